@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The instruction model: canonical instructions that read the same whichever
+// CPython version wrote the bytecode. Plain data, no Python.h.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace magneto::bytecode {
+
+enum class Op : uint8_t {
+#define MG_OP(name, operand, flags) name,
+#include "bytecode/ops.def"
+#undef MG_OP
+};
+
+#define MG_OP(name, operand, flags) +1
+inline constexpr int kOpCount = 0
+#include "bytecode/ops.def"
+    ;
+#undef MG_OP
+
+enum class Operand : uint8_t { None, Const, Name, Local, Target, Count, Kind };
+
+struct OpInfo {
+  std::string_view name;
+  Operand operand;
+  bool jumps;       // may go to its Target operand
+  bool terminates;  // never falls through
+  bool raises;      // may raise
+};
+const OpInfo& info(Op op);
+
+// Source range of an instruction; -1: unknown.
+struct Position {
+  int32_t line = -1, end_line = -1, column = -1, end_column = -1;
+  friend bool operator==(const Position&, const Position&) = default;
+};
+
+// One canonical instruction. 16 bytes: the interpreter's inner loop reads it.
+struct Instruction {
+  Op op = Op::Nop;
+  int32_t arg = 0;       // meaning by OpInfo::operand
+  int32_t aux = -1;      // Call: index of the keyword names in consts, or -1
+  int32_t offset = 0;    // in code units, of the raw instruction it came from
+};
+static_assert(sizeof(Instruction) == 16);
+
+// What the exception table says of a range of instructions.
+struct Handler {
+  int32_t start;   // first instruction covered
+  int32_t end;     // one past the last
+  int32_t target;  // handler's instruction
+  int32_t depth;   // stack depth to unwind to
+  bool push_lasti; // the raising instruction's offset is pushed before the exception
+  friend bool operator==(const Handler&, const Handler&) = default;
+};
+
+}  // namespace magneto::bytecode
