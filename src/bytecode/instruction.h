@@ -41,7 +41,8 @@ struct Position {
 struct Instruction {
   Op op = Op::Nop;
   int32_t arg = 0;       // meaning by OpInfo::operand
-  int32_t aux = -1;      // Call: index of the keyword names in consts, or -1
+  int32_t aux = -1;      // Call: index of the keyword names in consts, or -1;
+                         // Jump: 1 when it skips the interrupt check
   int32_t offset = 0;    // in code units, of the raw instruction it came from
 };
 static_assert(sizeof(Instruction) == 16);

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// From canonical instructions back to what CPython 3.11 runs: bytecode with
+// inline caches, the exception table and the line table.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "bytecode/instruction.h"
+
+namespace magneto::bytecode {
+
+struct EncodedCode {
+  std::vector<uint8_t> bytecode;
+  std::vector<uint8_t> exception_table;
+  std::vector<uint8_t> line_table;
+  int32_t first_line = 1;
+  int32_t stack_size = 0;
+};
+
+// `positions` is parallel to `instructions`; `handlers` are sorted by start and
+// disjoint. Jump operands are instruction indices; EXTENDED_ARG prefixes and the
+// forward or backward form of each jump are chosen here. Throws InternalError
+// for what CPython 3.11 can't express (a backward FOR_ITER, for example).
+EncodedCode encode(std::span<const Instruction> instructions,
+                   std::span<const Position> positions,
+                   std::span<const Handler> handlers, int32_t first_line);
+
+}  // namespace magneto::bytecode
