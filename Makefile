@@ -1,0 +1,79 @@
+# Everything a developer runs. A clean clone needs CPython 3.11, g++ and make;
+# `make setup` brings the rest into .venv (CMake and ninja too).
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+JOBS ?= 2
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+CMAKE := $(BIN)/cmake
+SITE = $$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+# torch's own thread pools slow the tests down when several run side by side.
+RUN := OMP_NUM_THREADS=1 PYTHONPATH=$(CURDIR)/python
+
+.PHONY: setup build test test-cpp test-python test-asan demo bench lint format \
+        tidy clean distclean
+
+setup: $(READY)
+
+$(READY): requirements-dev.txt tools/setup_system.sh
+	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; \
+	  sys.exit(None if v == (3, 11) else "make: CPython 3.11 is needed and \
+	$(PYTHON) is %d.%d; run make PYTHON=/path/to/python3.11" % v)'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install -q torch==2.13.0
+	$(BIN)/python -m pip install -q -r requirements-dev.txt
+	sh tools/setup_system.sh
+	touch $@
+
+# Configures and builds one preset; `$(call compile,<preset>,<folder>,<target>)`.
+# ninja needs to be found by CMake, hence the PATH.
+define compile
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(CMAKE) --preset $(1) \
+	  --log-level=NOTICE && \
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(CMAKE) --build $(2) -j $(JOBS) -t $(3)
+endef
+
+build: $(READY)
+	$(call compile,release,build,all)
+	$(CMAKE) --build build -t use
+	echo $(CURDIR)/python > "$(SITE)/magneto-dev.pth"
+
+test-cpp: build
+	$(BIN)/ctest --test-dir build --output-on-failure -j $(JOBS)
+
+test-python: build
+	$(RUN) $(BIN)/python -m pytest -n $(JOBS) $(ARGS)
+
+# pytest comes last: its summary line is the last line.
+test: test-cpp
+	$(RUN) $(BIN)/python -m pytest -n $(JOBS) $(ARGS)
+
+# The debug build under AddressSanitizer and UBSan: the C++ tests, then the
+# Python tests with the sanitizers' runtime loaded before the interpreter.
+test-asan: $(READY)
+	$(call compile,asan,build-asan,all)
+	$(BIN)/ctest --test-dir build-asan --output-on-failure -j $(JOBS)
+	sh tools/with_asan.sh build-asan $(BIN)/python -m pytest $(ARGS)
+
+demo: build
+	@$(RUN) $(BIN)/python -m bench.demo
+
+bench: build
+	@$(RUN) $(BIN)/python -m bench $(ARGS)
+
+lint: $(READY)
+	$(BIN)/python tools/check_format.py
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/python tools/check_layers.py
+	$(BIN)/python tools/sizes.py --check
+
+format: $(READY)
+	$(BIN)/python tools/check_format.py --fix
+	$(BIN)/ruff format .
+
+clean:
+	rm -rf build build-dev build-asan build-tidy python/magneto/_C.*.so
+
+distclean: clean
+	rm -rf $(VENV)
