@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The guards of one trace: what was assumed of the caller's values, recorded
+// while tracing, taken back by rollback, compiled by guards/program.h.
+//
+// Record what the trace relied on, no more. Adding a guard that is there costs
+// a hash look-up. Version tags are no guards: the program adds them itself to
+// skip guards whose containers have not changed.
+//
+// What a guard says must hold at the time of recording for the value as the
+// *call* brought it, not as the trace has changed it since (DESIGN.md rule 2).
+#pragma once
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "guards/hooks.h"
+#include "guards/source.h"
+#include "python/ref.h"
+#include "support/journal.h"
+#include "support/strong_id.h"
+
+namespace magneto::guards {
+
+enum class GuardKind : uint8_t {
+#define MG_GUARD(Kind, rank) Kind,
+#include "guards/guards.def"
+#undef MG_GUARD
+};
+
+struct Guard {
+  GuardKind kind;
+  SourceId source;
+  SourceId other;                        // SameObject
+  int64_t number = 0;                    // Length; TypeUnmodified: the tag
+  Ref object;                            // what it is compared with
+  std::shared_ptr<const void> snapshot;  // Tensor
+  std::vector<SourceId> members;         // Distinct
+};
+
+// An integer of the call, bound to a scratch slot when the guards run.
+using IntId = StrongId<struct IntTag>;
+
+enum class IntKind : uint8_t { Value, Length, Size, Stride, StorageOffset };
+
+struct IntSource {
+  IntKind kind;
+  SourceId source;
+  int64_t dim = 0;  // Size, Stride
+  friend bool operator==(const IntSource&, const IntSource&) = default;
+};
+
+enum class Relation : uint8_t {
+  Equal,         // a == b
+  NotEqual,      // a != b
+  LessEqual,     // a <= b
+  Less,          // a < b
+  GreaterEqual,  // a >= b
+  Greater,       // a > b
+  Multiple,      // a % k == 0, with b the number k
+};
+
+// left <relation> right, where right is a slot or, if that is invalid, number.
+struct IntGuard {
+  Relation relation;
+  IntId left;
+  IntId right;
+  int64_t number = 0;
+  friend bool operator==(const IntGuard&, const IntGuard&) = default;
+};
+
+struct AmbientGuard {
+  Ambient id;
+  int64_t value;
+};
+
+class GuardSet final : public Journaled {
+ public:
+  explicit GuardSet(Journal& journal) : journal_(journal) {}
+  GuardSet(const GuardSet&) = delete;
+  GuardSet& operator=(const GuardSet&) = delete;
+
+  // type(value) is `type`, exactly.
+  void type_is(SourceId source, PyTypeObject* type);
+  // `source` is a type, and neither it nor a base of it was written to since.
+  // This fails on any write: prefer guards on the type_attr() sources looked
+  // at, which outlive writes to other names and cost the same.
+  void type_unmodified(SourceId source, PyTypeObject* type);
+  void identity(SourceId source, PyObject* object);
+  void not_none(SourceId source);
+  // Equal value of exactly the same type, without running user code; floats by
+  // their bits. is_constant(value) must hold.
+  void constant_equals(SourceId source, PyObject* value);
+  // There is nothing at this source: no such attribute, key or grad.
+  void absent(SourceId source);
+  // Of a list, tuple, dict, set, str or bytes.
+  void length(SourceId source, Py_ssize_t n);
+  // The dict (or OrderedDict) has exactly these keys in this order; keys as in
+  // is_plain_key(), others are compared by identity. `keys` is a tuple.
+  void dict_keys(SourceId source, PyObject* keys);
+  // The same of the object's instance dictionary.
+  void instance_keys(SourceId source, PyObject* keys);
+  // The set or frozenset has exactly these items; `items` is a frozenset of
+  // plain keys.
+  void set_items(SourceId source, PyObject* items);
+  // `snapshot` is what Hooks' tensor functions take.
+  void tensor(SourceId source, std::shared_ptr<const void> snapshot);
+
+  // Two sources hold one object.
+  void same_object(SourceId a, SourceId b);
+  // No two of these hold one object.
+  void distinct(std::span<const SourceId> sources);
+
+  // The state has the value that it has now, resp. `value`. The first one
+  // recorded counts: later ones describe what the trace itself has set.
+  void ambient(Ambient id);
+  void ambient(Ambient id, int64_t value);
+
+  // Integers and relations between them.
+  IntId integer(IntKind kind, SourceId source, int64_t dim = 0);
+  void relation(Relation relation, IntId left, IntId right);
+  void relation(Relation relation, IntId left, int64_t number);
+  void in_range(IntId value, int64_t least, int64_t most) {
+    relation(Relation::GreaterEqual, value, least);
+    relation(Relation::LessEqual, value, most);
+  }
+
+  std::span<const Guard> guards() const { return guards_; }
+  std::span<const AmbientGuard> ambients() const { return ambients_; }
+  std::span<const IntSource> integers() const { return integers_; }
+  std::span<const IntGuard> relations() const { return relations_; }
+
+  void undo(uint64_t list, uint64_t) noexcept override;
+
+ private:
+  void add(Guard guard);
+  void add_relation(IntGuard guard);
+
+  Journal& journal_;
+  std::vector<Guard> guards_;
+  std::vector<AmbientGuard> ambients_;
+  std::vector<IntSource> integers_;
+  std::vector<IntGuard> relations_;
+  // Guards by the hash of kind, source and operand.
+  std::unordered_multimap<uint64_t, uint32_t> index_;
+};
+
+// What constant_equals() accepts: None, Ellipsis, NotImplemented, bool, int,
+// float, complex, str, bytes, range, slice of such, tuples and frozensets of
+// such, types declared with add_value_type(), all exactly of these types.
+bool is_constant(PyObject* value) noexcept;
+// Exactly the same type and an equal value; never runs user code.
+bool same_constant(PyObject* a, PyObject* b) noexcept;
+
+}  // namespace magneto::guards

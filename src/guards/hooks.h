@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the guards need to know of tensors and of torch's global state, as plain
+// functions that the module room fills in from the tensor room. This room
+// includes no ATen header.
+//
+// None of these may run Python code or raise. All are called with the GIL.
+#pragma once
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+namespace magneto::guards {
+
+enum class Ambient : uint8_t {
+#define MG_AMBIENT(Id, printed) Id,
+#include "guards/ambient.def"
+#undef MG_AMBIENT
+  Count_,
+};
+inline constexpr size_t kAmbientCount = static_cast<size_t>(Ambient::Count_);
+
+struct TensorEntry {
+  PyObject* tensor;      // borrowed, alive while it is checked
+  const void* snapshot;  // the tensor room's TensorSnapshot
+};
+
+struct TensorHooks {
+  bool (*matches)(PyObject* tensor, const void* snapshot) noexcept = nullptr;
+  // The index of the first entry that doesn't match, or `count`. Optional: a
+  // loop that the tensor room can inline and prefetch in.
+  size_t (*first_mismatch)(const TensorEntry* entries,
+                           size_t count) noexcept = nullptr;
+  // "x.size(0) == 4, but it is 5", for a tensor printed as `name`.
+  std::string (*explain)(PyObject* tensor, const void* snapshot,
+                         const std::string& name) = nullptr;
+  // "x: float32[4, 8], requires_grad=False".
+  std::string (*describe)(const void* snapshot,
+                          const std::string& name) = nullptr;
+  // tensor.grad, borrowed (torch keeps the Python object of a tensor that it
+  // refers to), None if there is none; null if `tensor` is no tensor.
+  PyObject* (*grad)(PyObject* tensor) noexcept = nullptr;
+  // -1 if it isn't a tensor or has no such dimension.
+  int64_t (*size)(PyObject* tensor, int64_t dim) noexcept = nullptr;
+  int64_t (*stride)(PyObject* tensor, int64_t dim) noexcept = nullptr;
+  int64_t (*storage_offset)(PyObject* tensor) noexcept = nullptr;
+};
+
+struct AmbientHook {
+  int64_t (*read)() noexcept = nullptr;
+  // How a value reads: "True", "torch.float32"; null prints the number.
+  std::string (*print)(int64_t value) = nullptr;
+};
+
+struct Hooks {
+  TensorHooks tensor;
+  std::array<AmbientHook, kAmbientCount> ambient;
+};
+
+// Process-wide; set once by the module room before anything is compiled.
+Hooks& hooks() noexcept;
+
+// Declares a C type whose == runs no Python code and compares by value, so that
+// constant_equals() accepts its exact instances: torch.device, torch.dtype.
+void add_value_type(PyTypeObject* type);
+
+}  // namespace magneto::guards
