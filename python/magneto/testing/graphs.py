@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import operator
+import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -47,13 +48,16 @@ def target_name(target: Any) -> str:
     """A name for what a node calls that both compilers agree on."""
     if isinstance(target, str):
         return target
-    module = getattr(target, "__module__", None)
-    name = getattr(target, "__qualname__", None) or repr(target)
-    if module is None or module.startswith("torch._C"):
-        return f"torch.{target.__name__}"
-    if target is getattr(operator, target.__name__, None):
-        return f"operator.{target.__name__}"
-    return f"{module}.{name}"
+    module = getattr(target, "__module__", None) or "torch"
+    name = getattr(target, "__name__", None)
+    if name is None:
+        return repr(target)
+    if target is getattr(operator, name, None):
+        return f"operator.{name}"
+    if isinstance(target, types.FunctionType):
+        return f"{module}.{target.__qualname__}"
+    # Written in C: torch's live in several private modules and classes.
+    return f"{module.split('.')[0]}.{name}"
 
 
 def calls_in(gm: torch.fx.GraphModule) -> list[Call]:
