@@ -39,10 +39,12 @@ class CodeBuilder {
     int32_t end = -1;  // -1: to the end
     std::span<const Anchor> anchors = {};
     // From the original's localsplus slot, const and name index to the new
-    // code's. Empty: unchanged. -1: not there any more (a defect if it is met).
+    // code's. Empty: unchanged. -1: not there any more, a defect if what names
+    // it can be reached.
     std::span<const int32_t> locals = {};
     std::span<const int32_t> consts = {};
     std::span<const int32_t> names = {};
+    bool handlers = true;  // false: an exception leaves the copied range
   };
 
   Label label();
@@ -68,18 +70,23 @@ class CodeBuilder {
 
   int32_t size() const { return static_cast<int32_t>(instructions_.size()); }
 
-  // Resolves the labels and encodes; the builder is used up. The stack size is
-  // computed.
+  // Resolves the labels, drops what can't be reached and jumps that go nowhere,
+  // and encodes; the builder is used up. The stack size is computed.
   EncodedCode finish(int32_t first_line);
 
  private:
   struct PendingHandler {
-    int32_t start;
-    int32_t end;
+    int32_t start = 0;
+    int32_t end = 0;
     Label target;
-    int32_t depth;
-    bool push_lasti;
+    int32_t depth = 0;
+    bool push_lasti = false;
   };
+
+  void add_handler(const PendingHandler& handler);
+  int32_t resolve(int32_t label) const;
+  std::vector<bool> reachable(std::span<const Handler> handlers) const;
+  void drop_empty_jumps(std::vector<bool>& keep) const;
 
   std::vector<Instruction> instructions_;  // jump operands: label ids
   std::vector<Position> positions_;
@@ -87,6 +94,7 @@ class CodeBuilder {
   std::vector<int32_t> bound_;  // label id -> instruction index, or -1
   Position position_;
   bool in_try_ = false;
+  PendingHandler open_;  // while in_try_
 };
 
 }  // namespace magneto::bytecode

@@ -3,8 +3,8 @@
 //
 // EXTENDED_ARG prefixes are folded, inline caches dropped, quickened and
 // specialised opcodes mapped to the ones they stand for (so the buffer that the
-// interpreter rewrites while it runs may be read directly), KW_NAMES + PRECALL +
-// CALL fused into one Call, and jumps point to instruction indices.
+// interpreter rewrites while it runs may be read directly), KW_NAMES + PRECALL
+// + CALL fused into one Call, and jumps point to instruction indices.
 #pragma once
 
 #include <cstdint>
@@ -48,7 +48,9 @@ class Code {
   }
 
   // What catches an exception that instruction `index` raises, or nullptr.
-  const Handler* handler_for(int32_t index) const;
+  const Handler* handler_for(int32_t index) const {
+    return find_handler(handlers, index);
+  }
 
   // The instruction that code unit `unit` belongs to (f_lasti / 2), prefixes
   // and inline caches included.

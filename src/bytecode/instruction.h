@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 namespace magneto::bytecode {
@@ -40,21 +41,27 @@ struct Position {
 // One canonical instruction. 16 bytes: the interpreter's inner loop reads it.
 struct Instruction {
   Op op = Op::Nop;
-  int32_t arg = 0;       // meaning by OpInfo::operand
-  int32_t aux = -1;      // Call: index of the keyword names in consts, or -1;
-                         // Jump: 1 when it skips the interrupt check
-  int32_t offset = 0;    // in code units, of the raw instruction it came from
+  int32_t arg = 0;     // meaning by OpInfo::operand
+  int32_t aux = -1;    // Call: index of the keyword names in consts, or -1;
+                       // Jump: kNoInterruptCheck when it skips that, or -1
+  int32_t offset = 0;  // in code units, of the raw instruction it came from
 };
 static_assert(sizeof(Instruction) == 16);
+inline constexpr int32_t kNoInterruptCheck = 1;
 
 // What the exception table says of a range of instructions.
 struct Handler {
-  int32_t start;   // first instruction covered
-  int32_t end;     // one past the last
-  int32_t target;  // handler's instruction
-  int32_t depth;   // stack depth to unwind to
-  bool push_lasti; // the raising instruction's offset is pushed before the exception
+  int32_t start;    // first instruction covered
+  int32_t end;      // one past the last
+  int32_t target;   // handler's instruction
+  int32_t depth;    // stack depth to unwind to
+  bool push_lasti;  // the raising instruction's offset is pushed before the
+                    // exception
   friend bool operator==(const Handler&, const Handler&) = default;
 };
+
+// What catches an exception that instruction `index` raises, or nullptr. The
+// handlers are sorted by start and disjoint.
+const Handler* find_handler(std::span<const Handler> handlers, int32_t index);
 
 }  // namespace magneto::bytecode

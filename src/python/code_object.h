@@ -17,7 +17,8 @@ const bytecode::Code& decoded(PyCodeObject* code);
 struct CodeChanges {
   PyObject* consts = nullptr;
   PyObject* names = nullptr;
-  PyObject* varnames = nullptr;  // arguments first; localsplus starts with these
+  PyObject* varnames =
+      nullptr;  // arguments first; localsplus starts with these
   PyObject* cellvars = nullptr;  // one that is also an argument shares its slot
   PyObject* freevars = nullptr;
   PyObject* name = nullptr;
