@@ -36,13 +36,13 @@ bool CodeBuilder::is_bound(Label label) const {
 void CodeBuilder::emit(Op op, int32_t arg, int32_t aux) {
   MG_CHECK(!info(op).jumps, "jumps go to labels: use jump()");
   instructions_.push_back({op, arg, aux});
-  positions_.push_back(position_);
+  positions_.all.push_back(position_);
 }
 
 void CodeBuilder::jump(Op op, Label target) {
   MG_CHECK(info(op).jumps, "only jumps have a target");
   instructions_.push_back({op, target.id});
-  positions_.push_back(position_);
+  positions_.all.push_back(position_);
 }
 
 void CodeBuilder::append(const Code& code, const Copy& copy) {
@@ -64,7 +64,7 @@ void CodeBuilder::append(const Code& code, const Copy& copy) {
     return Label{id};
   };
   const int32_t base = size() - begin;
-  const auto& positions = code.positions();
+  const PositionTable& positions = code.position_table();
   for (int32_t i = begin; i < end; ++i) {
     Instruction instruction = code[i];
     const OpInfo& op = info(instruction.op);
@@ -80,7 +80,11 @@ void CodeBuilder::append(const Code& code, const Copy& copy) {
       instruction.aux = mapped(copy.consts, instruction.aux);
     }
     instructions_.push_back(instruction);
-    positions_.push_back(positions[static_cast<size_t>(i)]);
+    positions_.all.push_back(positions.all[static_cast<size_t>(i)]);
+  }
+  for (const auto& [index, position] : positions.keywords) {
+    if (index < begin || index >= end) continue;
+    positions_.keywords.push_back({base + index, position});
   }
   if (copy.handlers) {
     for (const Handler& handler : code.handlers) {
@@ -160,31 +164,44 @@ EncodedCode CodeBuilder::finish(int32_t first_line) {
   }
   std::vector<bool> keep = reachable(handlers);
   drop_empty_jumps(keep);
-  // By instruction: where it is after the dropped ones are gone.
+  compact(keep, handlers);
+  return encode(instructions_, positions_, handlers, first_line);
+}
+
+void CodeBuilder::compact(const std::vector<bool>& keep,
+                          std::vector<Handler>& handlers) {
+  // By instruction: where it is, or the next kept one, when the others are
+  // gone.
   std::vector<int32_t> moved(instructions_.size() + 1);
-  int32_t kept = 0;
+  size_t kept = 0;
   for (size_t i = 0; i < instructions_.size(); ++i) {
-    moved[i] = kept;
+    moved[i] = static_cast<int32_t>(kept);
     if (!keep[i]) continue;
-    instructions_[static_cast<size_t>(kept)] = instructions_[i];
-    positions_[static_cast<size_t>(kept)] = positions_[i];
+    instructions_[kept] = instructions_[i];
+    positions_.all[kept] = positions_.all[i];
     ++kept;
   }
-  moved.back() = kept;
+  moved.back() = static_cast<int32_t>(kept);
+  instructions_.resize(kept);
+  positions_.all.resize(kept);
   auto now = [&](int32_t index) { return moved[static_cast<size_t>(index)]; };
-  instructions_.resize(static_cast<size_t>(kept));
-  positions_.resize(static_cast<size_t>(kept));
   for (Instruction& instruction : instructions_) {
     if (info(instruction.op).jumps) instruction.arg = now(instruction.arg);
   }
-  std::vector<Handler> moved_handlers;
-  for (const Handler& handler : handlers) {
-    const int32_t start = now(handler.start), end = now(handler.end);
-    if (start == end) continue;
-    moved_handlers.push_back(
-        {start, end, now(handler.target), handler.depth, handler.push_lasti});
+  std::erase_if(positions_.keywords, [&](const auto& keywords) {
+    return !keep[static_cast<size_t>(keywords.index)];
+  });
+  for (auto& keywords : positions_.keywords) {
+    keywords.index = now(keywords.index);
   }
-  return encode(instructions_, positions_, moved_handlers, first_line);
+  for (Handler& handler : handlers) {
+    handler.start = now(handler.start);
+    handler.end = now(handler.end);
+    handler.target = now(handler.target);
+  }
+  std::erase_if(handlers, [](const Handler& handler) {
+    return handler.start == handler.end;
+  });
 }
 
 void CodeBuilder::drop_empty_jumps(std::vector<bool>& keep) const {

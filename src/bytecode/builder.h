@@ -87,9 +87,10 @@ class CodeBuilder {
   int32_t resolve(int32_t label) const;
   std::vector<bool> reachable(std::span<const Handler> handlers) const;
   void drop_empty_jumps(std::vector<bool>& keep) const;
+  void compact(const std::vector<bool>& keep, std::vector<Handler>& handlers);
 
   std::vector<Instruction> instructions_;  // jump operands: label ids
-  std::vector<Position> positions_;
+  PositionTable positions_;
   std::vector<PendingHandler> handlers_;
   std::vector<int32_t> bound_;  // label id -> instruction index, or -1
   Position position_;

@@ -14,7 +14,14 @@ using cpython_311::Form;
 using cpython_311::kRawInfo;
 using cpython_311::RawInfo;
 
-constexpr int32_t kNoInstruction = -1;
+// The last instruction that starts at or before `unit`, or -1. Jumps are few
+// enough for a search each to be cheaper than a map of all units.
+int32_t index_of_unit(std::span<const Instruction> instructions, int32_t unit) {
+  auto after = std::upper_bound(
+      instructions.begin(), instructions.end(), unit,
+      [](int32_t u, const Instruction& i) { return u < i.offset; });
+  return static_cast<int32_t>(after - instructions.begin()) - 1;
+}
 
 // The walk over the code units. Jumps are first written with the code unit they
 // go to, and pointed to instructions when all of these are known.
@@ -23,8 +30,7 @@ class Decoder {
   Decoder(const RawCode& raw, Code& code)
       : bytes_(raw.bytecode),
         unit_count_(static_cast<int32_t>(raw.bytecode.size() / 2)),
-        instructions_(code.instructions),
-        index_of_unit_(static_cast<size_t>(unit_count_), kNoInstruction) {
+        instructions_(code.instructions) {
     MG_CHECK(raw.bytecode.size() % 2 == 0, "bytecode is made of pairs");
   }
 
@@ -44,7 +50,6 @@ class Decoder {
   std::span<const uint8_t> bytes_;
   int32_t unit_count_;
   std::vector<Instruction>& instructions_;
-  std::vector<int32_t> index_of_unit_;
   std::vector<int32_t> jumps_;  // instructions with an operand to resolve
 
   int32_t start_ = 0;       // first unit of the current instruction
@@ -113,8 +118,6 @@ inline void Decoder::step(const RawInfo& raw, int32_t arg) {
 }
 
 inline void Decoder::emit(Op op, int32_t arg, int32_t aux) {
-  index_of_unit_[static_cast<size_t>(start_)] =
-      static_cast<int32_t>(instructions_.size());
   instructions_.push_back({op, arg, aux, start_});
 }
 
@@ -125,10 +128,10 @@ void Decoder::emit_jump(Op op, int32_t unit, int32_t aux) {
 
 int32_t Decoder::index_of(int32_t unit) const {
   if (unit == unit_count_) return static_cast<int32_t>(instructions_.size());
-  MG_CHECK(unit >= 0 && unit < unit_count_, "an offset must lie in the code");
-  const int32_t index = index_of_unit_[static_cast<size_t>(unit)];
-  MG_CHECK(index != kNoInstruction,
-           "an offset must be where an instruction starts");
+  const int32_t index = index_of_unit(instructions_, unit);
+  MG_CHECK(
+      index >= 0 && instructions_[static_cast<size_t>(index)].offset == unit,
+      "an offset must be where an instruction starts");
   return index;
 }
 
@@ -158,28 +161,36 @@ Code decode(const RawCode& raw) {
   return code;
 }
 
-const std::vector<Position>& Code::positions() const {
-  if (!positions_.empty()) return positions_;
-  positions_.reserve(instructions.size());
+const PositionTable& Code::position_table() const {
+  if (!positions_.all.empty()) return positions_;
+  positions_.all.reserve(instructions.size());
   cpython_311::LineTableReader reader(line_table_, first_line);
-  for (size_t i = 0; i < instructions.size(); ++i) {
-    // An instruction's last unit speaks for it: that of a fused call is CALL's.
-    const int32_t end =
-        i + 1 < instructions.size() ? instructions[i + 1].offset : unit_count_;
+  // Where the instruction's `unit` comes from; units are asked for in order.
+  auto at = [&](int32_t unit) {
     bool known = true;
-    while (known && reader.end() < end) known = reader.next();
-    positions_.push_back(known ? reader.position() : Position{});
+    while (known && reader.end() <= unit) known = reader.next();
+    return known ? reader.position() : Position{};
+  };
+  for (int32_t i = 0; i < size(); ++i) {
+    const Instruction& instruction = (*this)[i];
+    const bool has_keywords =
+        instruction.op == Op::Call && instruction.aux >= 0;
+    const Position first = has_keywords ? at(instruction.offset) : Position{};
+    const int32_t end = i + 1 < size() ? (*this)[i + 1].offset : unit_count_;
+    // The last unit speaks for an instruction: that of a fused call is CALL's.
+    positions_.all.push_back(at(end - 1));
+    if (has_keywords && first != positions_.all.back()) {
+      positions_.keywords.push_back({i, first});
+    }
   }
   return positions_;
 }
 
 int32_t Code::index_at(int32_t unit) const {
-  auto after = std::upper_bound(
-      instructions.begin(), instructions.end(), unit,
-      [](int32_t u, const Instruction& i) { return u < i.offset; });
-  MG_CHECK(after != instructions.begin() && unit < unit_count_,
+  const int32_t index = index_of_unit(instructions, unit);
+  MG_CHECK(index >= 0 && unit < unit_count_,
            "a code unit must lie in the code");
-  return static_cast<int32_t>(after - instructions.begin()) - 1;
+  return index;
 }
 
 }  // namespace magneto::bytecode

@@ -42,7 +42,10 @@ class Code {
 
   // Parallel to instructions. The first call decodes the line table; the
   // caller must hold whatever serialises access to this Code (the GIL).
-  const std::vector<Position>& positions() const;
+  const PositionTable& position_table() const;
+  const std::vector<Position>& positions() const {
+    return position_table().all;
+  }
   const Position& position(int32_t index) const {
     return positions()[static_cast<size_t>(index)];
   }
@@ -60,7 +63,7 @@ class Code {
   friend Code decode(const RawCode& raw);
   std::span<const uint8_t> line_table_;
   int32_t unit_count_ = 0;
-  mutable std::vector<Position> positions_;
+  mutable PositionTable positions_;
 };
 
 // Throws InternalError when the bytes are not what CPython's compiler can have

@@ -52,7 +52,7 @@ class Encoder {
   // each reaches its target. No distance ever shrinks on the way, so the sizes
   // end as small as they can be, which is what CPython's assembler finds.
   void lay_out();
-  void write_code(std::span<const Position> positions, int32_t first_line,
+  void write_code(const PositionTable& positions, int32_t first_line,
                   EncodedCode& out) const;
   void write_handlers(std::span<const Handler> handlers,
                       EncodedCode& out) const;
@@ -137,14 +137,16 @@ Pieces Encoder::pieces_of(size_t i) const {
   return pieces;
 }
 
-void Encoder::write_code(std::span<const Position> positions,
-                         int32_t first_line, EncodedCode& out) const {
+void Encoder::write_code(const PositionTable& positions, int32_t first_line,
+                         EncodedCode& out) const {
   cpython_311::LineTableWriter lines(first_line);
   out.bytecode.reserve(static_cast<size_t>(offsets_.back()) * 2);
   auto unit = [&](uint8_t raw, uint32_t arg) {
     out.bytecode.push_back(raw);
     out.bytecode.push_back(static_cast<uint8_t>(arg));
   };
+  auto keywords = positions.keywords.begin();
+  constexpr auto kKwNames = static_cast<uint8_t>(RawOp::KW_NAMES);
   constexpr auto kExtended = static_cast<uint8_t>(RawOp::EXTENDED_ARG);
   for (size_t i = 0; i < instructions_.size(); ++i) {
     for (const Piece& piece : pieces_of(i)) {
@@ -154,7 +156,11 @@ void Encoder::write_code(std::span<const Position> positions,
       unit(piece.raw, piece.arg);
       const int32_t caches = kRawInfo[piece.raw].caches;
       for (int32_t cache = 0; cache < caches; ++cache) unit(0, 0);
-      lines.add(units_of(piece), positions[i]);
+      const bool own_place = piece.raw == kKwNames &&
+                             keywords != positions.keywords.end() &&
+                             keywords->index == static_cast<int32_t>(i);
+      lines.add(units_of(piece),
+                own_place ? (keywords++)->position : positions.all[i]);
     }
   }
   out.line_table = lines.take();
@@ -178,9 +184,9 @@ void Encoder::write_handlers(std::span<const Handler> handlers,
 }  // namespace
 
 EncodedCode encode(std::span<const Instruction> instructions,
-                   std::span<const Position> positions,
+                   const PositionTable& positions,
                    std::span<const Handler> handlers, int32_t first_line) {
-  MG_CHECK(positions.size() == instructions.size(),
+  MG_CHECK(positions.all.size() == instructions.size(),
            "every instruction needs a position");
   EncodedCode out;
   out.first_line = first_line;

@@ -19,13 +19,13 @@ struct EncodedCode {
   int32_t stack_size = 0;
 };
 
-// `positions` is parallel to `instructions`; `handlers` are sorted by start and
+// `positions` speak of `instructions`; `handlers` are sorted by start and
 // disjoint. Jump operands are instruction indices; EXTENDED_ARG prefixes and
 // the forward or backward form of each jump are chosen here. Throws
 // InternalError for what CPython 3.11 can't express (a backward FOR_ITER, for
 // example).
 EncodedCode encode(std::span<const Instruction> instructions,
-                   std::span<const Position> positions,
+                   const PositionTable& positions,
                    std::span<const Handler> handlers, int32_t first_line);
 
 }  // namespace magneto::bytecode

@@ -3,9 +3,12 @@
 // CPython version wrote the bytecode. Plain data, no Python.h.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <vector>
 
 namespace magneto::bytecode {
 
@@ -30,12 +33,42 @@ struct OpInfo {
   bool terminates;  // never falls through
   bool raises;      // may raise
 };
-const OpInfo& info(Op op);
+
+namespace flags {  // as ops.def names them
+inline constexpr uint8_t J = 1, T = 2, R = 4;
+}
+
+inline constexpr std::array<OpInfo, kOpCount> kOpInfo = [] {
+  using namespace flags;
+  return std::array<OpInfo, kOpCount>{{
+#define MG_OP(name, operand, bits) \
+  {#name, Operand::operand, ((bits)&J) != 0, ((bits)&T) != 0, ((bits)&R) != 0},
+#include "bytecode/ops.def"
+#undef MG_OP
+  }};
+}();
+
+constexpr const OpInfo& info(Op op) { return kOpInfo[static_cast<size_t>(op)]; }
 
 // Source range of an instruction; -1: unknown.
 struct Position {
   int32_t line = -1, end_line = -1, column = -1, end_column = -1;
   friend bool operator==(const Position&, const Position&) = default;
+};
+
+// The source ranges of a sequence of instructions.
+struct PositionTable {
+  // CPython gives the keyword names of a method call that spans lines a place
+  // of their own, where a debugger stops.
+  struct Keywords {
+    int32_t index;  // a Call's
+    Position position;
+    friend bool operator==(const Keywords&, const Keywords&) = default;
+  };
+  std::vector<Position> all;       // parallel to the instructions
+  std::vector<Keywords> keywords;  // sorted; only where not the Call's own
+
+  friend bool operator==(const PositionTable&, const PositionTable&) = default;
 };
 
 // One canonical instruction. 16 bytes: the interpreter's inner loop reads it.

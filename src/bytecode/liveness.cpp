@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "bytecode/liveness.h"
 
-#include <algorithm>
 #include <bit>
 
 #include "support/check.h"
@@ -59,7 +58,7 @@ Liveness::Liveness(const Code& code, std::span<const int32_t> pinned)
     for (int32_t i = count - 1; i >= 0; --i) {
       const Instruction& instruction = code[i];
       const OpInfo& op = info(instruction.op);
-      std::copy(base.begin(), base.end(), row.begin());
+      for (size_t w = 0; w < words_; ++w) row[w] = base[w];
       if (!op.terminates && i + 1 < count) join(i + 1);
       if (op.jumps) join(instruction.arg);
       const Access how = access(instruction);
@@ -76,9 +75,9 @@ Liveness::Liveness(const Code& code, std::span<const int32_t> pinned)
         join(handler->target);
       }
       uint64_t* known = &live_[static_cast<size_t>(i) * words_];
-      if (!std::equal(row.begin(), row.end(), known)) {
-        std::copy(row.begin(), row.end(), known);
-        changed = true;
+      for (size_t w = 0; w < words_; ++w) {
+        changed |= known[w] != row[w];
+        known[w] = row[w];
       }
     }
   }

@@ -57,17 +57,17 @@ int or_else(int changed, int original) {
 }
 
 EncodedCode encode_again(const Code& code) {
-  return bytecode::encode(code.instructions, code.positions(), code.handlers,
-                          code.first_line);
+  return bytecode::encode(code.instructions, code.position_table(),
+                          code.handlers, code.first_line);
 }
 
 bool same_instructions(const Code& a, const Code& b) {
-  return std::equal(
-      a.instructions.begin(), a.instructions.end(), b.instructions.begin(),
-      b.instructions.end(), [](const auto& x, const auto& y) {
-        return x.op == y.op && x.arg == y.arg && x.aux == y.aux &&
-               x.offset == y.offset;
-      });
+  return std::equal(a.instructions.begin(), a.instructions.end(),
+                    b.instructions.begin(), b.instructions.end(),
+                    [](const auto& x, const auto& y) {
+                      return x.op == y.op && x.arg == y.arg && x.aux == y.aux &&
+                             x.offset == y.offset;
+                    });
 }
 
 // The first thing that differs; empty when nothing does.
@@ -82,7 +82,7 @@ std::string roundtrip_difference(PyCodeObject* code) {
   raw.local_count = before.local_count;
   const Code after = bytecode::decode(raw);
   if (!same_instructions(before, after)) return "instructions";
-  if (before.positions() != after.positions()) return "positions";
+  if (before.position_table() != after.position_table()) return "positions";
   if (before.handlers != after.handlers) return "handlers";
   Ref plain = Ref::steal(PyCode_GetCode(code));
   if (!plain) return "co_code";
