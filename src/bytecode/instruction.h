@@ -34,12 +34,8 @@ struct OpInfo {
   bool raises;      // may raise
 };
 
-namespace flags {  // as ops.def names them
-inline constexpr uint8_t J = 1, T = 2, R = 4;
-}
-
 inline constexpr std::array<OpInfo, kOpCount> kOpInfo = [] {
-  using namespace flags;
+  constexpr int J = 1, T = 2, R = 4;  // as ops.def names them
   return std::array<OpInfo, kOpCount>{{
 #define MG_OP(name, operand, bits) \
   {#name, Operand::operand, ((bits)&J) != 0, ((bits)&T) != 0, ((bits)&R) != 0},
@@ -78,6 +74,7 @@ struct Instruction {
   int32_t aux = -1;    // Call: index of the keyword names in consts, or -1;
                        // Jump: kNoInterruptCheck when it skips that, or -1
   int32_t offset = 0;  // in code units, of the raw instruction it came from
+  friend bool operator==(const Instruction&, const Instruction&) = default;
 };
 static_assert(sizeof(Instruction) == 16);
 inline constexpr int32_t kNoInterruptCheck = 1;

@@ -2,9 +2,8 @@
 #include "python/code_object.h"
 
 #include <memory>
-#include <new>
-#include <string>
 
+#include "bytecode/disassemble.h"
 #include "support/check.h"
 
 namespace magneto::python {
@@ -12,7 +11,6 @@ namespace {
 
 using bytecode::Code;
 using bytecode::EncodedCode;
-using bytecode::Handler;
 using bytecode::RawCode;
 
 std::span<const uint8_t> bytes_of(PyObject* bytes) {
@@ -56,51 +54,45 @@ int or_else(int changed, int original) {
   return changed >= 0 ? changed : original;
 }
 
-EncodedCode encode_again(const Code& code) {
-  return bytecode::encode(code.instructions, code.position_table(),
-                          code.handlers, code.first_line);
+// Borrowed; null when there is none.
+PyObject* item(PyObject* tuple, int32_t index) {
+  return index < PyTuple_GET_SIZE(tuple) ? PyTuple_GET_ITEM(tuple, index)
+                                         : nullptr;
 }
 
-bool same_instructions(const Code& a, const Code& b) {
-  return std::equal(a.instructions.begin(), a.instructions.end(),
-                    b.instructions.begin(), b.instructions.end(),
-                    [](const auto& x, const auto& y) {
-                      return x.op == y.op && x.arg == y.arg && x.aux == y.aux &&
-                             x.offset == y.offset;
-                    });
+std::string text(PyObject* str) {
+  if (str == nullptr) return "?";
+  Py_ssize_t size = 0;
+  const char* data = PyUnicode_AsUTF8AndSize(str, &size);
+  if (data == nullptr) PyErr_Clear();  // a lone surrogate in a name
+  return data ? std::string(data, static_cast<size_t>(size)) : "?";
 }
 
-// The first thing that differs; empty when nothing does.
-std::string roundtrip_difference(PyCodeObject* code) {
-  const Code& before = decoded(code);
-  const EncodedCode encoded = encode_again(before);
-  RawCode raw;
-  raw.bytecode = encoded.bytecode;
-  raw.exception_table = encoded.exception_table;
-  raw.line_table = encoded.line_table;
-  raw.first_line = encoded.first_line;
-  raw.local_count = before.local_count;
-  const Code after = bytecode::decode(raw);
-  if (!same_instructions(before, after)) return "instructions";
-  if (before.position_table() != after.position_table()) return "positions";
-  if (before.handlers != after.handlers) return "handlers";
-  Ref plain = Ref::steal(PyCode_GetCode(code));
-  if (!plain) return "co_code";
-  auto same = [](const std::vector<uint8_t>& ours, PyObject* theirs) {
-    const auto expected = bytes_of(theirs);
-    return std::equal(ours.begin(), ours.end(), expected.begin(),
-                      expected.end());
-  };
-  if (!same(encoded.bytecode, plain)) return "bytecode";
-  if (!same(encoded.exception_table, code->co_exceptiontable)) {
-    return "exception table";
+bool has_plain_repr(PyObject* object) {
+  if (PyTuple_CheckExact(object)) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i) {
+      if (!has_plain_repr(PyTuple_GET_ITEM(object, i))) return false;
+    }
+    return true;
   }
-  if (!same(encoded.line_table, code->co_linetable)) return "line table";
-  if (encoded.stack_size != code->co_stacksize) {
-    return "stack size " + std::to_string(encoded.stack_size) + " for " +
-           std::to_string(code->co_stacksize);
+  return object == Py_None || object == Py_Ellipsis || PyBool_Check(object) ||
+         PyLong_CheckExact(object) || PyFloat_CheckExact(object) ||
+         PyComplex_CheckExact(object) || PyUnicode_CheckExact(object) ||
+         PyBytes_CheckExact(object);
+}
+
+std::string constant_text(PyObject* object) {
+  if (object == nullptr) return "?";
+  if (PyCode_Check(object)) {
+    auto* code = reinterpret_cast<PyCodeObject*>(object);
+    return "<code " + text(code->co_qualname) + ">";
   }
-  return {};
+  if (!has_plain_repr(object)) {
+    return "<" + std::string(Py_TYPE(object)->tp_name) + ">";
+  }
+  Ref repr = Ref::steal(PyObject_Repr(object));
+  if (!repr) PyErr_Clear();
+  return repr ? text(repr) : "?";
 }
 
 }  // namespace
@@ -146,23 +138,18 @@ Ref make_code(PyCodeObject* like, const EncodedCode& encoded,
       line_table, exception_table)));
 }
 
-PyObject* roundtrip_code(PyObject* code) noexcept {
-  if (!PyCode_Check(code)) {
-    PyErr_SetString(PyExc_TypeError, "roundtrip_code() takes a code object");
-    return nullptr;
-  }
-  std::string difference;
-  try {
-    difference = roundtrip_difference(reinterpret_cast<PyCodeObject*>(code));
-  } catch (const InternalError& error) {
-    difference = error.what();
-  } catch (const std::bad_alloc&) {
-    return PyErr_NoMemory();
-  }
-  if (PyErr_Occurred()) return nullptr;
-  if (difference.empty()) Py_RETURN_NONE;
-  return PyUnicode_FromStringAndSize(
-      difference.data(), static_cast<Py_ssize_t>(difference.size()));
+std::string disassembly(PyCodeObject* code) {
+  bytecode::Symbols symbols;
+  symbols.constant = [code](int32_t index) {
+    return constant_text(item(code->co_consts, index));
+  };
+  symbols.name = [code](int32_t index) {
+    return text(item(code->co_names, index));
+  };
+  symbols.local = [code](int32_t index) {
+    return text(item(code->co_localsplusnames, index));
+  };
+  return bytecode::disassemble(decoded(code), symbols);
 }
 
 }  // namespace magneto::python

@@ -2,6 +2,8 @@
 // Between CPython's code objects and the bytecode room.
 #pragma once
 
+#include <string>
+
 #include "bytecode/decode.h"
 #include "bytecode/encode.h"
 #include "python/ref.h"
@@ -33,10 +35,9 @@ struct CodeChanges {
 Ref make_code(PyCodeObject* like, const bytecode::EncodedCode& encoded,
               const CodeChanges& changes);
 
-// decode, encode and decode again: None when instructions, positions and
-// exception ranges came back the same and the bytecode is the original's, else
-// a str that names the first difference. Null with a Python error set when the
-// argument isn't a code object.
-PyObject* roundtrip_code(PyObject* code) noexcept;
+// The code as text for logs, with its names. Constants are printed when they
+// are of built-in types whose repr runs no user code, others named by their
+// type.
+std::string disassembly(PyCodeObject* code);
 
 }  // namespace magneto::python
