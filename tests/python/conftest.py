@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What all Python tests share: the package's path, seeds, and a clean state."""
+
+import importlib.util
+import os
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+
+# tools/with_asan.sh names a package of its own; subprocesses use the same.
+PACKAGE = os.environ.get("MAGNETO_PACKAGE", str(ROOT / "python"))
+sys.path[:0] = [PACKAGE, str(HERE), str(ROOT)]
+os.environ["PYTHONPATH"] = PACKAGE
+
+torch.set_num_threads(1)
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--all-models",
+        action="store_true",
+        help="run the models that are not captured yet, too",
+    )
+
+
+def pytest_configure(config):
+    if not has_extension():
+        return
+    # Say at once that the extension doesn't load, and why.
+    import magneto  # noqa: F401
+
+
+def has_extension():
+    return any(Path(PACKAGE, "magneto").glob("_C.*")) and bool(
+        importlib.util.find_spec("magneto").origin
+    )
+
+
+@pytest.fixture(autouse=True)
+def clean_state():
+    """Seeds torch; whatever a test compiled is dropped after it."""
+    torch.manual_seed(0)
+    yield
+    magneto = sys.modules.get("magneto")
+    if magneto is not None and hasattr(magneto, "reset"):
+        magneto.reset()
+    if "torch._dynamo" in sys.modules:
+        torch._dynamo.reset()

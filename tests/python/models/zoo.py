@@ -1,0 +1,279 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The twenty architectures of transformers that must be captured in one graph.
+
+Each row makes a tiny model with random weights from its config class, and the
+inputs of a forward pass with labels; nothing is downloaded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+import transformers
+from transformers import (
+    BartConfig,
+    BertConfig,
+    CLIPConfig,
+    ConvNextConfig,
+    DistilBertConfig,
+    ElectraConfig,
+    Gemma2Config,
+    GPT2Config,
+    GPTNeoXConfig,
+    LlamaConfig,
+    MistralConfig,
+    OPTConfig,
+    Phi3Config,
+    PreTrainedModel,
+    Qwen2Config,
+    Qwen3Config,
+    ResNetConfig,
+    RobertaConfig,
+    T5Config,
+    ViTConfig,
+    WhisperConfig,
+)
+
+VOCABULARY = 99
+HIDDEN = 32
+LAYERS = 2
+LENGTH = 7
+IMAGE = 32
+
+# What most configs of text models call these things.
+TEXT = dict(
+    vocab_size=VOCABULARY,
+    hidden_size=HIDDEN,
+    num_hidden_layers=LAYERS,
+    num_attention_heads=4,
+    intermediate_size=37,
+    max_position_embeddings=64,
+)
+DECODER = TEXT | dict(
+    num_key_value_heads=2, bos_token_id=1, eos_token_id=2, pad_token_id=0
+)
+VISION = dict(
+    hidden_size=HIDDEN,
+    num_hidden_layers=LAYERS,
+    num_attention_heads=4,
+    intermediate_size=37,
+    image_size=IMAGE,
+    patch_size=8,
+)
+
+
+def token_ids(*shape: int) -> torch.Tensor:
+    """Ids that are no special token of any of the configs."""
+    return torch.randint(5, VOCABULARY, shape)
+
+
+def text() -> dict[str, torch.Tensor]:
+    return {"input_ids": token_ids(2, LENGTH)}
+
+
+def masked_text() -> dict[str, torch.Tensor]:
+    mask = torch.ones(2, LENGTH, dtype=torch.long)
+    mask[1, -2:] = 0
+    return text() | {"attention_mask": mask}
+
+
+def image() -> dict[str, torch.Tensor]:
+    return {"pixel_values": torch.randn(2, 3, IMAGE, IMAGE)}
+
+
+def text_and_image() -> dict[str, torch.Tensor]:
+    # CLIP pools the text at the id of the end of the sentence.
+    ids = token_ids(2, LENGTH)
+    ids[:, -1] = CLIP_END
+    return {"input_ids": ids} | image()
+
+
+def speech() -> dict[str, torch.Tensor]:
+    return {
+        "input_features": torch.randn(2, 80, 60),
+        "decoder_input_ids": token_ids(2, LENGTH),
+    }
+
+
+def text_to_text() -> dict[str, torch.Tensor]:
+    return masked_text() | {"decoder_input_ids": token_ids(2, LENGTH)}
+
+
+def token_labels(inputs: dict[str, torch.Tensor]) -> dict[str, Any]:
+    return {"labels": token_ids(2, LENGTH)}
+
+
+def class_labels(inputs: dict[str, torch.Tensor]) -> dict[str, Any]:
+    return {"labels": torch.tensor([1, 0])}
+
+
+def own_loss(inputs: dict[str, torch.Tensor]) -> dict[str, Any]:
+    return {"return_loss": True}
+
+
+CLIP_END = VOCABULARY - 1
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """One row: how to make the model, its inputs and its training labels."""
+
+    name: str
+    model: str  # a class of transformers
+    config: Callable[[], Any]
+    inputs: Callable[[], dict[str, torch.Tensor]]
+    labels: Callable[[dict[str, torch.Tensor]], dict[str, Any]]
+    # Which tests of test_models.py run by default: those that pass today.
+    captured: frozenset[str] = frozenset()
+    # Graphs that torch.compile needs for a training step of the defaults.
+    training_graphs: int = 1
+
+    def build(
+        self, *, training: bool = False, seed: int = 0
+    ) -> PreTrainedModel:
+        torch.manual_seed(seed)
+        model = getattr(transformers, self.model)(self.config())
+        return model.train(training)
+
+    def arguments(
+        self, *, training: bool = False, seed: int = 1
+    ) -> dict[str, Any]:
+        torch.manual_seed(seed)
+        inputs = self.inputs()
+        return inputs | self.labels(inputs) if training else inputs
+
+
+ARCHITECTURES = [
+    Architecture(
+        "bert", "BertForMaskedLM", lambda: BertConfig(**TEXT), masked_text,
+        token_labels,
+    ),
+    Architecture(
+        "roberta", "RobertaForMaskedLM",
+        lambda: RobertaConfig(**TEXT, pad_token_id=1), masked_text,
+        token_labels,
+    ),
+    Architecture(
+        "distilbert", "DistilBertForMaskedLM",
+        lambda: DistilBertConfig(
+            vocab_size=VOCABULARY, dim=HIDDEN, n_layers=LAYERS, n_heads=4,
+            hidden_dim=37, max_position_embeddings=64,
+        ),
+        masked_text, token_labels,
+    ),
+    Architecture(
+        "electra", "ElectraForMaskedLM",
+        lambda: ElectraConfig(**TEXT, embedding_size=16), masked_text,
+        token_labels,
+    ),
+    Architecture(
+        "gpt2", "GPT2LMHeadModel",
+        lambda: GPT2Config(
+            vocab_size=VOCABULARY, n_embd=HIDDEN, n_layer=LAYERS, n_head=4,
+            n_positions=64, bos_token_id=1, eos_token_id=2,
+        ),
+        text, token_labels,
+        training_graphs=2,  # it warns that the config names no loss
+    ),
+    Architecture(
+        "gpt_neox", "GPTNeoXForCausalLM",
+        lambda: GPTNeoXConfig(**TEXT, bos_token_id=1, eos_token_id=2), text,
+        token_labels,
+    ),
+    Architecture(
+        "opt", "OPTForCausalLM",
+        lambda: OPTConfig(
+            vocab_size=VOCABULARY, hidden_size=HIDDEN, ffn_dim=37,
+            word_embed_proj_dim=HIDDEN, num_hidden_layers=LAYERS,
+            num_attention_heads=4, max_position_embeddings=64,
+        ),
+        text, token_labels,
+    ),
+    Architecture(
+        "llama", "LlamaForCausalLM", lambda: LlamaConfig(**DECODER), text,
+        token_labels,
+    ),
+    Architecture(
+        "mistral", "MistralForCausalLM",
+        lambda: MistralConfig(**DECODER, sliding_window=4), text, token_labels,
+    ),
+    Architecture(
+        "qwen2", "Qwen2ForCausalLM", lambda: Qwen2Config(**DECODER), text,
+        token_labels,
+    ),
+    Architecture(
+        "qwen3", "Qwen3ForCausalLM",
+        lambda: Qwen3Config(**DECODER, head_dim=8), text, token_labels,
+    ),
+    Architecture(
+        "gemma2", "Gemma2ForCausalLM",
+        lambda: Gemma2Config(**DECODER, head_dim=8, sliding_window=4), text,
+        token_labels,
+    ),
+    Architecture(
+        "phi3", "Phi3ForCausalLM", lambda: Phi3Config(**DECODER), text,
+        token_labels,
+    ),
+    Architecture(
+        "t5", "T5ForConditionalGeneration",
+        lambda: T5Config(
+            vocab_size=VOCABULARY, d_model=HIDDEN, d_kv=8, d_ff=37,
+            num_layers=LAYERS, num_heads=4, decoder_start_token_id=0,
+        ),
+        text_to_text, token_labels,
+    ),
+    Architecture(
+        "bart", "BartForConditionalGeneration",
+        lambda: BartConfig(
+            vocab_size=VOCABULARY, d_model=HIDDEN, encoder_layers=LAYERS,
+            decoder_layers=LAYERS, encoder_attention_heads=4,
+            decoder_attention_heads=4, encoder_ffn_dim=37, decoder_ffn_dim=37,
+            max_position_embeddings=64,
+        ),
+        text_to_text, token_labels,
+    ),
+    Architecture(
+        "vit", "ViTForImageClassification", lambda: ViTConfig(**VISION), image,
+        class_labels,
+    ),
+    Architecture(
+        "convnext", "ConvNextForImageClassification",
+        lambda: ConvNextConfig(
+            hidden_sizes=[8, 16, 24, 32], depths=[1, 1, 2, 1],
+            image_size=IMAGE,
+        ),
+        image, class_labels,
+    ),
+    Architecture(
+        "resnet", "ResNetForImageClassification",
+        lambda: ResNetConfig(
+            embedding_size=8, hidden_sizes=[8, 16, 24, 32], depths=[1, 1, 2, 1],
+        ),
+        image, class_labels,
+    ),
+    Architecture(
+        "clip", "CLIPModel",
+        lambda: CLIPConfig(
+            text_config=TEXT | dict(bos_token_id=1, eos_token_id=CLIP_END),
+            vision_config=VISION, projection_dim=16,
+        ),
+        text_and_image, own_loss,
+    ),
+    Architecture(
+        "whisper", "WhisperForConditionalGeneration",
+        lambda: WhisperConfig(
+            vocab_size=VOCABULARY, d_model=HIDDEN, encoder_layers=LAYERS,
+            decoder_layers=LAYERS, encoder_attention_heads=4,
+            decoder_attention_heads=4, encoder_ffn_dim=37, decoder_ffn_dim=37,
+            max_source_positions=30, max_target_positions=64,
+            pad_token_id=0, bos_token_id=1, eos_token_id=2,
+            decoder_start_token_id=3,
+        ),
+        speech, token_labels,
+    ),
+]  # fmt: skip
+
+BY_NAME = {row.name: row for row in ARCHITECTURES}
