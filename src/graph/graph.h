@@ -44,7 +44,7 @@ struct Scope {
   const void* module;  // only its address, which tells instances apart
   std::string path;    // "L['self'].layers.0"
   BasicRef<PyTypeObject> type;
-  ScopeId parent;      // invalid for the outermost module
+  ScopeId parent;  // invalid for the outermost module
 };
 
 struct Origin {
@@ -59,6 +59,10 @@ enum class Op : uint8_t {
   CallMethod,    // target: a str; the first argument is the receiver
   Output,        // args[0]: what the graph returns
 };
+
+constexpr bool is_call(Op op) {
+  return op == Op::CallFunction || op == Op::CallMethod;
+}
 
 enum class InputKind : uint8_t {
   Tensor,     // a tensor that the caller passed or that was reached from one
@@ -88,15 +92,16 @@ struct Input {
 
 struct Node {
   Op op;
-  bool erased = false;      // taken out by a pass; its id is never reused
-  uint32_t input = 0;       // Placeholder: index in Graph::inputs()
-  Ref target;               // CallFunction: callable; CallMethod, GetAttr: str
-  std::span<Arg> args;      // in the graph's arena; passes may write them
-  std::span<Keyword> kwargs;
-  Ref example;              // fake value; a tuple, list or number of them; null
-                            // if unknown
-  Ref name_hint;            // str, the variable it was first stored in, or null
-  Ref attribute;            // GetAttr: the attribute's value
+  bool erased = false;  // taken out by a pass; its id is never reused
+  uint32_t input = 0;   // Placeholder: index in Graph::inputs()
+  Ref target;           // CallFunction: callable; CallMethod, GetAttr: str
+  std::span<const Arg> args;  // in the graph's arena
+  std::span<const Keyword> kwargs;
+  Ref example;             // fake value; a tuple, list or number of them; null
+                           // if unknown
+  Ref name_hint;           // str, the variable it was first stored in, or null
+  uint32_t hinted_at = 0;  // number of nodes when the hint was given
+  Ref attribute;           // GetAttr: the attribute's value
   Origin origin;
 };
 
@@ -106,7 +111,6 @@ class Graph final : public Journaled {
   explicit Graph(Journal* journal = nullptr) : journal_(journal) {}
   Graph(const Graph&) = delete;
   Graph& operator=(const Graph&) = delete;
-  ~Graph();
 
   // Arguments -----------------------------------------------------------------
   Arg constant(PyObject* object);
@@ -154,17 +158,17 @@ class Graph final : public Journaled {
   // Once, last.
   NodeId output(Arg value, Origin origin = {});
 
-  // The variable that a node's value is stored in; the first one counts.
+  // The variable that a node's value is stored in; the first one counts, and
+  // inputs keep the name of their source.
   void set_name_hint(NodeId node, PyObject* name);
   void set_example(NodeId node, Ref example);
 
   // Tracing is over: forgets the journal; from here on passes may edit.
-  void seal() { journal_ = nullptr; }
+  void seal();
 
   // Reading -------------------------------------------------------------------
   const Node& node(NodeId id) const { return nodes_[id.index]; }
-  Node& mutable_node(NodeId id) { return nodes_[id.index]; }  // for passes
-  size_t node_count() const { return nodes_.size(); }         // erased included
+  size_t node_count() const { return nodes_.size(); }  // erased included
   // In the order in which they were recorded, erased ones included.
   std::span<const Node> nodes() const { return nodes_; }
   // Graph inputs, in the order of the compiled callable's arguments.
@@ -173,15 +177,18 @@ class Graph final : public Journaled {
   // nothing to compile.
   size_t call_count() const { return call_count_; }
   NodeId output_node() const { return output_; }  // invalid before output()
-  const Location& location(LocationId id) const {
-    return locations_[id.index];
-  }
-  const Scope& scope(ScopeId id) const { return scopes_[id.index]; }
+  std::span<const Location> locations() const { return locations_; }
+  std::span<const Scope> scopes() const { return scopes_; }
 
   // Editing, by passes, after seal() ------------------------------------------
   void erase(NodeId id);
   // Drops the inputs whose placeholder was erased and renumbers the others.
   void drop_erased_inputs();
+
+  // Calls visit(object) for each object that the graph holds a reference to;
+  // stops and returns the first result that isn't 0 (as tp_traverse wants it).
+  template <class Visit>
+  int visit_objects(Visit visit) const;
 
   void undo(uint64_t what, uint64_t node) noexcept override;
 
@@ -204,5 +211,30 @@ class Graph final : public Journaled {
   size_t call_count_ = 0;
   NodeId output_;
 };
+
+template <class Visit>
+int Graph::visit_objects(Visit visit) const {
+  for (const Node& node : nodes_) {
+    for (PyObject* object : {node.target.get(), node.example.get(),
+                             node.name_hint.get(), node.attribute.get()}) {
+      if (object == nullptr) continue;
+      if (int result = visit(object)) return result;
+    }
+  }
+  for (const Ref& object : kept_alive_) {
+    if (int result = visit(object.get())) return result;
+  }
+  for (const Location& location : locations_) {
+    if (int result = visit(reinterpret_cast<PyObject*>(location.code.get()))) {
+      return result;
+    }
+  }
+  for (const Scope& scope : scopes_) {
+    if (int result = visit(reinterpret_cast<PyObject*>(scope.type.get()))) {
+      return result;
+    }
+  }
+  return 0;
+}
 
 }  // namespace magneto::graph

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Names of nodes, as torch.compile would give them: `l_x_` for the input
+// L['x'], the variable that a value was stored in, else the called function's
+// name; each unique, none shadowing a builtin.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "graph/graph.h"
+
+namespace magneto::graph {
+
+struct Names {
+  // By NodeId. Erased nodes have names as well: they were named before they
+  // were erased, so erasing one doesn't rename the others.
+  std::vector<std::string> nodes;
+  // By index in Graph::inputs(): parameter names of forward(), `L_x_`.
+  std::vector<std::string> parameters;
+};
+
+// Reads `__name__` of callables, which may run user code when a user's object
+// was put in the graph; so never call it while a trace is open.
+Names assign_names(const Graph& graph);
+
+}  // namespace magneto::graph

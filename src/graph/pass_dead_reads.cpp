@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// To teach the pass another read, add a row to the table. A row must name
+// something that neither writes, nor raises for the operands that it was
+// recorded with, nor draws random numbers.
+#include <array>
+#include <string_view>
+
+#include "graph/passes.h"
+#include "graph/uses.h"
+
+namespace magneto::graph {
+
+namespace {
+
+bool always(const Node&) { return true; }
+
+// Assertions about a value that was known while tracing.
+bool first_is_true(const Node& node) {
+  return !node.args.empty() && node.args[0].is_constant() &&
+         node.args[0].constant() == Py_True;
+}
+
+struct FunctionRow {
+  const char* module;
+  const char* name;
+  bool (*applies)(const Node&);
+};
+
+constexpr std::array kFunctions = {
+    FunctionRow{"_operator", "getitem", always},
+    FunctionRow{"torch", "_check", first_is_true},
+};
+
+constexpr std::array<std::string_view, 4> kMethods = {"size", "stride",
+                                                      "storage_offset", "item"};
+
+class Reads {
+ public:
+  Reads() {
+    for (size_t i = 0; i < kFunctions.size(); ++i) {
+      Ref name = Ref::steal(PyUnicode_InternFromString(kFunctions[i].module));
+      Ref module = name ? Ref::steal(PyImport_GetModule(name)) : Ref(nullptr);
+      if (module) {
+        functions_[i] =
+            Ref::steal(PyObject_GetAttrString(module, kFunctions[i].name));
+      }
+      PyErr_Clear();  // a row whose module isn't loaded matches nothing
+    }
+  }
+
+  bool contains(const Node& node) const {
+    switch (node.op) {
+      case Op::GetAttr:
+        return true;
+      case Op::CallFunction:
+        for (size_t i = 0; i < kFunctions.size(); ++i) {
+          if (node.target.get() == functions_[i].get()) {
+            return kFunctions[i].applies(node);
+          }
+        }
+        return false;
+      case Op::CallMethod:
+        for (std::string_view method : kMethods) {
+          if (PyUnicode_CompareWithASCIIString(node.target, method.data()) ==
+              0) {
+            return true;
+          }
+        }
+        return false;
+      case Op::Placeholder:
+      case Op::Output:
+        return false;
+    }
+    return false;
+  }
+
+ private:
+  std::array<Ref, kFunctions.size()> functions_;
+};
+
+}  // namespace
+
+void remove_dead_reads(Graph& graph) {
+  std::vector<uint32_t> uses = count_uses(graph);
+  const Reads reads;
+  // Backwards, so that what fed only a dead read is seen dead in turn.
+  for (size_t i = graph.node_count(); i-- > 0;) {
+    const Node& node = graph.nodes()[i];
+    if (node.erased || uses[i] != 0 || !reads.contains(node)) continue;
+    visit_operands(node, [&](NodeId id) { --uses[id.index]; });
+    graph.erase(NodeId{i});
+  }
+}
+
+}  // namespace magneto::graph

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Only neighbours are looked at: `with torch.no_grad(): pass` leaves such a
+// pair behind, and so does a body that was moved into constants.
+#include "graph/passes.h"
+
+namespace magneto::graph {
+
+namespace {
+
+// torch._C._set_grad_enabled, or null where torch isn't loaded.
+Ref find_set_grad_enabled() {
+  Ref module_name = Ref::steal(PyUnicode_InternFromString("torch._C"));
+  if (!module_name) {
+    PyErr_Clear();
+    return nullptr;
+  }
+  Ref module = Ref::steal(PyImport_GetModule(module_name));
+  if (!module) {
+    PyErr_Clear();
+    return nullptr;
+  }
+  Ref function =
+      Ref::steal(PyObject_GetAttrString(module, "_set_grad_enabled"));
+  if (!function) PyErr_Clear();
+  return function;
+}
+
+// The mode that a node sets, or null when it sets none.
+PyObject* mode_set_by(const Node& node, PyObject* set_grad_enabled) {
+  if (node.op != Op::CallFunction || node.target.get() != set_grad_enabled ||
+      node.args.size() != 1 || !node.kwargs.empty() ||
+      !node.args[0].is_constant() || !PyBool_Check(node.args[0].constant())) {
+    return nullptr;
+  }
+  return node.args[0].constant();
+}
+
+}  // namespace
+
+void remove_cancelling_grad_modes(Graph& graph, bool grad_enabled) {
+  const Ref set_grad_enabled = find_set_grad_enabled();
+  if (!set_grad_enabled) return;
+  bool mode = grad_enabled;
+  NodeId previous;  // changes the mode, and is the last node seen
+  bool mode_before = mode;
+  for (size_t i = 0; i < graph.node_count(); ++i) {
+    const NodeId id{i};
+    const Node& node = graph.node(id);
+    if (node.erased || node.op == Op::Placeholder) continue;
+    PyObject* value = mode_set_by(node, set_grad_enabled);
+    if (value == nullptr) {
+      previous = NodeId{};
+      continue;
+    }
+    const bool new_mode = value == Py_True;
+    if (previous.valid() && new_mode == mode_before) {
+      graph.erase(previous);
+      graph.erase(id);
+      previous = NodeId{};
+      mode = new_mode;
+      continue;
+    }
+    previous = new_mode != mode ? id : NodeId{};
+    mode_before = mode;
+    mode = new_mode;
+  }
+}
+
+}  // namespace magneto::graph

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Methods return plain tuples: they are read by one file of ours,
+// python/magneto/graph_module.py, which gives them names.
+#include "graph/python_handle.h"
+
+#include <exception>
+
+#include "graph/function_object.h"
+#include "graph/materialize.h"
+#include "graph/names.h"
+#include "graph/passes.h"
+#include "graph/printer.h"
+
+namespace magneto::graph {
+
+namespace {
+
+struct HandleObject {
+  PyObject_HEAD Graph* graph;  // owned; null once cleared
+  Names* names;                // owned; made when first asked for
+};
+
+// Lives as long as the process: a type that objects may outlive can't be freed.
+PyTypeObject* handle_type = nullptr;
+
+HandleObject* cast(PyObject* self) {
+  return reinterpret_cast<HandleObject*>(self);
+}
+
+Graph& graph_in(PyObject* self) {
+  MG_CHECK(cast(self)->graph != nullptr, "the graph was cleared");
+  return *cast(self)->graph;
+}
+
+const Names& names_in(PyObject* self) {
+  HandleObject* handle = cast(self);
+  if (handle->names == nullptr) {
+    handle->names = new Names(assign_names(graph_in(self)));
+  }
+  return *handle->names;
+}
+
+// The edge to CPython: nothing of C++ may leave a slot.
+template <class Body>
+PyObject* guarded(Body body) noexcept {
+  try {
+    Ref result = body();
+    return result.release();
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+    return nullptr;
+  }
+}
+
+PyObject* method_build(PyObject* self, PyObject* create) noexcept {
+  return guarded([&] { return build(graph_in(self), names_in(self), create); });
+}
+
+PyObject* method_inputs(PyObject* self, PyObject*) noexcept {
+  return guarded([&] { return list_inputs(graph_in(self), names_in(self)); });
+}
+
+PyObject* method_names(PyObject* self, PyObject*) noexcept {
+  return guarded([&] { return list_names(names_in(self)); });
+}
+
+PyObject* method_examples(PyObject* self, PyObject*) noexcept {
+  return guarded([&] { return list_examples(graph_in(self)); });
+}
+
+PyObject* method_origins(PyObject* self, PyObject*) noexcept {
+  return guarded([&] { return list_origins(graph_in(self)); });
+}
+
+PyObject* method_locations(PyObject* self, PyObject*) noexcept {
+  return guarded([&] { return list_locations(graph_in(self)); });
+}
+
+PyObject* method_scopes(PyObject* self, PyObject*) noexcept {
+  return guarded([&] { return list_scopes(graph_in(self)); });
+}
+
+PyObject* method_attributes(PyObject* self, PyObject*) noexcept {
+  return guarded([&] { return attributes(graph_in(self)); });
+}
+
+PyObject* method_targets(PyObject* self, PyObject*) noexcept {
+  return guarded([&] { return targets(graph_in(self)); });
+}
+
+PyObject* method_function(PyObject* self, PyObject*) noexcept {
+  return guarded([&] { return make_function(graph_in(self)); });
+}
+
+PyObject* method_text(PyObject* self, PyObject*) noexcept {
+  return guarded([&] {
+    const std::string text = print(graph_in(self));
+    return Ref::steal(PyUnicode_FromStringAndSize(
+        text.data(), static_cast<Py_ssize_t>(text.size())));
+  });
+}
+
+PyObject* get_call_count(PyObject* self, void*) noexcept {
+  return guarded([&] {
+    return Ref::steal(PyLong_FromSize_t(graph_in(self).call_count()));
+  });
+}
+
+PyObject* get_input_count(PyObject* self, void*) noexcept {
+  return guarded([&] {
+    return Ref::steal(PyLong_FromSize_t(graph_in(self).inputs().size()));
+  });
+}
+
+int traverse(PyObject* self, visitproc visit, void* arg) noexcept {
+  Py_VISIT(Py_TYPE(self));
+  if (cast(self)->graph == nullptr) return 0;
+  return cast(self)->graph->visit_objects(
+      [&](PyObject* object) { return visit(object, arg); });
+}
+
+int clear(PyObject* self) noexcept {
+  std::unique_ptr<Graph> dying(std::exchange(cast(self)->graph, nullptr));
+  return 0;
+}
+
+void deallocate(PyObject* self) noexcept {
+  PyTypeObject* type = Py_TYPE(self);
+  PyObject_GC_UnTrack(self);
+  clear(self);
+  delete cast(self)->names;
+  type->tp_free(self);
+  Ref::steal(reinterpret_cast<PyObject*>(type));
+}
+
+PyMethodDef methods[] = {
+    {"build", method_build, METH_O,
+     "build(create): calls create(index, op, target, args, kwargs, name) for\n"
+     "each node, inputs first; what it returns stands for that node in the\n"
+     "args of later ones."},
+    {"inputs", method_inputs, METH_NOARGS,
+     "A list of (node index, parameter name, source index, source name,\n"
+     "attribute path, kind) for each input, in order."},
+    {"names", method_names, METH_NOARGS,
+     "The names of all nodes, by node index."},
+    {"examples", method_examples, METH_NOARGS,
+     "The example values of all nodes (None: unknown), by node index."},
+    {"origins", method_origins, METH_NOARGS,
+     "(location, scope) of all nodes, by node index; None where unknown."},
+    {"locations", method_locations, METH_NOARGS,
+     "A list of (code, instruction offset, index of the caller or None)."},
+    {"scopes", method_scopes, METH_NOARGS,
+     "A list of (address of the module, path, type, index of the outer\n"
+     "module's entry or None)."},
+    {"attributes", method_attributes, METH_NOARGS,
+     "A dict of the values that get_attr nodes read."},
+    {"targets", method_targets, METH_NOARGS,
+     "The distinct callables that the graph calls, in order."},
+    {"function", method_function, METH_NOARGS,
+     "A new callable that runs the graph."},
+    {"text", method_text, METH_NOARGS, "The graph as text, without addresses."},
+    {nullptr, nullptr, 0, nullptr}};
+
+PyGetSetDef properties[] = {{"call_count", get_call_count, nullptr,
+                             "How many calls it makes.", nullptr},
+                            {"input_count", get_input_count, nullptr,
+                             "How many inputs it takes.", nullptr},
+                            {nullptr, nullptr, nullptr, nullptr, nullptr}};
+
+PyType_Slot slots[] = {{Py_tp_doc, const_cast<char*>("A captured graph.")},
+                       {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
+                       {Py_tp_clear, reinterpret_cast<void*>(clear)},
+                       {Py_tp_dealloc, reinterpret_cast<void*>(deallocate)},
+                       {Py_tp_methods, methods},
+                       {Py_tp_getset, properties},
+                       {0, nullptr}};
+
+PyType_Spec spec = {"magneto._C.Graph", sizeof(HandleObject), 0,
+                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC |
+                        Py_TPFLAGS_DISALLOW_INSTANTIATION |
+                        Py_TPFLAGS_IMMUTABLETYPE,
+                    slots};
+
+}  // namespace
+
+bool init_types(PyObject* module) {
+  if (handle_type == nullptr) {
+    handle_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
+    if (handle_type == nullptr) return false;
+  }
+  if (module != nullptr && PyModule_AddType(module, handle_type) < 0) {
+    return false;
+  }
+  return init_function_type(module);
+}
+
+Ref make_handle(std::unique_ptr<Graph> graph) {
+  MG_CHECK(handle_type != nullptr, "init_types() must come first");
+  graph->seal();
+  Ref self = Ref::steal(handle_type->tp_alloc(handle_type, 0));
+  if (self) cast(self.get())->graph = graph.release();
+  return self;
+}
+
+Graph* graph_of(PyObject* handle) {
+  if (handle_type == nullptr || Py_TYPE(handle) != handle_type) {
+    return nullptr;
+  }
+  return cast(handle)->graph;
+}
+
+}  // namespace magneto::graph

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The hot loop. One pass over flat instructions; values live in slots of a
+// frame on the C stack.
+#include "graph/runner.h"
+
+#include <array>
+#include <memory>
+
+#include "graph/runner_compiler.h"
+
+namespace magneto::graph {
+
+namespace {
+
+// `count` default-made items, on the stack while they are few.
+template <class T, size_t kInline>
+class Buffer {
+ public:
+  explicit Buffer(size_t count) {
+    if (count > kInline) heap_ = std::make_unique<T[]>(count);
+    items_ = heap_ ? heap_.get() : inline_.data();
+  }
+  T* data() { return items_; }
+
+ private:
+  std::array<T, kInline> inline_{};
+  std::unique_ptr<T[]> heap_;
+  T* items_;
+};
+
+}  // namespace
+
+class GraphRunner::Frame {
+ public:
+  Frame(const GraphRunner& runner, PyObject* const* inputs)
+      : runner_(runner),
+        inputs_(inputs),
+        slots_(runner.slot_count_),
+        arguments_(runner.max_operands_ + 1) {}
+
+  PyObject* read(Operand operand) {
+    switch (operand.place) {
+      case Place::Input:
+        return inputs_[operand.index];
+      case Place::Constant:
+        return runner_.constants_[operand.index].get();
+      case Place::Slot:
+        return slots_.data()[operand.index].get();
+    }
+    return nullptr;
+  }
+  Ref& slot(uint32_t index) { return slots_.data()[index]; }
+
+  // The operands' values, with a free place before the first one, as
+  // PY_VECTORCALL_ARGUMENTS_OFFSET promises to callees.
+  std::span<PyObject*> load(const Instruction& instruction) {
+    PyObject** arguments = arguments_.data() + 1;
+    const Operand* operands = runner_.operands_.data() + instruction.operands;
+    for (uint32_t i = 0; i < instruction.operand_count; ++i) {
+      arguments[i] = read(operands[i]);
+    }
+    return {arguments, instruction.operand_count};
+  }
+
+ private:
+  const GraphRunner& runner_;
+  PyObject* const* inputs_;
+  Buffer<Ref, 32> slots_;
+  Buffer<PyObject*, 16> arguments_;
+};
+
+GraphRunner::GraphRunner(const Graph& graph) {
+  ok_ = Compiler(graph, *this).run();
+}
+
+void GraphRunner::clear() {
+  ok_ = false;
+  std::vector<Ref> constants = std::move(constants_);
+  constants_.clear();
+}
+
+Ref GraphRunner::run(PyObject* const* inputs) const {
+  if (!ok_) {
+    PyErr_SetString(PyExc_RuntimeError, "this graph can't be run any more");
+    return nullptr;
+  }
+  Frame frame(*this, inputs);
+  for (const Instruction& instruction : instructions_) {
+    Ref result = execute(instruction, frame);
+    if (!result) return nullptr;
+    frame.slot(instruction.result) = std::move(result);
+    for (uint32_t i = 0; i < instruction.release_count; ++i) {
+      frame.slot(releases_[instruction.releases + i]) = nullptr;
+    }
+  }
+  return Ref::share(frame.read(result_));
+}
+
+Ref GraphRunner::execute(const Instruction& instruction, Frame& frame) const {
+  std::span<PyObject*> arguments = frame.load(instruction);
+  if (instruction.code > Code::CallMethod) {
+    return build(instruction, arguments);
+  }
+  PyObject* target = constants_[instruction.target].get();
+  PyObject* keywords = instruction.keywords < 0
+                           ? nullptr
+                           : constants_[instruction.keywords].get();
+  const size_t count = (instruction.operand_count - instruction.keyword_count) |
+                       PY_VECTORCALL_ARGUMENTS_OFFSET;
+  if (instruction.code == Code::Call) {
+    return Ref::steal(
+        PyObject_Vectorcall(target, arguments.data(), count, keywords));
+  }
+  return Ref::steal(
+      PyObject_VectorcallMethod(target, arguments.data(), count, keywords));
+}
+
+Ref GraphRunner::build(const Instruction& instruction,
+                       std::span<PyObject*> items) const {
+  const auto size = static_cast<Py_ssize_t>(items.size());
+  switch (instruction.code) {
+    case Code::BuildTuple: {
+      Ref tuple = Ref::steal(PyTuple_New(size));
+      for (Py_ssize_t i = 0; tuple && i < size; ++i) {
+        PyTuple_SET_ITEM(tuple.get(), i, Ref::share(items[i]).release());
+      }
+      return tuple;
+    }
+    case Code::BuildList: {
+      Ref list = Ref::steal(PyList_New(size));
+      for (Py_ssize_t i = 0; list && i < size; ++i) {
+        PyList_SET_ITEM(list.get(), i, Ref::share(items[i]).release());
+      }
+      return list;
+    }
+    case Code::BuildDict: {
+      Ref dict = Ref::steal(PyDict_New());
+      for (Py_ssize_t i = 0; dict && i < size; i += 2) {
+        if (PyDict_SetItem(dict, items[i], items[i + 1]) < 0) return nullptr;
+      }
+      return dict;
+    }
+    case Code::BuildSlice:
+      return Ref::steal(PySlice_New(items[0], items[1], items[2]));
+    case Code::Call:
+    case Code::CallMethod:
+      break;
+  }
+  MG_CHECK(false, "not a building instruction");
+}
+
+}  // namespace magneto::graph

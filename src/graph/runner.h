@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Runs a graph without Python code: what `gm.forward` is while nobody has
+// edited the graph, and what `backend="eager"` runs.
+//
+// A runner is made once from a finished graph and shares nothing with it but
+// references to the callables and constants, so the graph, with its example
+// values, may die. run() is reentrant and may be called by several threads.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "graph/graph.h"
+
+namespace magneto::graph {
+
+class GraphRunner {
+ public:
+  // Builds constant containers, so it may fail with a Python error, which the
+  // returned object then can't run: check ok().
+  explicit GraphRunner(const Graph& graph);
+  bool ok() const { return ok_; }
+
+  size_t input_count() const { return input_count_; }
+
+  // `inputs`: input_count() borrowed objects, in the order of Graph::inputs().
+  // The graph's output, or null with a Python error set. Each value is dropped
+  // after its last use. Runs user code.
+  Ref run(PyObject* const* inputs) const;
+
+  // For tp_traverse.
+  template <class Visit>
+  int visit_objects(Visit visit) const {
+    for (const Ref& object : constants_) {
+      if (!object) continue;
+      if (int result = visit(object.get())) return result;
+    }
+    return 0;
+  }
+  // For tp_clear: it can't run any more.
+  void clear();
+
+ private:
+  enum class Code : uint8_t {
+    Call,        // target: constant; operands, then values of `keywords`
+    CallMethod,  // target: constant name
+    BuildTuple,
+    BuildList,
+    BuildDict,  // key, value, ...
+    BuildSlice,
+  };
+  enum class Place : uint8_t { Input, Constant, Slot };
+  struct Operand {
+    Place place;
+    uint32_t index;
+  };
+  struct Instruction {
+    Code code;
+    uint32_t target;    // index in constants_
+    int32_t keywords;   // index in constants_ of a tuple of names, -1: none
+    uint32_t operands;  // first one, in operands_
+    uint32_t operand_count;
+    uint32_t keyword_count;  // how many of the operands are keywords' values
+    uint32_t result;         // slot
+    uint32_t releases;       // first one, in releases_
+    uint32_t release_count;
+  };
+  class Compiler;
+  class Frame;
+
+  Ref execute(const Instruction& instruction, Frame& frame) const;
+  Ref build(const Instruction& instruction, std::span<PyObject*> items) const;
+
+  bool ok_ = true;
+  size_t input_count_ = 0;
+  uint32_t slot_count_ = 0;
+  uint32_t max_operands_ = 0;
+  Operand result_{Place::Input, 0};
+  std::vector<Instruction> instructions_;
+  std::vector<Operand> operands_;
+  std::vector<uint32_t> releases_;  // slots
+  std::vector<Ref> constants_;
+};
+
+}  // namespace magneto::graph

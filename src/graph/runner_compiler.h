@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How a graph becomes a GraphRunner's instructions. Included only by the
+// runner's .cpp files.
+#pragma once
+
+#include <unordered_map>
+
+#include "graph/runner.h"
+
+namespace magneto::graph {
+
+class GraphRunner::Compiler {
+ public:
+  Compiler(const Graph& graph, GraphRunner& runner);
+  // False with a Python error set.
+  bool run();
+
+ private:
+  static constexpr uint32_t kNever = 0xffffffffu;
+
+  void find_last_uses();
+  bool emit_node(NodeId id, const Node& node);
+  bool emit_call(NodeId id, const Node& node);
+  bool operand_of(const Arg& arg, Operand& operand);
+  bool build_constant(const Arg& arg, Operand& operand);
+  bool build_fresh(const Arg& arg, Operand& operand);
+  Operand constant(Ref object);
+  uint32_t constant_index(Ref object);
+  uint32_t take_slot();
+  void emit(Instruction instruction, std::span<const Operand> operands);
+  void release_after(NodeId id);
+
+  const Graph& graph_;
+  GraphRunner& runner_;
+  std::vector<uint32_t> last_use_;  // by NodeId: the node that uses it last
+  std::vector<std::vector<uint32_t>> dying_;  // by NodeId: who dies after it
+  std::vector<Operand> place_;                // by NodeId
+  std::vector<uint32_t> free_slots_;
+  std::vector<uint32_t> temporaries_;  // slots of built arguments of a call
+  std::unordered_map<PyObject*, uint32_t> constants_;
+};
+
+}  // namespace magneto::graph
