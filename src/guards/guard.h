@@ -19,6 +19,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "guards/constant.h"
 #include "guards/hooks.h"
 #include "guards/source.h"
 #include "python/ref.h"
@@ -149,12 +150,5 @@ class GuardSet final : public Journaled {
   // Guards by the hash of kind, source and operand.
   std::unordered_multimap<uint64_t, uint32_t> index_;
 };
-
-// What constant_equals() accepts: None, Ellipsis, NotImplemented, bool, int,
-// float, complex, str, bytes, range, slice of such, tuples and frozensets of
-// such, types declared with add_value_type(), all exactly of these types.
-bool is_constant(PyObject* value) noexcept;
-// Exactly the same type and an equal value; never runs user code.
-bool same_constant(PyObject* a, PyObject* b) noexcept;
 
 }  // namespace magneto::guards

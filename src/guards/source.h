@@ -15,10 +15,12 @@
 #include <Python.h>
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "guards/constant.h"
 #include "python/ref.h"
 #include "support/strong_id.h"
 
@@ -134,6 +136,8 @@ class SourceTable {
   // L['self']._modules['layers']._modules['0']._parameters['weight'].
   std::string torch_name(SourceId id) const;
 
+  std::span<const Source> sources() const { return sources_; }
+
  private:
   struct Hash {
     size_t operator()(const Source& s) const;
@@ -150,8 +154,7 @@ class SourceTable {
   std::unordered_map<Source, SourceId, Hash, Equal> ids_;
 };
 
-// One step of a path, for the tracer's own reads of real objects; the operand
-// is the row's (index, or name / key / descriptor with its hash). Total: any
+// One step of a path, for the tracer's own reads of real objects. Total: any
 // object may be the base.
 Reading read_field(SourceKind kind, PyObject* base) noexcept;
 Reading read_instance_attr(PyObject* object, PyObject* name) noexcept;
@@ -159,12 +162,6 @@ Reading read_slot_member(PyObject* object, PyObject* member) noexcept;
 Reading read_dict_item(PyObject* dict, PyObject* key, Py_hash_t hash) noexcept;
 Reading read_type_attr(PyObject* type, PyObject* name) noexcept;
 Reading read_type_own_attr(PyObject* type, PyObject* name) noexcept;
-
-// True for keys whose hash and equality are C code of the interpreter's: str,
-// int, bool, float, complex, bytes, None, tuples and frozensets of such, and
-// objects that keep object's identity hash (types, functions, modules, plain
-// instances). Exact types only.
-bool is_plain_key(PyObject* key) noexcept;
 
 // True for the descriptors that __slots__ makes.
 bool is_slot_member(PyObject* descriptor) noexcept;

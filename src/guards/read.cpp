@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "guards/read.h"
+
+#include <structmember.h>
+
+#include "guards/hooks.h"
+#include "python/layout.h"
+
+namespace magneto::guards {
+namespace {
+
+Reading present_or_absent(PyObject* value) {
+  return value == nullptr ? Reading::absent() : Reading::of(value);
+}
+
+template <class T, class Object>
+T* as(Object* object) {
+  return reinterpret_cast<T*>(object);
+}
+
+Reading item_at(PyObject* const* items, Py_ssize_t size, uint32_t index) {
+  if (static_cast<Py_ssize_t>(index) >= size) return Reading::absent();
+  return present_or_absent(items[index]);
+}
+
+Reading root_only() { return Reading::unreadable(); }
+
+}  // namespace
+
+PyObject** slot_member_place(PyObject* object, PyObject* member) noexcept {
+  if (!is_slot_member(member)) return nullptr;
+  auto* descriptor = as<PyMemberDescrObject>(member);
+  if (!PyObject_TypeCheck(object, PyDescr_TYPE(member))) return nullptr;
+  return reinterpret_cast<PyObject**>(reinterpret_cast<char*>(object) +
+                                      descriptor->d_member->offset);
+}
+
+PyObject** field_place(SourceKind kind, PyObject* base) noexcept {
+  using python::PrivateField;
+  using python::private_field;
+  switch (kind) {
+    case SourceKind::CellContents:
+      return PyCell_Check(base) ? &as<PyCellObject>(base)->ob_ref : nullptr;
+    case SourceKind::FunctionCode:
+    case SourceKind::FunctionDefaults:
+    case SourceKind::FunctionKwDefaults:
+    case SourceKind::FunctionClosure:
+    case SourceKind::FunctionGlobals: {
+      if (!PyFunction_Check(base)) return nullptr;
+      auto* function = as<PyFunctionObject>(base);
+      if (kind == SourceKind::FunctionCode) return &function->func_code;
+      if (kind == SourceKind::FunctionDefaults) return &function->func_defaults;
+      if (kind == SourceKind::FunctionClosure) return &function->func_closure;
+      if (kind == SourceKind::FunctionGlobals) return &function->func_globals;
+      return &function->func_kwdefaults;
+    }
+    case SourceKind::MethodSelf:
+      return PyMethod_Check(base) ? &as<PyMethodObject>(base)->im_self
+                                  : nullptr;
+    case SourceKind::MethodFunction:
+      return PyMethod_Check(base) ? &as<PyMethodObject>(base)->im_func
+                                  : nullptr;
+    case SourceKind::BuiltinSelf:
+      return PyCFunction_Check(base) ? &as<PyCFunctionObject>(base)->m_self
+                                     : nullptr;
+    case SourceKind::StaticMethodTarget:
+      return private_field(base, PrivateField::StaticMethodTarget);
+    case SourceKind::ClassMethodTarget:
+      return private_field(base, PrivateField::ClassMethodTarget);
+    case SourceKind::PropertyGetter:
+      return private_field(base, PrivateField::PropertyGetter);
+    case SourceKind::PropertySetter:
+      return private_field(base, PrivateField::PropertySetter);
+    case SourceKind::PropertyDeleter:
+      return private_field(base, PrivateField::PropertyDeleter);
+    case SourceKind::PartialFunction:
+      return private_field(base, PrivateField::PartialFunction);
+    case SourceKind::PartialArgs:
+      return private_field(base, PrivateField::PartialArgs);
+    case SourceKind::PartialKeywords:
+      return private_field(base, PrivateField::PartialKeywords);
+    case SourceKind::DefaultFactory:
+      return private_field(base, PrivateField::DefaultFactory);
+    case SourceKind::WeakrefTarget:
+      return PyWeakref_CheckRef(base) ? &as<PyWeakReference>(base)->wr_object
+                                      : nullptr;
+    default:
+      return nullptr;
+  }
+}
+
+Reading read_field(SourceKind kind, PyObject* base) noexcept {
+  return read_step({.kind = kind}, base);
+}
+
+Reading read_instance_attr(PyObject* object, PyObject* name) noexcept {
+  PyObject** slot = python::dict_slot(object);
+  if (slot == nullptr) return Reading::absent();
+  if (*slot != nullptr) {
+    return read_dict_item(*slot, name, PyObject_Hash(name));
+  }
+  PyObject** value = python::inline_value(object, name);
+  return value == nullptr ? Reading::absent() : present_or_absent(*value);
+}
+
+Reading read_slot_member(PyObject* object, PyObject* member) noexcept {
+  PyObject** place = slot_member_place(object, member);
+  return place == nullptr ? Reading::unreadable() : present_or_absent(*place);
+}
+
+Reading read_dict_item(PyObject* dict, PyObject* key, Py_hash_t hash) noexcept {
+  if (!PyDict_Check(dict)) return Reading::unreadable();
+  const python::DictLookup found =
+      python::dict_lookup(dict, key, hash, plain_key_equal);
+  return found.known ? present_or_absent(found.value) : Reading::unreadable();
+}
+
+Reading read_type_attr(PyObject* type, PyObject* name) noexcept {
+  if (!PyType_Check(type)) return Reading::unreadable();
+  return present_or_absent(_PyType_Lookup(as<PyTypeObject>(type), name));
+}
+
+Reading read_type_own_attr(PyObject* type, PyObject* name) noexcept {
+  if (!PyType_Check(type)) return Reading::unreadable();
+  PyObject* dict = as<PyTypeObject>(type)->tp_dict;
+  if (dict == nullptr) return Reading::unreadable();
+  return read_dict_item(dict, name, PyObject_Hash(name));
+}
+
+bool is_slot_member(PyObject* descriptor) noexcept {
+  if (!Py_IS_TYPE(descriptor, &PyMemberDescr_Type)) return false;
+  const int type = as<PyMemberDescrObject>(descriptor)->d_member->type;
+  return type == T_OBJECT_EX || type == T_OBJECT;
+}
+
+// ---- Rows ------------------------------------------------------------------
+
+Reading read_Local(const Source&, PyObject*) noexcept { return root_only(); }
+Reading read_ClosureCell(const Source&, PyObject*) noexcept {
+  return root_only();
+}
+Reading read_Globals(const Source&, PyObject*) noexcept { return root_only(); }
+Reading read_Builtins(const Source&, PyObject*) noexcept { return root_only(); }
+Reading read_Constant(const Source& source, PyObject*) noexcept {
+  return Reading::of(source.object);
+}
+
+Reading read_InstanceAttr(const Source& source, PyObject* base) noexcept {
+  return read_instance_attr(base, source.object);
+}
+
+Reading read_SlotMember(const Source& source, PyObject* base) noexcept {
+  return read_slot_member(base, source.object);
+}
+
+Reading read_DictItem(const Source& source, PyObject* base) noexcept {
+  return read_dict_item(base, source.object, source.hash);
+}
+
+Reading read_DictKeyAt(const Source& source, PyObject* base) noexcept {
+  if (!PyDict_Check(base)) return Reading::unreadable();
+  python::DictKeys keys(base);
+  PyObject* key = keys.next();
+  for (uint32_t i = 0; i < source.index && key != nullptr; ++i) {
+    key = keys.next();
+  }
+  return present_or_absent(key);
+}
+
+Reading read_ListItem(const Source& source, PyObject* base) noexcept {
+  if (!PyList_Check(base)) return Reading::unreadable();
+  return item_at(as<PyListObject>(base)->ob_item, PyList_GET_SIZE(base),
+                 source.index);
+}
+
+Reading read_TupleItem(const Source& source, PyObject* base) noexcept {
+  if (!PyTuple_Check(base)) return Reading::unreadable();
+  return item_at(as<PyTupleObject>(base)->ob_item, PyTuple_GET_SIZE(base),
+                 source.index);
+}
+
+Reading read_TypeOf(const Source&, PyObject* base) noexcept {
+  return Reading::of(as<PyObject>(base->ob_type));
+}
+
+Reading read_TypeAttr(const Source& source, PyObject* base) noexcept {
+  return read_type_attr(base, source.object);
+}
+
+Reading read_TypeOwnAttr(const Source& source, PyObject* base) noexcept {
+  return read_type_own_attr(base, source.object);
+}
+
+Reading read_TypeMro(const Source&, PyObject* base) noexcept {
+  if (!PyType_Check(base)) return Reading::unreadable();
+  return present_or_absent(as<PyTypeObject>(base)->tp_mro);
+}
+
+Reading read_WeakrefTarget(const Source&, PyObject* base) noexcept {
+  if (!PyWeakref_CheckRef(base)) return Reading::unreadable();
+  // None once the target is gone, as calling the reference gives.
+  return Reading::of(PyWeakref_GET_OBJECT(base));
+}
+
+Reading read_TensorGrad(const Source&, PyObject* base) noexcept {
+  const auto grad = hooks().tensor.grad;
+  PyObject* value = grad == nullptr ? nullptr : grad(base);
+  return value == nullptr ? Reading::unreadable() : Reading::of(value);
+}
+
+// Rows that are one pointer in the object; null there reads as absent.
+#define MG_FIELD(Kind)                                                    \
+  Reading read_##Kind(const Source&, PyObject* base) noexcept {           \
+    PyObject** place = field_place(SourceKind::Kind, base);               \
+    return place == nullptr ? Reading::unreadable()                       \
+                            : present_or_absent(*place);                  \
+  }
+MG_FIELD(CellContents)
+MG_FIELD(DefaultFactory)
+MG_FIELD(FunctionCode)
+MG_FIELD(FunctionDefaults)
+MG_FIELD(FunctionKwDefaults)
+MG_FIELD(FunctionClosure)
+MG_FIELD(FunctionGlobals)
+MG_FIELD(MethodSelf)
+MG_FIELD(MethodFunction)
+MG_FIELD(BuiltinSelf)
+MG_FIELD(StaticMethodTarget)
+MG_FIELD(ClassMethodTarget)
+MG_FIELD(PropertyGetter)
+MG_FIELD(PropertySetter)
+MG_FIELD(PropertyDeleter)
+MG_FIELD(PartialFunction)
+MG_FIELD(PartialArgs)
+MG_FIELD(PartialKeywords)
+#undef MG_FIELD
+
+Reading read_step(const Source& source, PyObject* base) noexcept {
+  switch (source.kind) {
+#define MG_SOURCE(Kind, operand, printed) \
+  case SourceKind::Kind:                  \
+    return read_##Kind(source, base);
+#include "guards/sources.def"
+#undef MG_SOURCE
+  }
+  return Reading::unreadable();
+}
+
+Reading read_root(const Source& source, const CallView& view) noexcept {
+  switch (source.kind) {
+    case SourceKind::Local:
+      return item_at(view.locals, static_cast<Py_ssize_t>(view.nlocals),
+                     source.index);
+    case SourceKind::ClosureCell:
+      return item_at(view.cells, static_cast<Py_ssize_t>(view.ncells),
+                     source.index);
+    case SourceKind::Globals:
+      return present_or_absent(view.globals);
+    case SourceKind::Builtins:
+      return present_or_absent(view.builtins);
+    default:
+      return Reading::of(source.object);
+  }
+}
+
+}  // namespace magneto::guards
