@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Frames of CPython 3.11: the only file that includes CPython's internal
+// headers. What it relies on:
+//
+// - _PyEval_Vector (Python/ceval.c) pushes a frame, fills in the arguments,
+//   calls the hook and afterwards clears and pops the frame. Until the frame is
+//   evaluated nobody else sees it.
+// - _PyEval_EvalFrameDefault begins with the instruction behind `prev_instr`
+//   and the stack that `stacktop` says, as it must for generators. So a frame
+//   whose locals, stack and prev_instr were filled in runs from the middle.
+#include "python/frame.h"
+
+#define Py_BUILD_CORE
+#include <internal/pycore_code.h>
+#include <internal/pycore_frame.h>
+#undef Py_BUILD_CORE
+
+#include <utility>
+
+#if PY_VERSION_HEX < 0x030B0000 || PY_VERSION_HEX >= 0x030C0000
+#error "frame_311.cpp knows the frames of CPython 3.11 only"
+#endif
+
+namespace magneto::python {
+namespace {
+
+// A frame that run_from_middle() or call_plainly() is about to have pushed: the
+// hook takes it when it sees a frame of `carrier`.
+struct Expected {
+  PyCodeObject* carrier = nullptr;
+  const FrameEntry* entry = nullptr;  // null: evaluate it as it is
+};
+
+// Per thread. The GIL is held wherever these are read.
+struct ThreadState {
+  bool looking = false;
+  Expected expected;
+  // A frame given to another hook, which may give it back to ours.
+  _PyInterpreterFrame* passed = nullptr;
+};
+thread_local ThreadState thread;
+
+FrameHandlers handlers;
+// What was installed when our hook was put on top; null: CPython's own.
+_PyFrameEvalFunction next_hook = nullptr;
+// FrameHookScopes that are looking, in all threads.
+size_t lookers = 0;
+
+PyInterpreterState* interpreter() { return PyInterpreterState_Get(); }
+
+// ---- What hangs on code objects ---------------------------------------------
+
+// The action for a code object, as a number in its co_extra.
+Py_ssize_t action_index() {
+  static const Py_ssize_t index = _PyEval_RequestCodeExtraIndex(nullptr);
+  return index;
+}
+
+void free_carrier(void* carrier) noexcept {
+  Py_XDECREF(static_cast<PyObject*>(carrier));
+}
+
+Py_ssize_t carrier_index() {
+  static const Py_ssize_t index = _PyEval_RequestCodeExtraIndex(free_carrier);
+  return index;
+}
+
+FrameAction action_for(PyCodeObject* code) noexcept {
+  auto* object = reinterpret_cast<PyObject*>(code);
+  void* extra = nullptr;
+  if (_PyCode_GetExtra(object, action_index(), &extra) != 0) PyErr_Clear();
+  if (extra) return static_cast<FrameAction>(reinterpret_cast<uintptr_t>(extra));
+  const FrameAction action =
+      handlers.classify ? handlers.classify(code) : FrameAction::Evaluate;
+  set_frame_action(code, action);
+  return action;
+}
+
+// A code object like `code` that takes no arguments: frames of the same size
+// can be pushed for it without any. Borrowed.
+PyCodeObject* carrier_of(PyCodeObject* code) noexcept {
+  if (argument_count(code) == 0) return code;
+  auto* object = reinterpret_cast<PyObject*>(code);
+  void* extra = nullptr;
+  if (_PyCode_GetExtra(object, carrier_index(), &extra) != 0) return nullptr;
+  if (extra) return static_cast<PyCodeObject*>(extra);
+  Ref replace = Ref::steal(PyObject_GetAttrString(object, "replace"));
+  Ref no_args = Ref::steal(PyTuple_New(0));
+  Ref changes = Ref::steal(
+      Py_BuildValue("{s:i,s:i,s:i,s:i}", "co_argcount", 0,
+                    "co_posonlyargcount", 0, "co_kwonlyargcount", 0, "co_flags",
+                    code->co_flags & ~(CO_VARARGS | CO_VARKEYWORDS)));
+  if (!replace || !no_args || !changes) return nullptr;
+  Ref carrier = Ref::steal(PyObject_Call(replace, no_args, changes));
+  if (!carrier ||
+      _PyCode_SetExtra(object, carrier_index(), carrier.get()) != 0) {
+    return nullptr;
+  }
+  return reinterpret_cast<PyCodeObject*>(carrier.release());
+}
+
+// ---- Evaluation -------------------------------------------------------------
+
+// Gives a frame to whoever comes after us.
+PyObject* pass_on(PyThreadState* state, _PyInterpreterFrame* frame,
+                  int throwing) {
+  _PyFrameEvalFunction next = next_hook;
+  if (next == nullptr || thread.passed == frame)
+    return _PyEval_EvalFrameDefault(state, frame, throwing);
+  // The other hook may have ours as its own next one.
+  _PyInterpreterFrame* outer = thread.passed;
+  thread.passed = frame;
+  PyObject* result = next(state, frame, throwing);
+  thread.passed = outer;
+  return result;
+}
+
+// Fills in a frame that was pushed without arguments.
+void fill(_PyInterpreterFrame* frame, const FrameEntry& entry) noexcept {
+  PyCodeObject* code = entry.code;
+  if (frame->f_code != code) {
+    PyCodeObject* carrier = frame->f_code;
+    Py_INCREF(code);
+    frame->f_code = code;
+    Py_DECREF(carrier);
+  }
+  const auto locals = static_cast<size_t>(code->co_nlocalsplus);
+  for (size_t i = 0; i < entry.values.size(); ++i) {
+    frame->localsplus[i] = entry.values[i];
+    entry.values[i] = nullptr;
+  }
+  const size_t first_free = locals - entry.cells.size();
+  for (size_t i = 0; i < entry.cells.size(); ++i) {
+    Py_INCREF(entry.cells[i]);
+    Py_XSETREF(frame->localsplus[first_free + i], entry.cells[i]);
+  }
+  frame->stacktop = static_cast<int>(entry.values.size());
+  frame->prev_instr = _PyCode_CODE(code) + entry.unit - 1;
+}
+
+PyObject* give_to_handler(PyThreadState* state, _PyInterpreterFrame* frame) {
+  PyCodeObject* code = frame->f_code;
+  PyObject* closure = frame->f_func->func_closure;
+  FrameRequest request;
+  request.code = code;
+  request.globals = frame->f_globals;
+  request.builtins = frame->f_builtins;
+  if (closure) {
+    request.cells = {&PyTuple_GET_ITEM(closure, 0),
+                     static_cast<size_t>(PyTuple_GET_SIZE(closure))};
+  }
+  request.values = {frame->localsplus, argument_count(code)};
+  PyObject* result = nullptr;
+  if (handlers.run(request, &result)) return result;
+  return pass_on(state, frame, 0);
+}
+
+PyObject* evaluate(PyThreadState* state, _PyInterpreterFrame* frame,
+                   int throwing) {
+  if (thread.expected.carrier && thread.expected.carrier == frame->f_code) {
+    const Expected expected = std::exchange(thread.expected, {});
+    if (expected.entry) fill(frame, *expected.entry);
+    return _PyEval_EvalFrameDefault(state, frame, throwing);
+  }
+  if (!thread.looking || thread.passed == frame)
+    return pass_on(state, frame, throwing);
+  constexpr int kSuspendable =
+      CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR | CO_ITERABLE_COROUTINE;
+  constexpr int kFunction = CO_OPTIMIZED | CO_NEWLOCALS;
+  const int flags = frame->f_code->co_flags;
+  if (throwing || (flags & kSuspendable) || (flags & kFunction) != kFunction ||
+      frame->f_locals) {
+    return pass_on(state, frame, throwing);
+  }
+  switch (action_for(frame->f_code)) {
+    case FrameAction::Handle:
+      if (handlers.run && !thread_is_traced())
+        return give_to_handler(state, frame);
+      break;
+    case FrameAction::Pause: {
+      FrameHookScope pause(false);
+      return pass_on(state, frame, throwing);
+    }
+    case FrameAction::Evaluate:
+      break;
+  }
+  return pass_on(state, frame, throwing);
+}
+
+}  // namespace
+
+size_t argument_count(PyCodeObject* code) noexcept {
+  return static_cast<size_t>(code->co_argcount + code->co_kwonlyargcount) +
+         ((code->co_flags & CO_VARARGS) != 0) +
+         ((code->co_flags & CO_VARKEYWORDS) != 0);
+}
+
+void set_frame_handlers(const FrameHandlers& new_handlers) noexcept {
+  handlers = new_handlers;
+}
+
+void set_frame_action(PyCodeObject* code, FrameAction action) noexcept {
+  void* extra = reinterpret_cast<void*>(static_cast<uintptr_t>(action));
+  if (_PyCode_SetExtra(reinterpret_cast<PyObject*>(code), action_index(),
+                       extra) != 0) {
+    PyErr_Clear();
+  }
+}
+
+FrameHookScope::FrameHookScope(bool looking) noexcept
+    : looking_(looking), was_looking_(thread.looking) {
+  thread.looking = looking;
+  if (!looking) return;
+  ++lookers;
+  _PyFrameEvalFunction current =
+      _PyInterpreterState_GetEvalFrameFunc(interpreter());
+  if (current == evaluate) return;
+  replaced_ = current;
+  replaced_next_ = next_hook;
+  next_hook = current == _PyEval_EvalFrameDefault ? nullptr : current;
+  _PyInterpreterState_SetEvalFrameFunc(interpreter(), evaluate);
+}
+
+FrameHookScope::~FrameHookScope() {
+  thread.looking = was_looking_;
+  if (!looking_) return;
+  --lookers;
+  // Another hook may have been put on top of ours meanwhile; it keeps ours as
+  // its next one, which lets everything pass while nobody is looking.
+  if (_PyInterpreterState_GetEvalFrameFunc(interpreter()) != evaluate) return;
+  if (replaced_ && (lookers == 0 || replaced_ != _PyEval_EvalFrameDefault)) {
+    _PyInterpreterState_SetEvalFrameFunc(interpreter(), replaced_);
+    next_hook = replaced_next_;
+  } else if (lookers == 0) {
+    // Another thread put ours there and left first.
+    _PyInterpreterState_SetEvalFrameFunc(
+        interpreter(), next_hook ? next_hook : _PyEval_EvalFrameDefault);
+    next_hook = nullptr;
+  }
+}
+
+bool frames_are_looked_at() noexcept { return thread.looking; }
+
+bool foreign_frame_hook() noexcept {
+  _PyFrameEvalFunction current =
+      _PyInterpreterState_GetEvalFrameFunc(interpreter());
+  if (current == evaluate) return next_hook != nullptr;
+  return current != _PyEval_EvalFrameDefault;
+}
+
+PyObject* run_from_middle(const FrameEntry& entry) noexcept {
+  PyObject* result = nullptr;
+  PyCodeObject* carrier = carrier_of(entry.code);
+  Ref function = Ref::steal(
+      carrier ? PyFunction_New(reinterpret_cast<PyObject*>(carrier),
+                               entry.globals)
+              : nullptr);
+  if (function) {
+    FrameHookScope looking(true);
+    const Expected outer =
+        std::exchange(thread.expected, Expected{carrier, &entry});
+    result = _PyFunction_Vectorcall(function, nullptr, 0, nullptr);
+    thread.expected = outer;
+  }
+  // Not taken: the frame could not be pushed.
+  for (PyObject*& value : entry.values) Py_CLEAR(value);
+  return result;
+}
+
+PyObject* call_plainly(PyObject* function, PyObject* const* args,
+                       size_t nargsf, PyObject* names) noexcept {
+  if (!PyFunction_Check(function))
+    return PyObject_Vectorcall(function, args, nargsf, names);
+  auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function));
+  FrameHookScope looking(true);
+  const Expected outer = std::exchange(thread.expected, Expected{code});
+  PyObject* result = PyObject_Vectorcall(function, args, nargsf, names);
+  thread.expected = outer;
+  return result;
+}
+
+bool thread_is_traced() noexcept {
+  return PyThreadState_Get()->c_tracefunc != nullptr;
+}
+
+}  // namespace magneto::python
