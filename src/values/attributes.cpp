@@ -1,0 +1,504 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Attribute look-up: object.__getattribute__, type.__getattribute__, modules,
+// super, descriptors; and the writes.
+#include "python/names.h"
+#include "values/protocol.h"
+
+#include <structmember.h>
+
+namespace magneto::values {
+
+namespace {
+
+std::string text(PyObject* name) {
+  const char* chars = PyUnicode_AsUTF8(name);
+  if (chars == nullptr) {
+    PyErr_Clear();
+    return "?";
+  }
+  return chars;
+}
+
+Signal attribute_error(Context& ctx, V object, PyObject* name) {
+  if (object->is_constant() && PyType_Check(object->object))
+    return ctx.raise(
+        PyExc_AttributeError,
+        std::string("type object '") +
+            reinterpret_cast<PyTypeObject*>(object->object)->tp_name +
+            "' has no attribute '" + text(name) + "'");
+  return ctx.raise(PyExc_AttributeError, std::string("'") +
+                                             _PyType_Name(object->type) +
+                                             "' object has no attribute '" +
+                                             text(name) + "'");
+}
+
+bool is_data_descriptor(PyObject* descriptor) {
+  return Py_TYPE(descriptor)->tp_descr_set != nullptr;
+}
+
+SourceId type_source(Context& ctx, PyTypeObject* type) {
+  return ctx.sources.constant(reinterpret_cast<PyObject*>(type));
+}
+
+V class_value(Context& ctx, PyTypeObject* type) {
+  return ctx.known(reinterpret_cast<PyObject*>(type), type_source(ctx, type));
+}
+
+// What a class attribute is, as a value: constants as such, and a mutable
+// object with the source where it can be found again.
+V class_attribute(Context& ctx, PyTypeObject* type, PyObject* name,
+                  PyObject* object) {
+  return ctx.known(object,
+                   ctx.sources.type_attr(type_source(ctx, type), name));
+}
+
+// A read of a C-level attribute (getset, member, method of a C type) of a real
+// object that runs no Python code.
+Outcome<V> read_real(Context& ctx, PyObject* object, PyObject* name) {
+  Ref result = Ref::steal(PyObject_GetAttr(object, name));
+  if (!result) return ctx.raise_from_python();
+  return from_constant(ctx, std::move(result));
+}
+
+Outcome<V> get_slot_member(Context& ctx, PyObject* descriptor, V object,
+                           PyObject* name) {
+  V mapping = attribute_mapping(ctx, object);
+  if (mapping) {
+    MG_TRY(V value, dict_get(ctx, mapping, ctx.constant_share(name)));
+    if (value) return value;
+  }
+  return attribute_error(ctx, object, name);
+}
+
+bool is_slot_member(PyObject* descriptor) {
+  if (!Py_IS_TYPE(descriptor, &PyMemberDescr_Type)) return false;
+  const PyMemberDef* member =
+      reinterpret_cast<PyMemberDescrObject*>(descriptor)->d_member;
+  return member->type == T_OBJECT_EX &&
+         (reinterpret_cast<PyDescrObject*>(descriptor)->d_type->tp_flags &
+          Py_TPFLAGS_HEAPTYPE);
+}
+
+Outcome<V> bind_getset(Context& ctx, PyObject* descriptor, V object,
+                       PyObject* name) {
+  const Names& names = interned();
+  if (name == names.dunder_class)
+    return class_value(ctx, object->type);
+  if (name == names.dunder_dict) {
+    V mapping = attribute_mapping(ctx, object);
+    if (mapping) return mapping;
+    return attribute_error(ctx, object, name);
+  }
+  if (object->is_constant()) return read_real(ctx, object->object, name);
+  if (object->kind == Kind::Function) {
+    const auto* function = as<FunctionValue>(object);
+    if (name == names.dunder_code)
+      return ctx.constant_share(reinterpret_cast<PyObject*>(function->code));
+    if (name == names.dunder_defaults)
+      return function->defaults ? function->defaults : ctx.none();
+    if (name == names.dunder_kwdefaults)
+      return function->kwdefaults ? function->kwdefaults : ctx.none();
+    if (name == names.dunder_name || name == names.dunder_qualname) {
+      V mapping = attribute_mapping(ctx, object);
+      MG_TRY(V set, dict_get(ctx, mapping, ctx.constant_share(name)));
+      if (set) return set;
+      return ctx.constant_share(name == names.dunder_name
+                                    ? function->code->co_name
+                                    : function->code->co_qualname);
+    }
+    if (name == names.dunder_globals)
+      return ctx.known(function->globals,
+                       ctx.sources.constant(function->globals));
+    if (name == names.dunder_closure)
+      return function->closure.empty() ? ctx.none()
+                                       : ctx.tuple(function->closure);
+  }
+  if (object->kind == Kind::Slice) {
+    auto items = tuple_items(object);
+    std::string which = text(name);
+    return items[which == "start" ? 0 : which == "stop" ? 1 : 2];
+  }
+  if (ctx.natives->has(descriptor)) {
+    V receiver[] = {object};
+    return ctx.natives->call(ctx, ctx.constant_share(descriptor),
+                             {.positional = receiver});
+  }
+  return ctx.graph_break(
+      "c-attribute", std::string(_PyType_Name(object->type)) + "." + text(name),
+      "read it outside of the compiled function");
+}
+
+}  // namespace
+
+PyObject* type_lookup(Context& ctx, PyTypeObject* type, PyObject* name) {
+  PyObject* found = _PyType_Lookup(type, name);
+  // Classes written in C can't be changed.
+  if (type->tp_flags & Py_TPFLAGS_HEAPTYPE)
+    ctx.guard_type_attribute(type, name, found);
+  return found;
+}
+
+Outcome<V> bind_descriptor(Context& ctx, PyObject* descriptor, V object,
+                           PyTypeObject* type, PyObject* name) {
+  PyTypeObject* kind = Py_TYPE(descriptor);
+  const bool bound = object != nullptr;
+  if (kind->tp_descr_get == nullptr)
+    return class_attribute(ctx, type, name, descriptor);
+  if (kind == &PyFunction_Type || kind == &PyMethodDescr_Type ||
+      kind == &PyWrapperDescr_Type) {
+    V function = class_attribute(ctx, type, name, descriptor);
+    return bound ? ctx.method(function, object) : function;
+  }
+  if (kind == &PyStaticMethod_Type) {
+    Ref function =
+        Ref::steal(PyObject_GetAttr(descriptor, interned().dunder_func));
+    if (!function) return ctx.raise_from_python();
+    PyObject* kept = ctx.keep(std::move(function));
+    return ctx.known(kept, ctx.sources.constant(kept));
+  }
+  if (kind == &PyClassMethod_Type) {
+    Ref function =
+        Ref::steal(PyObject_GetAttr(descriptor, interned().dunder_func));
+    if (!function) return ctx.raise_from_python();
+    PyObject* kept = ctx.keep(std::move(function));
+    return ctx.method(ctx.known(kept, ctx.sources.constant(kept)),
+                      class_value(ctx, type));
+  }
+  if (kind == &PyClassMethodDescr_Type) {
+    Ref method =
+        Ref::steal(kind->tp_descr_get(descriptor, nullptr,
+                                      reinterpret_cast<PyObject*>(type)));
+    if (!method) return ctx.raise_from_python();
+    return ctx.constant(std::move(method));
+  }
+  if (PyType_IsSubtype(kind, &PyProperty_Type)) {
+    if (!bound) return class_attribute(ctx, type, name, descriptor);
+    Ref getter = Ref::steal(PyObject_GetAttr(descriptor, interned().fget));
+    if (!getter) return ctx.raise_from_python();
+    if (getter.get() == Py_None)
+      return ctx.raise(PyExc_AttributeError, "unreadable attribute");
+    PyObject* kept = ctx.keep(std::move(getter));
+    return call(ctx, ctx.known(kept, ctx.sources.constant(kept)), {object});
+  }
+  if (kind == &PyMemberDescr_Type) {
+    if (!bound) return ctx.constant_share(descriptor);
+    if (is_slot_member(descriptor))
+      return get_slot_member(ctx, descriptor, object, name);
+    return bind_getset(ctx, descriptor, object, name);
+  }
+  if (kind == &PyGetSetDescr_Type) {
+    if (!bound) return ctx.constant_share(descriptor);
+    return bind_getset(ctx, descriptor, object, name);
+  }
+  // A builtin function is not a descriptor that binds.
+  if (kind == &PyCFunction_Type) return ctx.constant_share(descriptor);
+  // A user's descriptor: its class says __get__.
+  PyObject* getter = type_lookup(ctx, kind, interned().dunder_get);
+  if (getter && (Py_IS_TYPE(getter, &PyFunction_Type) ||
+                 ctx.natives->has(getter))) {
+    V self = class_attribute(ctx, type, name, descriptor);
+    return call(ctx, ctx.known(getter, ctx.sources.constant(getter)),
+                {self, bound ? object : ctx.none(), class_value(ctx, type)});
+  }
+  return ctx.graph_break("descriptor",
+                         std::string(kind->tp_name) + " in class " +
+                             _PyType_Name(type) + ", attribute " + text(name));
+}
+
+Outcome<V> special_method(Context& ctx, V object, PyObject* name) {
+  object = ctx.look(object);
+  PyObject* found = type_lookup(ctx, object->type, name);
+  if (found == nullptr) return nullptr;
+  return bind_descriptor(ctx, found, object, object->type, name);
+}
+
+V attribute_mapping(Context& ctx, V object) {
+  if (!object->heap.valid()) return nullptr;
+  HeapId attributes = ctx.heap[object->heap].attributes;
+  if (!attributes.valid()) attributes = ctx.make_attributes(object);
+  return attributes.valid() ? ctx.heap[attributes].owner : nullptr;
+}
+
+Outcome<V> generic_get(Context& ctx, V object, PyObject* name) {
+  PyTypeObject* type = object->type;
+  PyObject* found = type_lookup(ctx, type, name);
+  if (found && is_data_descriptor(found))
+    return bind_descriptor(ctx, found, object, type, name);
+  if (object->heap.valid()) {
+    if (V mapping = attribute_mapping(ctx, object)) {
+      V value = dict_get_string(ctx, mapping, name);
+      if (value) return value;
+    }
+  } else if (object->is_constant()) {
+    V value = ctx.constant_attribute(object, name);
+    if (value) return value;
+  }
+  if (found) return bind_descriptor(ctx, found, object, type, name);
+  return nullptr;
+}
+
+namespace {
+
+Outcome<V> type_get(Context& ctx, V object, PyObject* name) {
+  auto* type = reinterpret_cast<PyTypeObject*>(object->object);
+  PyTypeObject* meta = Py_TYPE(object->object);
+  PyObject* in_meta = type_lookup(ctx, meta, name);
+  if (in_meta && is_data_descriptor(in_meta)) {
+    // __name__, __mro__, __dict__ and the like: C code over the type itself.
+    if (Py_IS_TYPE(in_meta, &PyGetSetDescr_Type) ||
+        Py_IS_TYPE(in_meta, &PyMemberDescr_Type))
+      return read_real(ctx, object->object, name);
+    return bind_descriptor(ctx, in_meta, object, meta, name);
+  }
+  PyObject* found = type_lookup(ctx, type, name);
+  if (found) return bind_descriptor(ctx, found, nullptr, type, name);
+  if (in_meta) return bind_descriptor(ctx, in_meta, object, meta, name);
+  return nullptr;
+}
+
+// A Python module: its dictionary, then its own __getattr__ (PEP 562).
+Outcome<V> module_get(Context& ctx, V object, PyObject* name) {
+  V value = ctx.constant_attribute(object, name);
+  if (value) return value;
+  PyObject* found = type_lookup(ctx, object->type, name);
+  if (found) return bind_descriptor(ctx, found, object, object->type, name);
+  V fallback = ctx.constant_attribute(object, interned().dunder_getattr);
+  if (fallback) return call(ctx, fallback, {ctx.constant_share(name)});
+  return ctx.raise(PyExc_AttributeError,
+                   "module '" +
+                       std::string(PyModule_GetName(object->object)
+                                       ? PyModule_GetName(object->object)
+                                       : "?") +
+                       "' has no attribute '" + text(name) + "'");
+}
+
+bool uses_generic_get(PyTypeObject* type) {
+  return type->tp_getattro == PyObject_GenericGetAttr;
+}
+
+// Null instead of an AttributeError that the look-up itself would raise.
+Outcome<V> lookup(Context& ctx, V object, PyObject* name) {
+  switch (object->kind) {
+    case Kind::Tensor:
+      return ctx.natives->tensor_attribute(ctx, object, name);
+    case Kind::Super:
+      return super_attribute(ctx, object, name);
+    case Kind::BoundMethod: {
+      const auto* method = as<MethodValue>(object);
+      if (name == interned().dunder_self) return method->self;
+      if (name == interned().dunder_func) return method->function;
+      PyObject* found = _PyType_Lookup(&PyMethod_Type, name);
+      if (found && !is_data_descriptor(found) &&
+          name != interned().dunder_doc)
+        return bind_descriptor(ctx, found, object, &PyMethod_Type, name);
+      return get_attribute(ctx, method->function, name);
+    }
+    case Kind::Constant:
+      if (PyType_Check(object->object)) {
+        if (Py_TYPE(object->object)->tp_getattro == PyType_Type.tp_getattro ||
+            _PyType_Lookup(Py_TYPE(object->object),
+                           interned().dunder_getattribute) ==
+                _PyType_Lookup(&PyType_Type, interned().dunder_getattribute))
+          return type_get(ctx, object, name);
+        break;
+      }
+      if (PyModule_Check(object->object)) return module_get(ctx, object, name);
+      break;
+    default:
+      break;
+  }
+  PyTypeObject* type = object->type;
+  if (uses_generic_get(type)) return generic_get(ctx, object, name);
+  PyObject* getattribute =
+      type_lookup(ctx, type, interned().dunder_getattribute);
+  PyObject* plain =
+      _PyType_Lookup(&PyBaseObject_Type, interned().dunder_getattribute);
+  if (getattribute == plain || !Py_IS_TYPE(getattribute, &PyFunction_Type))
+    return generic_get(ctx, object, name);
+  return call(ctx, ctx.known(getattribute, ctx.sources.constant(getattribute)),
+              {object, ctx.constant_share(name)});
+}
+
+}  // namespace
+
+Outcome<V> find_attribute(Context& ctx, V object, PyObject* name) {
+  object = ctx.look(object);
+  Outcome<V> found = lookup(ctx, object, name);
+  if (!found) {
+    if (found.signal() != Signal::Raised ||
+        !ctx.exception_is(PyExc_AttributeError))
+      return found;
+    (void)ctx.take_exception();
+  } else if (found.value() != nullptr) {
+    return found;
+  }
+  if (object->kind == Kind::Super) return nullptr;
+  PyTypeObject* type = object->is_constant() && PyType_Check(object->object)
+                           ? Py_TYPE(object->object)
+                           : object->type;
+  if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) return nullptr;
+  PyObject* fallback = type_lookup(ctx, type, interned().dunder_getattr);
+  if (fallback == nullptr || object->kind == Kind::Tensor) return nullptr;
+  Outcome<V> value =
+      call(ctx, ctx.known(fallback, ctx.sources.constant(fallback)),
+           {object, ctx.constant_share(name)});
+  if (!value && value.signal() == Signal::Raised &&
+      ctx.exception_is(PyExc_AttributeError)) {
+    // Kept for get_attribute, which raises this very exception.
+    ctx.missing_attribute = ctx.take_exception();
+    return nullptr;
+  }
+  return value;
+}
+
+Outcome<V> get_attribute(Context& ctx, V object, PyObject* name) {
+  ctx.missing_attribute = nullptr;
+  MG_TRY(V value, find_attribute(ctx, object, name));
+  if (value) return value;
+  if (ctx.missing_attribute) return ctx.raise_value(ctx.missing_attribute);
+  return attribute_error(ctx, ctx.look(object), name);
+}
+
+Outcome<V> load_method(Context& ctx, V object, PyObject* name, V* self) {
+  MG_TRY(V value, get_attribute(ctx, object, name));
+  if (value->kind == Kind::BoundMethod && value->object == nullptr) {
+    *self = as<MethodValue>(value)->self;
+    return as<MethodValue>(value)->function;
+  }
+  *self = nullptr;
+  return value;
+}
+
+Outcome<V> super_attribute(Context& ctx, V super_value, PyObject* name) {
+  const auto* super = as<MethodValue>(super_value);
+  V self = super->self;
+  if (name == interned().dunder_class)
+    return ctx.constant_share(reinterpret_cast<PyObject*>(&PySuper_Type));
+  // The class whose MRO is searched: self's, or self if it is a class.
+  bool of_class = self->is_constant() && PyType_Check(self->object);
+  auto* start = of_class ? reinterpret_cast<PyTypeObject*>(self->object)
+                         : self->type;
+  PyObject* mro = start->tp_mro;
+  Py_ssize_t i = 0;
+  while (i < PyTuple_GET_SIZE(mro) &&
+         PyTuple_GET_ITEM(mro, i) != super->function->object)
+    ++i;
+  for (++i; i < PyTuple_GET_SIZE(mro); ++i) {
+    auto* type = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(mro, i));
+    PyObject* found = PyDict_GetItemWithError(type->tp_dict, name);
+    SourceId own = ctx.sources.type_own_attr(type_source(ctx, type), name);
+    if (found == nullptr) {
+      ctx.guards.absent(own);
+      continue;
+    }
+    ctx.guards.identity(own, found);
+    // Class methods bind to the class that the search started from.
+    if (Py_IS_TYPE(found, &PyClassMethod_Type) ||
+        Py_IS_TYPE(found, &PyClassMethodDescr_Type))
+      return bind_descriptor(ctx, found, nullptr, start, name);
+    return bind_descriptor(ctx, found, of_class ? nullptr : self, type, name);
+  }
+  return ctx.raise(PyExc_AttributeError,
+                   "'super' object has no attribute '" + text(name) + "'");
+}
+
+// -- writes -------------------------------------------------------------------
+
+namespace {
+
+Status write(Context& ctx, V object, PyObject* name, V value) {
+  PyObject* found = type_lookup(ctx, object->type, name);
+  if (found && is_data_descriptor(found) && !is_slot_member(found)) {
+    PyTypeObject* kind = Py_TYPE(found);
+    if (PyType_IsSubtype(kind, &PyProperty_Type)) {
+      PyObject* which = value ? interned().fset : interned().fdel;
+      Ref setter = Ref::steal(PyObject_GetAttr(found, which));
+      if (!setter) return ctx.raise_from_python();
+      if (setter.get() == Py_None)
+        return ctx.raise(PyExc_AttributeError,
+                         "property '" + text(name) + "' of '" +
+                             _PyType_Name(object->type) + "' object has no " +
+                             (value ? "setter" : "deleter"));
+      PyObject* kept = ctx.keep(std::move(setter));
+      V function = ctx.known(kept, ctx.sources.constant(kept));
+      Outcome<V> result = value ? call(ctx, function, {object, value})
+                                : call(ctx, function, {object});
+      if (!result) return result.signal();
+      return done;
+    }
+    PyObject* hook = type_lookup(
+        ctx, kind, value ? interned().dunder_set : interned().dunder_delete);
+    if (hook && Py_IS_TYPE(hook, &PyFunction_Type)) {
+      V function = ctx.known(hook, ctx.sources.constant(hook));
+      V self = class_attribute(ctx, object->type, name, found);
+      Outcome<V> result = value ? call(ctx, function, {self, object, value})
+                                : call(ctx, function, {self, object});
+      if (!result) return result.signal();
+      return done;
+    }
+    if (!(object->kind == Kind::Function &&
+          (name == interned().dunder_name ||
+           name == interned().dunder_qualname ||
+           name == interned().dunder_doc ||
+           name == interned().dunder_module)))
+      return ctx.graph_break(
+          "c-attribute-write",
+          std::string(_PyType_Name(object->type)) + "." + text(name));
+  }
+  V mapping = attribute_mapping(ctx, object);
+  if (!mapping) {
+    if (object->is_constant() || object->object)
+      return ctx.graph_break("attribute-write",
+                             std::string("attribute ") + text(name) + " of a " +
+                                 _PyType_Name(object->type));
+    return attribute_error(ctx, object, name);
+  }
+  V key = ctx.constant_share(name);
+  if (value) return dict_set(ctx, mapping, key, value);
+  MG_TRY(V old, dict_pop(ctx, mapping, key));
+  if (!old) return attribute_error(ctx, object, name);
+  return done;
+}
+
+// `hook`: __setattr__ or __delattr__.
+Status write_through(Context& ctx, V object, PyObject* hook, PyObject* name,
+                     V value) {
+  object = ctx.look(object);
+  if (object->kind == Kind::Tensor) {
+    return ctx.natives->set_tensor_attribute(ctx, object, name, value);
+  }
+  PyTypeObject* type = object->type;
+  if (type->tp_setattro != PyObject_GenericSetAttr) {
+    PyObject* method = type_lookup(ctx, type, hook);
+    if (method && Py_IS_TYPE(method, &PyFunction_Type)) {
+      V function = ctx.known(method, ctx.sources.constant(method));
+      V key = ctx.constant_share(name);
+      Outcome<V> result = value ? call(ctx, function, {object, key, value})
+                                : call(ctx, function, {object, key});
+      if (!result) return result.signal();
+      return done;
+    }
+    if (object->is_constant() && (PyType_Check(object->object) ||
+                                  PyModule_Check(object->object)))
+      return ctx.graph_break("attribute-write",
+                             std::string("attribute ") + text(name) +
+                                 " of a class or module");
+  }
+  return write(ctx, object, name, value);
+}
+
+}  // namespace
+
+Status generic_set(Context& ctx, V object, PyObject* name, V value) {
+  return write(ctx, ctx.look(object), name, value);
+}
+
+Status set_attribute(Context& ctx, V object, PyObject* name, V value) {
+  return write_through(ctx, object, interned().dunder_setattr, name, value);
+}
+
+Status delete_attribute(Context& ctx, V object, PyObject* name) {
+  return write_through(ctx, object, interned().dunder_delattr, name, nullptr);
+}
+
+}  // namespace magneto::values

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Calls: functions, methods, classes, instances with __call__.
+#include "python/names.h"
+#include "values/exceptions.h"
+#include "values/protocol.h"
+#include "values/torch_types.h"
+
+namespace magneto::values {
+
+namespace {
+
+Outcome<V> call_found(Context& ctx, PyObject* function, const Arguments& args) {
+  return call(ctx, ctx.known(function, ctx.sources.constant(function)), args);
+}
+
+// A vector that starts with `first`.
+std::vector<V> prepend(V first, std::span<const V> rest) {
+  std::vector<V> all;
+  all.reserve(rest.size() + 1);
+  all.push_back(first);
+  all.insert(all.end(), rest.begin(), rest.end());
+  return all;
+}
+
+// What tp_new written in C does for a class made in Python.
+Outcome<V> builtin_new(Context& ctx, PyTypeObject* type, PyObject* found,
+                       const Arguments& args) {
+  if (is_exception_type(type))
+    return make_exception(ctx, type, args.positional);
+  if (PyType_IsSubtype(type, &PyDict_Type)) return ctx.dict(type);
+  if (PyType_IsSubtype(type, &PyList_Type)) return ctx.list({}, type);
+  if (PyType_IsSubtype(type, &PySet_Type)) return ctx.set(type);
+  if (type->tp_new == PyBaseObject_Type.tp_new) return ctx.object(type);
+  // tuple.__new__ and others with a row of their own.
+  if (found && ctx.natives->has(found)) {
+    std::vector<V> positional = prepend(
+        ctx.known(reinterpret_cast<PyObject*>(type),
+                  ctx.sources.constant(reinterpret_cast<PyObject*>(type))),
+        args.positional);
+    return ctx.natives->call(ctx, ctx.constant_share(found),
+                             {.positional = positional,
+                              .keyword_values = args.keyword_values,
+                              .keyword_names = args.keyword_names});
+  }
+  return ctx.graph_break("instantiate",
+                         std::string("an instance of ") + _PyType_Name(type),
+                         "make it outside of the compiled function");
+}
+
+Outcome<V> instantiate(Context& ctx, V class_value, const Arguments& args) {
+  auto* type = reinterpret_cast<PyTypeObject*>(class_value->object);
+  PyTypeObject* meta = Py_TYPE(class_value->object);
+  if (meta != &PyType_Type) {
+    if (PyType_IsSubtype(meta, torch_types().enum_meta)) {
+      // Looking a member up by value: nothing but constants are involved.
+      if (args.count() == 1 && !args.has_keywords()) {
+        if (PyObject* value = as_constant(ctx, args.positional[0])) {
+          Ref member =
+              Ref::steal(PyObject_CallOneArg(class_value->object, value));
+          if (!member) return ctx.raise_from_python();
+          return ctx.constant(std::move(member));
+        }
+      }
+      return ctx.graph_break("instantiate", "an enum made while tracing");
+    }
+    PyObject* meta_call = type_lookup(ctx, meta, interned().dunder_call);
+    if (meta_call && Py_IS_TYPE(meta_call, &PyFunction_Type)) {
+      std::vector<V> positional = prepend(class_value, args.positional);
+      return call_found(ctx, meta_call,
+                        {.positional = positional,
+                         .keyword_values = args.keyword_values,
+                         .keyword_names = args.keyword_names});
+    }
+  }
+  if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE) && !is_exception_type(type))
+    return ctx.graph_break("instantiate",
+                           std::string("an instance of ") + _PyType_Name(type),
+                           "make it outside of the compiled function");
+  if (type->tp_flags & Py_TPFLAGS_IS_ABSTRACT)
+    return ctx.raise(PyExc_TypeError,
+                     std::string("Can't instantiate abstract class ") +
+                         _PyType_Name(type));
+
+  PyObject* new_found = type_lookup(ctx, type, interned().dunder_new);
+  V made;
+  PyObject* new_function = new_found;
+  if (new_found && Py_IS_TYPE(new_found, &PyStaticMethod_Type)) {
+    Ref inner = Ref::steal(PyObject_GetAttr(new_found, interned().dunder_func));
+    if (!inner) return ctx.raise_from_python();
+    new_function = ctx.keep(std::move(inner));
+  }
+  if (new_function && Py_IS_TYPE(new_function, &PyFunction_Type)) {
+    std::vector<V> positional = prepend(class_value, args.positional);
+    MG_TRY(made, call_found(ctx, new_function,
+                            {.positional = positional,
+                             .keyword_values = args.keyword_values,
+                             .keyword_names = args.keyword_names}));
+  } else {
+    MG_TRY(made, builtin_new(ctx, type, new_found, args));
+  }
+  made = ctx.look(made);
+  if (!PyType_IsSubtype(made->type, type)) return made;
+
+  PyObject* init = type_lookup(ctx, made->type, interned().dunder_init);
+  if (init == nullptr) return made;
+  if (Py_IS_TYPE(init, &PyFunction_Type) || ctx.natives->has(init)) {
+    // object.__init__ has nothing to do.
+    static PyObject* const object_init =
+        _PyType_Lookup(&PyBaseObject_Type, interned().dunder_init);
+    if (init == object_init) {
+      if ((args.count() || args.has_keywords()) &&
+          (!new_function || !Py_IS_TYPE(new_function, &PyFunction_Type)) &&
+          type->tp_new == PyBaseObject_Type.tp_new)
+        return ctx.raise(PyExc_TypeError,
+                         std::string(_PyType_Name(type)) +
+                             "() takes no arguments");
+      return made;
+    }
+    std::vector<V> positional = prepend(made, args.positional);
+    MG_TRY(V ignored, call_found(ctx, init,
+                                 {.positional = positional,
+                                  .keyword_values = args.keyword_values,
+                                  .keyword_names = args.keyword_names}));
+    (void)ignored;
+  } else if (!is_exception_type(type) && made->kind != Kind::Tuple) {
+    return ctx.graph_break("instantiate",
+                           std::string("__init__ of ") + _PyType_Name(type));
+  }
+  return made;
+}
+
+Outcome<V> call_instance(Context& ctx, V callable, const Arguments& args) {
+  MG_TRY(V method, special_method(ctx, callable, interned().dunder_call));
+  if (method) return call(ctx, method, args);
+  return ctx.raise(PyExc_TypeError, std::string("'") +
+                                        _PyType_Name(callable->type) +
+                                        "' object is not callable");
+}
+
+}  // namespace
+
+Outcome<V> call(Context& ctx, V callable, const Arguments& args) {
+  callable = ctx.look(callable);
+  switch (callable->kind) {
+    case Kind::Function:
+      return ctx.inliner->inline_function(callable, args);
+    case Kind::BoundMethod: {
+      const auto* method = as<MethodValue>(callable);
+      std::vector<V> positional = prepend(method->self, args.positional);
+      return call(ctx, method->function,
+                  {.positional = positional,
+                   .keyword_values = args.keyword_values,
+                   .keyword_names = args.keyword_names});
+    }
+    case Kind::Constant: {
+      PyObject* object = callable->object;
+      if (ctx.natives->has(object)) return ctx.natives->call(ctx, callable, args);
+      if (Py_IS_TYPE(object, &PyFunction_Type))
+        return ctx.inliner->inline_function(callable, args);
+      if (PyType_Check(object)) return instantiate(ctx, callable, args);
+      if (Py_TYPE(object)->tp_call == nullptr ||
+          (Py_TYPE(object)->tp_flags & Py_TPFLAGS_HEAPTYPE))
+        return call_instance(ctx, callable, args);
+      return ctx.natives->call(ctx, callable, args);
+    }
+    default:
+      return call_instance(ctx, callable, args);
+  }
+}
+
+Outcome<V> call(Context& ctx, V callable, std::initializer_list<V> args) {
+  return call(ctx, callable,
+              Arguments{.positional = {args.begin(), args.size()}});
+}
+
+Outcome<V> call_method(Context& ctx, V object, PyObject* name,
+                       std::initializer_list<V> args) {
+  MG_TRY(V method, get_attribute(ctx, object, name));
+  return call(ctx, method, args);
+}
+
+}  // namespace magneto::values

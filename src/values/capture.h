@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A capture: what the trace of one frame hands to codegen. Values in it belong
+// to the Context, whose heap says what was changed (Heap::modified) and what
+// the values that the trace made consist of.
+#pragma once
+
+#include "values/context.h"
+
+namespace magneto::values {
+
+enum class Ending : uint8_t {
+  Return,  // the frame ran to its end: `result` is what it returns
+  Break,   // instruction `index` is not supported: it runs in plain Python,
+           // with the stack and locals given here, and the rest is resumed
+  Raised,  // the traced program's exception left the frame: nothing is
+           // compiled, and the frame runs in plain Python
+  Skip,    // not to be compiled: `info` says why
+};
+
+struct Capture {
+  Ending ending = Ending::Skip;
+  V result = nullptr;        // Return
+  size_t index = 0;          // Break: canonical instruction not executed
+  std::vector<V> stack;      // Break: operand stack before it, bottom first
+                             // (Null where CPython has NULL)
+  std::vector<V> locals;     // Break: localsplus (Null: unbound; cell variables
+                             // are Cells)
+  BreakInfo info;            // Break, Skip
+};
+
+}  // namespace magneto::values

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The context of one trace: its stores (heap, graph, guards, sources, arena),
+// the signal that is under way, and how a caller's object becomes a value.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "graph/graph.h"
+#include "guards/guard.h"
+#include "guards/source.h"
+#include "python/ref.h"
+#include "support/arena.h"
+#include "support/journal.h"
+#include "support/outcome.h"
+#include "tensor/fake_tensor.h"
+#include "values/heap.h"
+#include "values/value.h"
+
+namespace magneto::values {
+
+class Context;
+
+// Arguments of a call in the traced program: positional ones, and keyword
+// values in the order of their names (interned str).
+struct Arguments {
+  std::span<const V> positional;
+  std::span<const V> keyword_values;
+  std::span<PyObject* const> keyword_names;
+
+  size_t count() const { return positional.size(); }
+  bool has_keywords() const { return !keyword_names.empty(); }
+  // The keyword argument of that name, or null.
+  V keyword(PyObject* name) const;
+};
+
+// Implemented by trace/: runs a Python function's body over symbolic values.
+class Inliner {
+ public:
+  virtual Outcome<V> inline_function(V function, const Arguments& args) = 0;
+  // Runs a generator until it yields: the value, or null at its end, when
+  // *returned is what it returned. `sent` is None for next(); `thrown`, if not
+  // null, is an exception raised where the generator stands.
+  virtual Outcome<V> resume_generator(V generator, V sent, V thrown,
+                                      V* returned) = 0;
+  // Where the program stands, for nodes of the graph.
+  virtual graph::Origin origin() = 0;
+  // For super() without arguments: the class cell's content and first argument.
+  virtual bool super_arguments(V* type, V* self) = 0;
+  // The globals of the frame that runs, for globals() and imports.
+  virtual PyObject* current_globals() = 0;
+  // Names and values of the frame's locals, for locals().
+  virtual std::vector<std::pair<PyObject*, V>> current_locals() = 0;
+  // The exception being handled (sys.exc_info), or null.
+  virtual V handled_exception() = 0;
+
+ protected:
+  ~Inliner() = default;
+};
+
+// Implemented by natives/: calls of what is written in C, and of the Python
+// functions that have a row in its tables.
+class NativeTable {
+ public:
+  // Whether `callable` (a builtin, a descriptor, a class, a Python function)
+  // has a row.
+  virtual bool has(PyObject* callable) const = 0;
+  virtual Outcome<V> call(Context& ctx, V callable, const Arguments& args) = 0;
+  // The next item of an iterator whose class has a row; null at the end.
+  virtual Outcome<V> next_item(Context& ctx, V iterator) = 0;
+  // Attributes of tensors: a null value if there is no such attribute.
+  virtual Outcome<V> tensor_attribute(Context& ctx, V tensor,
+                                      PyObject* name) = 0;
+  // value null: deletion.
+  virtual Status set_tensor_attribute(Context& ctx, V tensor, PyObject* name,
+                                      V value) = 0;
+
+ protected:
+  ~NativeTable() = default;
+};
+
+// A graph break under way: reason (a row of trace/reasons.def), what about, and
+// what the user can do.
+struct BreakInfo {
+  std::string reason;
+  std::string detail;
+  std::string hint;
+};
+
+// A graph break found where no Outcome can be returned (inside a Backing). The
+// interpreter's loop turns it into Signal::Break.
+struct BreakException {
+  BreakInfo info;
+};
+
+class Context final : public Backing, public Journaled {
+ public:
+  Context();
+  ~Context();
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+
+  Arena arena;
+  Journal journal;
+  guards::SourceTable sources;
+  guards::GuardSet guards{journal};
+  Heap heap{journal};
+  graph::Graph graph{&journal};
+  tensor::FakeInputs fakes;
+  Inliner* inliner = nullptr;
+  NativeTable* natives = nullptr;
+  // find_attribute's exception where the class's own __getattr__ raised it.
+  V missing_attribute = nullptr;
+
+  // -- making values (making.cpp)
+  // Keeps a real object alive until the trace ends and returns it.
+  PyObject* keep(Ref object);
+  V constant(Ref object);
+  V constant_share(PyObject* object) { return constant(Ref::share(object)); }
+  V none() const { return none_; }
+  V boolean(bool value) const { return value ? true_ : false_; }
+  V null() const { return null_; }
+  V integer(int64_t value);
+  V string(std::string_view text);
+  // A tuple of the class `type`. Plain tuples of constants become Constants.
+  V tuple(std::span<const V> items, PyTypeObject* type = &PyTuple_Type);
+  V list(std::span<const V> items, PyTypeObject* type = &PyList_Type);
+  V dict(PyTypeObject* type = &PyDict_Type);
+  V set(PyTypeObject* type = &PySet_Type);
+  V slice(V start, V stop, V step);
+  V cell(V content);
+  V method(V function, V self);
+  V super(V type, V self);
+  V tensor(Ref fake, graph::NodeId node, PyTypeObject* type);
+  V function(const FunctionValue& parts);
+  // An instance made by the trace, without attributes yet.
+  V object(PyTypeObject* type, Kind kind = Kind::Object);
+  V iterator(PyTypeObject* type, std::span<const V> slots, int64_t number = 0,
+             Kind kind = Kind::Iterator);
+  // The tensor value that this fake belongs to, or null.
+  V tensor_of(PyObject* fake) const;
+  // An object that stands for the identity of a value made by the trace.
+  PyObject* identity_token(V value);
+
+  // -- what comes from the caller (wrapping.cpp)
+  // A value for a real object found at `source`, not yet looked at.
+  V lazy(PyObject* object, SourceId source);
+  // A value for a real object whose identity is certain already (found under a
+  // guard on a class, say): no guard for the identity.
+  V known(PyObject* object, SourceId source);
+  // The value itself, guarded: every operation on a value looks at it first.
+  V look(V value) {
+    return value->kind == Kind::Lazy ? look_lazy(value) : value;
+  }
+  // Makes the attribute mapping of an object that has none yet; invalid if
+  // objects of this kind have no instance dictionary.
+  HeapId make_attributes(V object);
+  // An attribute in the dictionary of a Constant (a function, a module, an enum
+  // member), or null.
+  V constant_attribute(V constant, PyObject* name);
+  // What the class has under that name in its MRO is guarded.
+  void guard_type_attribute(PyTypeObject* type, PyObject* name,
+                            PyObject* found);
+
+  // -- signals (signals.cpp)
+  Signal raise(PyObject* type, const std::string& message);
+  Signal raise_value(V exception);
+  // The C-API's error indicator becomes a traced exception.
+  Signal raise_from_python();
+  Signal graph_break(std::string reason, std::string detail = "",
+                     std::string hint = "");
+  V exception() const { return exception_; }  // after Signal::Raised
+  V take_exception();
+  const BreakInfo& break_info() const { return break_; }  // after Signal::Break
+  // True if the pending exception is an instance of `type`.
+  bool exception_is(PyObject* type) const;
+
+  // -- Backing
+  V read(HeapId dict, V key, PyObject* token) override;
+  std::vector<V> keys(HeapId dict) override;
+
+  void undo(uint64_t what, uint64_t index) noexcept override;
+
+ private:
+  V make(Value value) { return arena.make<Value>(value); }
+  V look_lazy(V value);
+  V wrap(PyObject* object, SourceId source, bool known);
+  V wrap_tensor(PyObject* object, SourceId source);
+  V wrap_tuple(PyObject* object, SourceId source);
+  V wrap_list(PyObject* object, SourceId source);
+  V wrap_mapping(PyObject* object, SourceId source);
+  V wrap_set(PyObject* object, SourceId source);
+  V wrap_method(PyObject* object, SourceId source);
+  V wrap_cell(PyObject* object, SourceId source);
+
+  std::vector<Ref> kept_;
+  V null_ = nullptr, none_ = nullptr, true_ = nullptr, false_ = nullptr;
+  V exception_ = nullptr;
+  BreakInfo break_;
+  struct Memo;
+  std::unique_ptr<Memo> memo_;
+};
+
+}  // namespace magneto::values

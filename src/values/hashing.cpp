@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "values/hashing.h"
+
+namespace magneto::values {
+
+bool is_plain_key_type(PyTypeObject* type) {
+  return type == &PyUnicode_Type || type == &PyLong_Type ||
+         type == &PyBool_Type || type == &PyFloat_Type ||
+         type == &PyBytes_Type || type == &PyComplex_Type ||
+         type == Py_TYPE(Py_None) || type == &PyEllipsis_Type;
+}
+
+namespace {
+
+bool hashes_by_identity(PyTypeObject* type) {
+  return type->tp_hash == PyBaseObject_Type.tp_hash &&
+         type->tp_richcompare == PyBaseObject_Type.tp_richcompare;
+}
+
+// C types outside the list above whose hash and equality are C code over
+// immutable content: torch.dtype, torch.device, functions, classes with the
+// plain metaclass and so on.
+bool is_static_type(PyTypeObject* type) {
+  return !(type->tp_flags & Py_TPFLAGS_HEAPTYPE);
+}
+
+}  // namespace
+
+Outcome<PyObject*> key_token(Context& ctx, V key) {
+  key = ctx.look(key);
+  switch (key->kind) {
+    case Kind::Constant: {
+      PyObject* object = key->object;
+      PyTypeObject* type = Py_TYPE(object);
+      if (is_plain_key_type(type)) return object;
+      if (type->tp_hash == PyObject_HashNotImplemented)
+        return ctx.raise(PyExc_TypeError, std::string("unhashable type: '") +
+                                              type->tp_name + "'");
+      if (PyTuple_CheckExact(object)) {
+        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i) {
+          PyTypeObject* item = Py_TYPE(PyTuple_GET_ITEM(object, i));
+          if (!is_plain_key_type(item) && !is_static_type(item) &&
+              !hashes_by_identity(item))
+            return ctx.graph_break("dict-key",
+                                   std::string("a key of type ") +
+                                       item->tp_name);
+          if (item->tp_hash == PyObject_HashNotImplemented)
+            return ctx.raise(PyExc_TypeError,
+                             std::string("unhashable type: '") +
+                                 item->tp_name + "'");
+        }
+        return object;
+      }
+      // Classes: a metaclass may define __eq__ or __hash__ in Python.
+      if (is_static_type(type) || hashes_by_identity(type) ||
+          (PyType_Check(object) &&
+           type->tp_hash == PyType_Type.tp_hash &&
+           type->tp_richcompare == PyType_Type.tp_richcompare))
+        return object;
+      // Enum members: their hash is Python code over an immutable name, and
+      // equality is identity unless the enum mixes in another type.
+      if (type->tp_richcompare == PyBaseObject_Type.tp_richcompare)
+        return object;
+      return ctx.graph_break("dict-key",
+                             std::string("a key of type ") + type->tp_name);
+    }
+    case Kind::Tensor:
+      return as<TensorValue>(key)->fake;
+    case Kind::Tuple: {
+      auto items = tuple_items(key);
+      Ref token = Ref::steal(PyTuple_New(static_cast<Py_ssize_t>(items.size())));
+      MG_CHECK(token, "out of memory");
+      for (size_t i = 0; i < items.size(); ++i) {
+        MG_TRY(PyObject * item, key_token(ctx, items[i]));
+        PyTuple_SET_ITEM(token.get(), static_cast<Py_ssize_t>(i),
+                         Ref::share(item).release());
+      }
+      return ctx.keep(std::move(token));
+    }
+    case Kind::List:
+    case Kind::Dict:
+    case Kind::Slice:
+      return ctx.raise(PyExc_TypeError, std::string("unhashable type: '") +
+                                            key->type->tp_name + "'");
+    case Kind::Set:
+      if (PyType_IsSubtype(key->type, &PyFrozenSet_Type))
+        return ctx.graph_break("dict-key", "a frozenset that the trace made");
+      return ctx.raise(PyExc_TypeError, std::string("unhashable type: '") +
+                                            key->type->tp_name + "'");
+    default:
+      break;
+  }
+  if (key->type && !hashes_by_identity(key->type) &&
+      (key->type->tp_flags & Py_TPFLAGS_HEAPTYPE))
+    return ctx.graph_break("dict-key",
+                           std::string("a key of type ") + key->type->tp_name,
+                           "use a key whose class keeps object's __eq__ and "
+                           "__hash__, or a string or number");
+  if (key->object) return key->object;
+  return ctx.identity_token(key);
+}
+
+}  // namespace magneto::values

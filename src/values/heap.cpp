@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "values/heap.h"
+
+#include <cstdio>
+
+namespace magneto::values {
+
+namespace {
+
+// What an undo record takes back.
+enum class Undo : uint8_t {
+  Make,        // an object was made
+  Splice,      // saved: position, count inserted, the items removed
+  EntryAdd,    // an entry was appended; saved: what the index said before
+  EntryValue,  // an entry's value changed; saved: the old value and flag
+  Dict,        // saved: the whole state before (clearing, completing)
+  Slot,        // saved: the old value
+  Slots,       // the slots grew by one
+  Number,      // saved: the old number
+  Node,        // saved: the old node
+  Attributes,  // the attribute mapping was set
+  Mark,        // saved: the old change bits
+};
+
+}  // namespace
+
+Heap::~Heap() = default;
+
+HeapId Heap::make() {
+  HeapId id{objects_.size()};
+  objects_.emplace_back();
+  journal_.record(this, static_cast<uint64_t>(Undo::Make), id.index);
+  return id;
+}
+
+void Heap::mark(HeapId id, Change change) {
+  HeapObject& object = objects_[id.index];
+  const auto bit = static_cast<uint8_t>(change);
+  if (object.changes & bit) return;
+  saved_.push_back({.count = object.changes});
+  if (object.changes == 0) modified_.push_back(id);
+  object.changes |= bit;
+  journal_.record(this, static_cast<uint64_t>(Undo::Mark), id.index);
+}
+
+// -- sequences ----------------------------------------------------------------
+
+void Heap::splice(HeapId id, size_t position, size_t removed,
+                  std::span<const V> inserted) {
+  mark(id, Change::Items);
+  auto& items = objects_[id.index].items;
+  MG_CHECK(position + removed <= items.size(), "a splice stays in the list");
+  auto first = items.begin() + static_cast<std::ptrdiff_t>(position);
+  auto last = first + static_cast<std::ptrdiff_t>(removed);
+  saved_.push_back({.position = position,
+            .count = static_cast<int64_t>(inserted.size()),
+            .items = std::vector<V>(first, last)});
+  journal_.record(this, static_cast<uint64_t>(Undo::Splice), id.index);
+  // `inserted` may be a part of `items` itself.
+  std::vector<V> copy(inserted.begin(), inserted.end());
+  items.erase(first, last);
+  items.insert(items.begin() + static_cast<std::ptrdiff_t>(position),
+               copy.begin(), copy.end());
+}
+
+void Heap::set_item(HeapId id, size_t position, V value) {
+  splice(id, position, 1, {&value, 1});
+}
+
+void Heap::append(HeapId id, V value) {
+  splice(id, objects_[id.index].items.size(), 0, {&value, 1});
+}
+
+// -- mappings -----------------------------------------------------------------
+
+void Heap::make_dict(HeapId id, bool complete) {
+  auto state = std::make_unique<DictState>();
+  state->index = Ref::steal(PyDict_New());
+  MG_CHECK(state->index, "out of memory");
+  state->complete = complete;
+  objects_[id.index].dict = std::move(state);
+}
+
+namespace {
+
+Py_ssize_t index_of(const DictState& dict, PyObject* token) {
+  PyObject* position = PyDict_GetItemWithError(dict.index, token);
+  if (position == nullptr) {
+    MG_CHECK(!PyErr_Occurred(), "a token hashes and compares without error");
+    return -1;
+  }
+  return PyLong_AsSsize_t(position);
+}
+
+void set_index(DictState& dict, PyObject* token, Py_ssize_t position) {
+  Ref number = Ref::steal(PyLong_FromSsize_t(position));
+  int failed = position < 0 ? PyDict_DelItem(dict.index, token)
+                            : PyDict_SetItem(dict.index, token, number);
+  MG_CHECK(!failed, "a token hashes and compares without error");
+}
+
+std::unique_ptr<DictState> copy_of(const DictState& dict) {
+  auto copy = std::make_unique<DictState>();
+  copy->complete = dict.complete;
+  copy->live = dict.live;
+  copy->index = Ref::steal(PyDict_Copy(dict.index));
+  MG_CHECK(copy->index, "out of memory");
+  copy->entries.reserve(dict.entries.size());
+  for (const DictEntry& entry : dict.entries)
+    copy->entries.push_back(
+        {entry.key, entry.value, entry.token.share(), entry.written});
+  return copy;
+}
+
+}  // namespace
+
+void Heap::dict_initial(HeapId id, V key, V value, Ref token) {
+  DictState& dict = *objects_[id.index].dict;
+  Py_ssize_t position = index_of(dict, token);
+  if (position >= 0) {
+    dict.entries[static_cast<size_t>(position)].value = value;
+    return;
+  }
+  set_index(dict, token, static_cast<Py_ssize_t>(dict.entries.size()));
+  dict.entries.push_back({key, value, std::move(token), false});
+  ++dict.live;
+}
+
+Py_ssize_t Heap::find(HeapId id, PyObject* token) const {
+  return index_of(*objects_[id.index].dict, token);
+}
+
+void Heap::dict_note(HeapId id, V key, V value, PyObject* token) {
+  DictState& dict = *objects_[id.index].dict;
+  Py_ssize_t before = index_of(dict, token);
+  MG_CHECK(before < 0, "a key is noted once");
+  saved_.push_back({.count = before, .flag = value != nullptr});
+  set_index(dict, token, static_cast<Py_ssize_t>(dict.entries.size()));
+  dict.entries.push_back({key, value, Ref::share(token), false});
+  if (value) ++dict.live;
+  journal_.record(this, static_cast<uint64_t>(Undo::EntryAdd), id.index);
+}
+
+void Heap::dict_set(HeapId id, V key, V value, PyObject* token) {
+  mark(id, Change::Entries);
+  DictState& dict = *objects_[id.index].dict;
+  Py_ssize_t before = index_of(dict, token);
+  if (before >= 0) {
+    DictEntry& entry = dict.entries[static_cast<size_t>(before)];
+    if (entry.value) {
+      saved_.push_back({.position = static_cast<size_t>(before),
+                .value = entry.value,
+                .flag = entry.written});
+      entry.value = value;
+      entry.written = true;
+      journal_.record(this, static_cast<uint64_t>(Undo::EntryValue), id.index);
+      return;
+    }
+  }
+  // New, or deleted before: either way it goes to the end.
+  saved_.push_back({.count = before, .flag = true});
+  set_index(dict, token, static_cast<Py_ssize_t>(dict.entries.size()));
+  dict.entries.push_back({key, value, Ref::share(token), true});
+  ++dict.live;
+  journal_.record(this, static_cast<uint64_t>(Undo::EntryAdd), id.index);
+}
+
+void Heap::dict_delete(HeapId id, PyObject* token) {
+  mark(id, Change::Entries);
+  DictState& dict = *objects_[id.index].dict;
+  Py_ssize_t position = index_of(dict, token);
+  MG_CHECK(position >= 0, "a key that is deleted must be there");
+  DictEntry& entry = dict.entries[static_cast<size_t>(position)];
+  MG_CHECK(entry.value, "a key that is deleted must be there");
+  saved_.push_back({.position = static_cast<size_t>(position),
+            .value = entry.value,
+            .flag = entry.written});
+  entry.value = nullptr;
+  entry.written = true;
+  --dict.live;
+  journal_.record(this, static_cast<uint64_t>(Undo::EntryValue), id.index);
+}
+
+void Heap::dict_clear(HeapId id) {
+  mark(id, Change::Entries);
+  Saved saved;
+  saved.dict = std::move(objects_[id.index].dict);
+  saved_.push_back(std::move(saved));
+  journal_.record(this, static_cast<uint64_t>(Undo::Dict), id.index);
+  make_dict(id, true);
+}
+
+void Heap::dict_complete(HeapId id, Backing& backing) {
+  if (objects_[id.index].dict->complete) return;
+  std::vector<V> keys = backing.keys(id);
+  // Read what has not been read yet; this only adds notes.
+  for (V key : keys) {
+    if (index_of(*objects_[id.index].dict, key->object) < 0)
+      (void)backing.read(id, key, key->object);
+  }
+  Saved saved;
+  saved.dict = copy_of(*objects_[id.index].dict);
+  saved_.push_back(std::move(saved));
+  journal_.record(this, static_cast<uint64_t>(Undo::Dict), id.index);
+
+  // The caller's keys in their order, unless deleted; then the keys that the
+  // trace added, in the order of their addition. A key that was deleted and set
+  // again has an older, dead entry and counts as added.
+  DictState& dict = *objects_[id.index].dict;
+  std::vector<DictEntry> old = std::move(dict.entries);
+  Ref old_index = std::move(dict.index);
+  auto old_position = [&](PyObject* token) {
+    PyObject* position = PyDict_GetItemWithError(old_index, token);
+    MG_CHECK(position, "every key has been read");
+    return PyLong_AsSize_t(position);
+  };
+  std::vector<bool> added(old.size());
+  for (size_t i = 0; i < old.size(); ++i) {
+    size_t current = old_position(old[i].token);
+    if (current != i) added[current] = true;
+  }
+  dict.entries.clear();
+  dict.index = Ref::steal(PyDict_New());
+  MG_CHECK(dict.index, "out of memory");
+  auto take = [&](DictEntry& entry) {
+    if (!entry.value) return;
+    set_index(dict, entry.token, static_cast<Py_ssize_t>(dict.entries.size()));
+    dict.entries.push_back(std::move(entry));
+    entry.value = nullptr;
+  };
+  for (V key : keys) {
+    size_t position = old_position(key->object);
+    if (!added[position]) take(old[position]);
+  }
+  for (DictEntry& entry : old) take(entry);
+  dict.live = dict.entries.size();
+  dict.complete = true;
+}
+
+// -- slots and numbers --------------------------------------------------------
+
+void Heap::set_slot(HeapId id, size_t slot, V value) {
+  mark(id, Change::Slots);
+  auto& slots = objects_[id.index].slots;
+  while (slots.size() <= slot) {
+    slots.push_back(nullptr);
+    journal_.record(this, static_cast<uint64_t>(Undo::Slots), id.index);
+  }
+  saved_.push_back({.position = slot, .value = slots[slot]});
+  slots[slot] = value;
+  journal_.record(this, static_cast<uint64_t>(Undo::Slot), id.index);
+}
+
+void Heap::set_number(HeapId id, int64_t number) {
+  mark(id, Change::Slots);
+  HeapObject& object = objects_[id.index];
+  saved_.push_back({.count = object.number});
+  object.number = number;
+  journal_.record(this, static_cast<uint64_t>(Undo::Number), id.index);
+}
+
+void Heap::set_node(HeapId id, graph::NodeId node) {
+  HeapObject& object = objects_[id.index];
+  saved_.push_back({.position = object.node.index});
+  object.node = node;
+  journal_.record(this, static_cast<uint64_t>(Undo::Node), id.index);
+}
+
+void Heap::set_attributes(HeapId id, HeapId attributes) {
+  objects_[id.index].attributes = attributes;
+  objects_[attributes.index].attributes_of = id;
+  journal_.record(this, static_cast<uint64_t>(Undo::Attributes), id.index);
+}
+
+// -- undo ---------------------------------------------------------------------
+
+void Heap::undo(uint64_t a, uint64_t b) noexcept {
+  const auto what = static_cast<Undo>(a);
+  if (what == Undo::Make) {
+    objects_.pop_back();
+    return;
+  }
+  HeapObject& object = objects_[b];
+  if (what == Undo::Slots) {
+    object.slots.pop_back();
+    return;
+  }
+  if (what == Undo::Attributes) {
+    objects_[object.attributes.index].attributes_of = {};
+    object.attributes = {};
+    return;
+  }
+  Saved saved = std::move(saved_.back());
+  saved_.pop_back();
+  switch (what) {
+    case Undo::Splice: {
+      auto first = object.items.begin() +
+                   static_cast<std::ptrdiff_t>(saved.position);
+      object.items.erase(first, first + saved.count);
+      object.items.insert(
+          object.items.begin() + static_cast<std::ptrdiff_t>(saved.position),
+          saved.items.begin(), saved.items.end());
+      return;
+    }
+    case Undo::EntryAdd:
+      set_index(*object.dict, object.dict->entries.back().token, saved.count);
+      object.dict->entries.pop_back();
+      if (saved.flag) --object.dict->live;
+      return;
+    case Undo::EntryValue: {
+      DictEntry& entry = object.dict->entries[saved.position];
+      if (!entry.value) ++object.dict->live;
+      entry.value = saved.value;
+      entry.written = saved.flag;
+      return;
+    }
+    case Undo::Dict:
+      object.dict = std::move(saved.dict);
+      return;
+    case Undo::Slot:
+      object.slots[saved.position] = saved.value;
+      return;
+    case Undo::Number:
+      object.number = saved.count;
+      return;
+    case Undo::Node:
+      object.node.index = static_cast<uint32_t>(saved.position);
+      return;
+    case Undo::Mark:
+      object.changes = static_cast<uint8_t>(saved.count);
+      if (object.changes == 0) modified_.pop_back();
+      return;
+    case Undo::Make:
+    case Undo::Slots:
+    case Undo::Attributes:
+      return;  // above
+  }
+}
+
+// -- dump ---------------------------------------------------------------------
+
+std::string Heap::dump() const {
+  std::string text;
+  char buffer[64];
+  auto add = [&](const void* pointer) {
+    std::snprintf(buffer, sizeof buffer, " %p", pointer);
+    text += buffer;
+  };
+  for (size_t i = 0; i < objects_.size(); ++i) {
+    const HeapObject& object = objects_[i];
+    std::snprintf(buffer, sizeof buffer, "#%zu changes=%d number=%lld node=%u",
+                  i, object.changes, static_cast<long long>(object.number),
+                  object.node.index);
+    text += buffer;
+    text += " items:";
+    for (V item : object.items) add(item);
+    text += " slots:";
+    for (V slot : object.slots) add(slot);
+    if (object.dict) {
+      std::snprintf(buffer, sizeof buffer, " dict(%s, %zu):",
+                    object.dict->complete ? "complete" : "partial",
+                    object.dict->live);
+      text += buffer;
+      for (const DictEntry& entry : object.dict->entries) {
+        add(entry.key);
+        add(entry.value);
+        add(entry.token.get());
+        std::snprintf(buffer, sizeof buffer, "@%zd%s",
+                      index_of(*object.dict, entry.token),
+                      entry.written ? "w" : "");
+        text += buffer;
+      }
+    }
+    text += "\n";
+  }
+  text += "modified:";
+  for (HeapId id : modified_) {
+    std::snprintf(buffer, sizeof buffer, " %u", id.index);
+    text += buffer;
+  }
+  return text;
+}
+
+}  // namespace magneto::values

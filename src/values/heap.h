@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The heap: everything that a traced program can change, each write leaving an
+// undo record in the journal. No tensor or source logic here: what a read of a
+// caller's object means is asked of a Backing.
+#pragma once
+
+#include "python/ref.h"
+#include "support/journal.h"
+#include "values/value.h"
+
+#include <deque>
+#include <memory>
+#include <vector>
+
+namespace magneto::values {
+
+// A caller's mapping (a dict, or an object's attributes) behind a DictState:
+// asked when a key is first read. Implemented by the Context, which guards what
+// it answers.
+class Backing {
+ public:
+  // The value under `token`, or null if there is none.
+  virtual V read(HeapId dict, V key, PyObject* token) = 0;
+  // All keys in order, guarded as a whole.
+  virtual std::vector<V> keys(HeapId dict) = 0;
+
+ protected:
+  ~Backing() = default;
+};
+
+struct DictEntry {
+  V key = nullptr;
+  V value = nullptr;   // null: no such key (deleted, or read and not found)
+  Ref token;           // a real object that hashes and compares as the key does
+  bool written = false;  // by the trace, as opposed to read from the caller
+};
+
+// Ordered mapping from tokens to values.
+struct DictState {
+  std::vector<DictEntry> entries;  // insertion order once complete
+  Ref index;                       // dict: token -> position in entries
+  // Complete: entries hold all there is. Otherwise they hold what was read or
+  // written so far, and the caller's mapping has the rest.
+  bool complete = true;
+  size_t live = 0;  // entries that have a value
+};
+
+// What was written to an object; codegen replays it.
+enum class Change : uint8_t { Items = 1, Entries = 2, Slots = 4 };
+
+struct HeapObject {
+  V owner = nullptr;            // the value that this state belongs to
+  std::vector<V> items;         // List
+  std::unique_ptr<DictState> dict;  // Dict, Set; an attribute mapping
+  HeapId attributes;            // the attribute mapping, itself in the heap
+  HeapId attributes_of;         // set on an attribute mapping: whose it is
+  std::vector<V> slots;         // Cell, Iterator: by position
+  int64_t number = 0;           // Iterator: position
+  graph::NodeId node;           // Tensor: the node that yields it
+  uint8_t changes = 0;          // Change bits
+};
+
+class Heap : public Journaled {
+ public:
+  explicit Heap(Journal& journal) : journal_(journal) {}
+  Heap(const Heap&) = delete;
+  ~Heap();
+
+  HeapId make();
+  const HeapObject& operator[](HeapId id) const { return objects_[id.index]; }
+  size_t size() const { return objects_.size(); }
+
+  // Construction: state given to an object before anyone could see it. Not
+  // journaled; making the object is.
+  HeapObject& initial(HeapId id) { return objects_[id.index]; }
+  void make_dict(HeapId id, bool complete);
+  void dict_initial(HeapId id, V key, V value, Ref token);
+
+  // -- sequences: every change is a splice
+  void splice(HeapId id, size_t position, size_t removed,
+              std::span<const V> inserted);
+  void set_item(HeapId id, size_t position, V value);
+  void append(HeapId id, V value);
+
+  // -- mappings
+  // Position of the entry that holds `token` (live or known absent), or -1.
+  Py_ssize_t find(HeapId id, PyObject* token) const;
+  void dict_set(HeapId id, V key, V value, PyObject* token);
+  // The key must be there.
+  void dict_delete(HeapId id, PyObject* token);
+  void dict_clear(HeapId id);
+  // Notes what a read of the caller's mapping found (value null: nothing).
+  void dict_note(HeapId id, V key, V value, PyObject* token);
+  // Makes an incomplete mapping complete, given the caller's keys in order and
+  // a way to read those not yet read.
+  void dict_complete(HeapId id, Backing& backing);
+
+  // -- slots and numbers
+  void set_slot(HeapId id, size_t slot, V value);
+  void set_number(HeapId id, int64_t number);
+  void set_node(HeapId id, graph::NodeId node);
+  void set_attributes(HeapId id, HeapId attributes);
+
+  // Objects written to, in the order of their first write.
+  std::span<const HeapId> modified() const { return modified_; }
+
+  // A textual dump of the whole state, for tests of rollback.
+  std::string dump() const;
+
+  void undo(uint64_t a, uint64_t b) noexcept override;
+
+ private:
+  // What an undo record needs beyond two words; the meaning of the fields is
+  // the record's (heap.cpp).
+  struct Saved {
+    size_t position = 0;
+    int64_t count = 0;
+    V value = nullptr;
+    bool flag = false;
+    std::vector<V> items;
+    std::unique_ptr<DictState> dict;
+  };
+  void mark(HeapId id, Change change);
+
+  Journal& journal_;
+  // A deque: references stay valid while objects are added.
+  std::deque<HeapObject> objects_;
+  std::vector<Saved> saved_;  // popped by undo
+  std::vector<HeapId> modified_;
+};
+
+}  // namespace magneto::values

@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Items and lengths of containers.
+#include "python/names.h"
+#include "values/hashing.h"
+#include "values/protocol.h"
+#include "values/torch_types.h"
+
+#include <algorithm>
+
+namespace magneto::values {
+
+namespace {
+
+// The class's own method, if Python code defines it; null otherwise.
+Outcome<V> overridden(Context& ctx, V value, PyObject* name) {
+  if (!(value->type->tp_flags & Py_TPFLAGS_HEAPTYPE)) return nullptr;
+  PyObject* found = type_lookup(ctx, value->type, name);
+  if (!found || !Py_IS_TYPE(found, &PyFunction_Type)) return nullptr;
+  return bind_descriptor(ctx, found, value, value->type, name);
+}
+
+struct Index {
+  bool is_slice = false;
+  Py_ssize_t position = 0;
+  Py_ssize_t start = 0, stop = 0, step = 1, count = 0;
+};
+
+// A key of a sequence of `size` items: an integer or a slice of integers.
+Outcome<Index> sequence_index(Context& ctx, V container, V key, size_t size) {
+  key = ctx.look(key);
+  PyObject* real = as_constant(ctx, key);
+  if (real == nullptr) {
+    if (key->kind == Kind::Tensor)
+      return ctx.graph_break("tensor-as-index",
+                             "a list or tuple is indexed with a tensor",
+                             "index with a Python integer");
+    MG_TRY(V method, overridden(ctx, key, interned().dunder_index));
+    if (method) {
+      MG_TRY(V number, call(ctx, method, {}));
+      return sequence_index(ctx, container, number, size);
+    }
+  }
+  Index index;
+  if (real && PySlice_Check(real)) {
+    index.is_slice = true;
+    if (PySlice_Unpack(real, &index.start, &index.stop, &index.step) < 0)
+      return ctx.raise_from_python();
+    index.count = PySlice_AdjustIndices(static_cast<Py_ssize_t>(size),
+                                        &index.start, &index.stop, index.step);
+    return index;
+  }
+  const char* what = container->kind == Kind::List ? "list" : "tuple";
+  if (!real || !PyIndex_Check(real))
+    return ctx.raise(PyExc_TypeError,
+                     std::string(what) +
+                         " indices must be integers or slices, not " +
+                         _PyType_Name(key->type));
+  index.position = PyNumber_AsSsize_t(real, PyExc_IndexError);
+  if (index.position == -1 && PyErr_Occurred()) return ctx.raise_from_python();
+  if (index.position < 0) index.position += static_cast<Py_ssize_t>(size);
+  if (index.position < 0 || index.position >= static_cast<Py_ssize_t>(size))
+    return ctx.raise(PyExc_IndexError,
+                     std::string(what) + " index out of range");
+  return index;
+}
+
+std::vector<V> slice_of(std::span<const V> items, const Index& index) {
+  std::vector<V> part;
+  for (Py_ssize_t i = 0, at = index.start; i < index.count;
+       ++i, at += index.step)
+    part.push_back(items[static_cast<size_t>(at)]);
+  return part;
+}
+
+Signal key_error(Context& ctx, V key) {
+  return ctx.raise_value([&] {
+    V exception = ctx.object(reinterpret_cast<PyTypeObject*>(PyExc_KeyError));
+    ctx.heap.initial(exception->heap).slots = {ctx.tuple({&key, 1}), ctx.none(),
+                                               ctx.none(), ctx.boolean(false)};
+    return exception;
+  }());
+}
+
+Outcome<V> get_dict_item(Context& ctx, V container, V key) {
+  MG_TRY(V value, dict_get(ctx, container, key));
+  if (value) return value;
+  if (container->type != &PyDict_Type) {
+    PyObject* missing =
+        type_lookup(ctx, container->type, interned().dunder_missing);
+    if (missing) {
+      MG_TRY(V method, bind_descriptor(ctx, missing, container,
+                                       container->type,
+                                       interned().dunder_missing));
+      return call(ctx, method, {key});
+    }
+  }
+  return key_error(ctx, ctx.look(key));
+}
+
+// A class subscripted: list[int], Optional[Tensor], a user's __class_getitem__.
+Outcome<V> get_class_item(Context& ctx, V container, V key) {
+  auto* type = reinterpret_cast<PyTypeObject*>(container->object);
+  PyTypeObject* meta = Py_TYPE(container->object);
+  PyObject* in_meta = type_lookup(ctx, meta, interned().dunder_getitem);
+  PyObject* hook = type_lookup(ctx, type, interned().dunder_class_getitem);
+  if (!in_meta && hook && Py_IS_TYPE(hook, &PyClassMethod_Type)) {
+    MG_TRY(V method, bind_descriptor(ctx, hook, nullptr, type,
+                                     interned().dunder_class_getitem));
+    return call(ctx, method, {key});
+  }
+  if (PyObject* real = as_constant(ctx, key)) {
+    Ref item = Ref::steal(PyObject_GetItem(container->object, real));
+    if (!item) return ctx.raise_from_python();
+    return ctx.constant(std::move(item));
+  }
+  return ctx.graph_break("class-item",
+                         std::string("item of class ") + _PyType_Name(type));
+}
+
+}  // namespace
+
+Outcome<V> get_item(Context& ctx, V container, V key) {
+  container = ctx.look(container);
+  if (container->kind == Kind::Tensor) {
+    V operands[] = {container, key};
+    static PyObject* const getitem = [] {
+      Ref module = Ref::steal(PyImport_ImportModule("_operator"));
+      MG_CHECK(module, "the operator module");
+      return PyObject_GetAttrString(module, "getitem");
+    }();
+    return record_function(ctx, getitem, {.positional = operands});
+  }
+  MG_TRY(V method, overridden(ctx, container, interned().dunder_getitem));
+  if (method) return call(ctx, method, {key});
+  switch (container->kind) {
+    case Kind::Constant: {
+      if (PyType_Check(container->object))
+        return get_class_item(ctx, container, key);
+      PyObject* real = as_constant(ctx, key);
+      if (!real)
+        return ctx.graph_break("tensor-as-index",
+                               std::string("a ") +
+                                   _PyType_Name(container->type) +
+                                   " is indexed with a value that isn't known");
+      Ref item = Ref::steal(PyObject_GetItem(container->object, real));
+      if (!item) return ctx.raise_from_python();
+      return from_constant(ctx, std::move(item));
+    }
+    case Kind::Tuple: {
+      auto items = tuple_items(container);
+      MG_TRY(Index index, sequence_index(ctx, container, key, items.size()));
+      if (!index.is_slice) return items[static_cast<size_t>(index.position)];
+      return ctx.tuple(slice_of(items, index),
+                       container->type == torch_types().size
+                           ? container->type
+                           : &PyTuple_Type);
+    }
+    case Kind::List: {
+      const auto& items = ctx.heap[container->heap].items;
+      MG_TRY(Index index, sequence_index(ctx, container, key, items.size()));
+      const auto& now = ctx.heap[container->heap].items;
+      if (!index.is_slice) return now[static_cast<size_t>(index.position)];
+      return ctx.list(slice_of(now, index));
+    }
+    case Kind::Dict:
+      return get_dict_item(ctx, container, key);
+    default:
+      break;
+  }
+  MG_TRY(V found, special_method(ctx, container, interned().dunder_getitem));
+  if (found) return call(ctx, found, {key});
+  return ctx.raise(PyExc_TypeError, std::string("'") +
+                                        _PyType_Name(container->type) +
+                                        "' object is not subscriptable");
+}
+
+Status set_item(Context& ctx, V container, V key, V value) {
+  container = ctx.look(container);
+  if (container->kind == Kind::Tensor) {
+    static PyObject* const setitem = [] {
+      Ref module = Ref::steal(PyImport_ImportModule("_operator"));
+      MG_CHECK(module, "the operator module");
+      return PyObject_GetAttrString(module, "setitem");
+    }();
+    return record_effect(ctx, setitem, {container, key, value});
+  }
+  MG_TRY(V method, overridden(ctx, container, interned().dunder_setitem));
+  if (method) {
+    MG_TRY(V ignored, call(ctx, method, {key, value}));
+    (void)ignored;
+    return done;
+  }
+  switch (container->kind) {
+    case Kind::List: {
+      size_t size = ctx.heap[container->heap].items.size();
+      MG_TRY(Index index, sequence_index(ctx, container, key, size));
+      if (!index.is_slice) {
+        ctx.heap.set_item(container->heap, static_cast<size_t>(index.position),
+                          value);
+        return done;
+      }
+      std::vector<V> items;
+      MG_DO(unpack(ctx, value, items));
+      if (index.step == 1) {
+        ctx.heap.splice(container->heap, static_cast<size_t>(index.start),
+                        static_cast<size_t>(
+                            std::max<Py_ssize_t>(index.count, 0)),
+                        items);
+        return done;
+      }
+      if (static_cast<Py_ssize_t>(items.size()) != index.count)
+        return ctx.raise(PyExc_ValueError,
+                         "attempt to assign sequence of size " +
+                             std::to_string(items.size()) +
+                             " to extended slice of size " +
+                             std::to_string(index.count));
+      for (Py_ssize_t i = 0, at = index.start; i < index.count;
+           ++i, at += index.step)
+        ctx.heap.set_item(container->heap, static_cast<size_t>(at),
+                          items[static_cast<size_t>(i)]);
+      return done;
+    }
+    case Kind::Dict:
+      return dict_set(ctx, container, key, value);
+    default:
+      break;
+  }
+  MG_TRY(V found, special_method(ctx, container, interned().dunder_setitem));
+  if (found) {
+    MG_TRY(V ignored, call(ctx, found, {key, value}));
+    (void)ignored;
+    return done;
+  }
+  return ctx.raise(PyExc_TypeError,
+                   std::string("'") + _PyType_Name(container->type) +
+                       "' object does not support item assignment");
+}
+
+Status delete_item(Context& ctx, V container, V key) {
+  container = ctx.look(container);
+  MG_TRY(V method, overridden(ctx, container, interned().dunder_delitem));
+  if (method) {
+    MG_TRY(V ignored, call(ctx, method, {key}));
+    (void)ignored;
+    return done;
+  }
+  switch (container->kind) {
+    case Kind::List: {
+      size_t size = ctx.heap[container->heap].items.size();
+      MG_TRY(Index index, sequence_index(ctx, container, key, size));
+      if (!index.is_slice) {
+        ctx.heap.splice(container->heap, static_cast<size_t>(index.position), 1,
+                        {});
+        return done;
+      }
+      std::vector<Py_ssize_t> positions;
+      for (Py_ssize_t i = 0, at = index.start; i < index.count;
+           ++i, at += index.step)
+        positions.push_back(at);
+      std::sort(positions.rbegin(), positions.rend());
+      for (Py_ssize_t at : positions)
+        ctx.heap.splice(container->heap, static_cast<size_t>(at), 1, {});
+      return done;
+    }
+    case Kind::Dict: {
+      MG_TRY(V old, dict_pop(ctx, container, key));
+      if (!old) return key_error(ctx, ctx.look(key));
+      return done;
+    }
+    default:
+      break;
+  }
+  MG_TRY(V found, special_method(ctx, container, interned().dunder_delitem));
+  if (found) {
+    MG_TRY(V ignored, call(ctx, found, {key}));
+    (void)ignored;
+    return done;
+  }
+  return ctx.raise(PyExc_TypeError,
+                   std::string("'") + _PyType_Name(container->type) +
+                       "' object doesn't support item deletion");
+}
+
+Outcome<V> length(Context& ctx, V container) {
+  container = ctx.look(container);
+  MG_TRY(V method, overridden(ctx, container, interned().dunder_len));
+  if (method) return call(ctx, method, {});
+  switch (container->kind) {
+    case Kind::Constant: {
+      Py_ssize_t size = PyObject_Size(container->object);
+      if (size < 0) return ctx.raise_from_python();
+      return ctx.integer(size);
+    }
+    case Kind::Tuple:
+      return ctx.integer(static_cast<int64_t>(tuple_items(container).size()));
+    case Kind::List:
+      return ctx.integer(
+          static_cast<int64_t>(ctx.heap[container->heap].items.size()));
+    case Kind::Dict:
+    case Kind::Set:
+      ctx.heap.dict_complete(container->heap, ctx);
+      return ctx.integer(
+          static_cast<int64_t>(ctx.heap[container->heap].dict->live));
+    case Kind::Tensor: {
+      if (tensor::dim(as<TensorValue>(container)->fake) == 0)
+        return ctx.raise(PyExc_TypeError, "len() of a 0-d tensor");
+      return ctx.integer(tensor::sizes(as<TensorValue>(container)->fake)[0]);
+    }
+    default:
+      break;
+  }
+  MG_TRY(V found, special_method(ctx, container, interned().dunder_len));
+  if (found) return call(ctx, found, {});
+  return ctx.raise(PyExc_TypeError, std::string("object of type '") +
+                                        _PyType_Name(container->type) +
+                                        "' has no len()");
+}
+
+// -- mappings -----------------------------------------------------------------
+
+namespace {
+
+V entry_value(Context& ctx, V dict, V key, PyObject* token) {
+  HeapId id = dict->heap;
+  Py_ssize_t position = ctx.heap.find(id, token);
+  const DictState& state = *ctx.heap[id].dict;
+  if (position >= 0) return state.entries[static_cast<size_t>(position)].value;
+  if (state.complete) return nullptr;
+  return ctx.read(id, key, token);
+}
+
+}  // namespace
+
+Outcome<V> dict_get(Context& ctx, V dict, V key) {
+  dict = ctx.look(dict);
+  key = ctx.look(key);
+  MG_TRY(PyObject * token, key_token(ctx, key));
+  return entry_value(ctx, dict, key, token);
+}
+
+V dict_get_string(Context& ctx, V dict, PyObject* key) {
+  Py_ssize_t position = ctx.heap.find(dict->heap, key);
+  const DictState& state = *ctx.heap[dict->heap].dict;
+  if (position >= 0) return state.entries[static_cast<size_t>(position)].value;
+  if (state.complete) return nullptr;
+  return ctx.read(dict->heap, ctx.constant_share(key), key);
+}
+
+Status dict_set(Context& ctx, V dict, V key, V value) {
+  dict = ctx.look(dict);
+  key = ctx.look(key);
+  MG_TRY(PyObject * token, key_token(ctx, key));
+  ctx.heap.dict_set(dict->heap, key, value, token);
+  return done;
+}
+
+Outcome<V> dict_pop(Context& ctx, V dict, V key) {
+  dict = ctx.look(dict);
+  key = ctx.look(key);
+  MG_TRY(PyObject * token, key_token(ctx, key));
+  V old = entry_value(ctx, dict, key, token);
+  if (old) ctx.heap.dict_delete(dict->heap, token);
+  return old;
+}
+
+std::vector<const DictEntry*> dict_entries(Context& ctx, V dict) {
+  dict = ctx.look(dict);
+  ctx.heap.dict_complete(dict->heap, ctx);
+  std::vector<const DictEntry*> entries;
+  for (const DictEntry& entry : ctx.heap[dict->heap].dict->entries)
+    if (entry.value) entries.push_back(&entry);
+  return entries;
+}
+
+}  // namespace magneto::values

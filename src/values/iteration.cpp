@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Iteration. An iterator is a heap object of CPython's iterator class for the
+// container: slot 0 is what it goes over, its number is the position, -1 at the
+// end. Iterators of C classes with more to them (zip, map, itertools) have rows
+// in the natives' tables.
+#include "python/names.h"
+#include "values/protocol.h"
+
+namespace magneto::values {
+
+namespace {
+
+PyTypeObject* const kKeyIterator = &PyDictIterKey_Type;
+
+V over(Context& ctx, PyTypeObject* type, V container) {
+  return ctx.iterator(type, {&container, 1});
+}
+
+// A snapshot of the keys: Python code that changes the size of a dict while
+// iterating over it is wrong anyway, and sees a RuntimeError.
+V over_keys(Context& ctx, V container) {
+  std::vector<V> keys;
+  for (const DictEntry* entry : dict_entries(ctx, container))
+    keys.push_back(entry->key);
+  TupleValue snapshot{};
+  snapshot.kind = Kind::Tuple;
+  snapshot.type = &PyTuple_Type;
+  snapshot.items = ctx.arena.copy(std::span<const V>(keys));
+  V slots[] = {ctx.arena.make<TupleValue>(snapshot), container};
+  return ctx.iterator(
+      container->kind == Kind::Set ? &PySetIter_Type : kKeyIterator, slots);
+}
+
+Outcome<V> finish(Context& ctx, V iterator) {
+  if (ctx.heap[iterator->heap].number != -1)
+    ctx.heap.set_number(iterator->heap, -1);
+  return nullptr;
+}
+
+Outcome<V> next_of_range(Context& ctx, V iterator, PyObject* range,
+                         int64_t position) {
+  // Ranges beyond 64 bits go through CPython's own arithmetic.
+  Ref item = Ref::steal(PySequence_GetItem(range, position));
+  if (!item) {
+    if (!PyErr_ExceptionMatches(PyExc_IndexError))
+      return ctx.raise_from_python();
+    PyErr_Clear();
+    return finish(ctx, iterator);
+  }
+  ctx.heap.set_number(iterator->heap, position + 1);
+  return ctx.constant(std::move(item));
+}
+
+}  // namespace
+
+Outcome<V> iterate(Context& ctx, V iterable) {
+  iterable = ctx.look(iterable);
+  if (iterable->kind == Kind::Iterator || iterable->kind == Kind::Generator)
+    return iterable;
+  PyTypeObject* type = iterable->type;
+  if (type->tp_flags & Py_TPFLAGS_HEAPTYPE && iterable->kind != Kind::Tensor) {
+    PyObject* found = type_lookup(ctx, type, interned().dunder_iter);
+    if (found && Py_IS_TYPE(found, &PyFunction_Type)) {
+      MG_TRY(V method, bind_descriptor(ctx, found, iterable, type,
+                                       interned().dunder_iter));
+      return call(ctx, method, {});
+    }
+  }
+  switch (iterable->kind) {
+    case Kind::Tuple:
+      return over(ctx, &PyTupleIter_Type, iterable);
+    case Kind::List:
+      return over(ctx, &PyListIter_Type, iterable);
+    case Kind::Dict:
+    case Kind::Set:
+      return over_keys(ctx, iterable);
+    case Kind::Tensor: {
+      if (tensor::dim(as<TensorValue>(iterable)->fake) == 0)
+        return ctx.raise(PyExc_TypeError, "iteration over a 0-d tensor");
+      return over(ctx, &PySeqIter_Type, iterable);
+    }
+    case Kind::Constant: {
+      PyObject* object = iterable->object;
+      if (PyTuple_Check(object)) return over(ctx, &PyTupleIter_Type, iterable);
+      if (PyRange_Check(object)) return over(ctx, &PyRangeIter_Type, iterable);
+      if (PyUnicode_Check(object) || PyBytes_Check(object))
+        return over(ctx, &PySeqIter_Type, iterable);
+      if (PyFrozenSet_Check(object) || PyType_Check(object)) {
+        // An enum class: its members; anything else isn't iterable.
+        Ref items = Ref::steal(PySequence_Tuple(object));
+        if (!items) return ctx.raise_from_python();
+        return over(ctx, &PyTupleIter_Type, ctx.constant(std::move(items)));
+      }
+      break;
+    }
+    default:
+      break;
+  }
+  MG_TRY(V method, special_method(ctx, iterable, interned().dunder_iter));
+  if (method) return call(ctx, method, {});
+  if (type_lookup(ctx, type, interned().dunder_getitem))
+    return over(ctx, &PySeqIter_Type, iterable);
+  return ctx.raise(PyExc_TypeError, std::string("'") + _PyType_Name(type) +
+                                        "' object is not iterable");
+}
+
+Outcome<V> next(Context& ctx, V iterator) {
+  iterator = ctx.look(iterator);
+  if (iterator->kind == Kind::Generator) {
+    V returned = nullptr;
+    return ctx.inliner->resume_generator(iterator, ctx.none(), nullptr,
+                                         &returned);
+  }
+  if (iterator->kind != Kind::Iterator) {
+    MG_TRY(V method, special_method(ctx, iterator, interned().dunder_next));
+    if (!method)
+      return ctx.raise(PyExc_TypeError, std::string("'") +
+                                            _PyType_Name(iterator->type) +
+                                            "' object is not an iterator");
+    Outcome<V> value = call(ctx, method, {});
+    if (!value && value.signal() == Signal::Raised &&
+        ctx.exception_is(PyExc_StopIteration)) {
+      (void)ctx.take_exception();
+      return nullptr;
+    }
+    return value;
+  }
+  PyTypeObject* type = iterator->type;
+  if (type != &PyListIter_Type && type != &PyTupleIter_Type &&
+      type != &PyRangeIter_Type && type != kKeyIterator &&
+      type != &PySetIter_Type && type != &PySeqIter_Type)
+    return ctx.natives->next_item(ctx, iterator);
+
+  const HeapObject& state = ctx.heap[iterator->heap];
+  const int64_t position = state.number;
+  if (position < 0) return nullptr;
+  V container = state.slots[0];
+  const auto at = static_cast<size_t>(position);
+  switch (container->kind) {
+    case Kind::Tuple:
+      if (type == kKeyIterator || type == &PySetIter_Type) {
+        V original = state.slots[1];
+        if (ctx.heap[original->heap].dict->live !=
+            tuple_items(container).size())
+          return ctx.raise(PyExc_RuntimeError,
+                           std::string(type == kKeyIterator ? "dictionary"
+                                                            : "Set") +
+                               " changed size during iteration");
+      }
+      if (at >= tuple_items(container).size()) return finish(ctx, iterator);
+      ctx.heap.set_number(iterator->heap, position + 1);
+      return tuple_items(container)[at];
+    case Kind::List: {
+      const auto& items = ctx.heap[container->heap].items;
+      if (at >= items.size()) return finish(ctx, iterator);
+      ctx.heap.set_number(iterator->heap, position + 1);
+      return items[at];
+    }
+    case Kind::Constant:
+      if (PyRange_Check(container->object))
+        return next_of_range(ctx, iterator, container->object, position);
+      if (position >= PySequence_Size(container->object))
+        return finish(ctx, iterator);
+      break;
+    case Kind::Tensor:
+      if (position >=
+          tensor::sizes(as<TensorValue>(container)->fake)[0])
+        return finish(ctx, iterator);
+      break;
+    default:
+      break;
+  }
+  // The sequence protocol: items until an IndexError.
+  Outcome<V> item = get_item(ctx, container, ctx.integer(position));
+  if (!item) {
+    if (item.signal() == Signal::Raised &&
+        ctx.exception_is(PyExc_IndexError)) {
+      (void)ctx.take_exception();
+      return finish(ctx, iterator);
+    }
+    return item;
+  }
+  ctx.heap.set_number(iterator->heap, position + 1);
+  return item;
+}
+
+Status unpack(Context& ctx, V iterable, std::vector<V>& into) {
+  iterable = ctx.look(iterable);
+  if (iterable->kind == Kind::Tuple) {
+    auto items = tuple_items(iterable);
+    into.insert(into.end(), items.begin(), items.end());
+    return done;
+  }
+  if (iterable->kind == Kind::List && iterable->type == &PyList_Type) {
+    std::vector<V> items = ctx.heap[iterable->heap].items;
+    into.insert(into.end(), items.begin(), items.end());
+    return done;
+  }
+  if (iterable->is_constant() && PyTuple_CheckExact(iterable->object)) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(iterable->object); ++i)
+      into.push_back(
+          ctx.constant_share(PyTuple_GET_ITEM(iterable->object, i)));
+    return done;
+  }
+  MG_TRY(V iterator, iterate(ctx, iterable));
+  for (;;) {
+    MG_TRY(V item, next(ctx, iterator));
+    if (!item) return done;
+    into.push_back(item);
+  }
+}
+
+}  // namespace magneto::values

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How the trace makes values of its own.
+#include "values/memo.h"
+
+namespace magneto::values {
+
+V Arguments::keyword(PyObject* name) const {
+  for (size_t i = 0; i < keyword_names.size(); ++i)
+    if (keyword_names[i] == name) return keyword_values[i];
+  return nullptr;
+}
+
+Context::Context() : memo_(std::make_unique<Memo>()) {
+  null_ = make({.kind = Kind::Null});
+  none_ = constant_share(Py_None);
+  true_ = constant_share(Py_True);
+  false_ = constant_share(Py_False);
+}
+
+Context::~Context() = default;
+
+PyObject* Context::keep(Ref object) {
+  kept_.push_back(std::move(object));
+  return kept_.back().get();
+}
+
+V Context::constant(Ref object) {
+  PyObject* kept = object.get();
+  if (kept == Py_None && none_) return none_;
+  if (kept == Py_True && true_) return true_;
+  if (kept == Py_False && false_) return false_;
+  keep(std::move(object));
+  return make({.kind = Kind::Constant, .type = Py_TYPE(kept), .object = kept});
+}
+
+V Context::integer(int64_t value) {
+  const bool is_small = value >= -5 && value <= 256;
+  if (is_small && memo_->integers[value + 5]) return memo_->integers[value + 5];
+  Ref object = Ref::steal(PyLong_FromLongLong(value));
+  MG_CHECK(object, "out of memory");
+  V made = constant(std::move(object));
+  if (is_small) memo_->integers[value + 5] = made;
+  return made;
+}
+
+V Context::string(std::string_view text) {
+  Ref object = Ref::steal(PyUnicode_FromStringAndSize(
+      text.data(), static_cast<Py_ssize_t>(text.size())));
+  MG_CHECK(object, "text is UTF-8");
+  return constant(std::move(object));
+}
+
+V Context::tuple(std::span<const V> items, PyTypeObject* type) {
+  if (type == &PyTuple_Type) {
+    bool constant_items = true;
+    for (V item : items)
+      // Lazy items must stay unlooked at.
+      constant_items = constant_items && item->kind == Kind::Constant &&
+                       !item->source.valid();
+    if (constant_items) {
+      Ref object =
+          Ref::steal(PyTuple_New(static_cast<Py_ssize_t>(items.size())));
+      MG_CHECK(object, "out of memory");
+      for (size_t i = 0; i < items.size(); ++i)
+        PyTuple_SET_ITEM(object.get(), static_cast<Py_ssize_t>(i),
+                         Ref::share(items[i]->object).release());
+      return constant(std::move(object));
+    }
+  }
+  TupleValue value{};
+  value.kind = Kind::Tuple;
+  value.type = type;
+  value.items = arena.copy(items);
+  return arena.make<TupleValue>(value);
+}
+
+V Context::object(PyTypeObject* type, Kind kind) {
+  HeapId id = heap.make();
+  V made = make({.kind = kind, .heap = id, .type = type});
+  heap.initial(id).owner = made;
+  return made;
+}
+
+V Context::list(std::span<const V> items, PyTypeObject* type) {
+  V made = object(type, Kind::List);
+  heap.initial(made->heap).items.assign(items.begin(), items.end());
+  return made;
+}
+
+V Context::dict(PyTypeObject* type) {
+  V made = object(type, Kind::Dict);
+  heap.make_dict(made->heap, true);
+  return made;
+}
+
+V Context::set(PyTypeObject* type) {
+  V made = object(type, Kind::Set);
+  heap.make_dict(made->heap, true);
+  return made;
+}
+
+V Context::slice(V start, V stop, V step) {
+  V parts[] = {start, stop, step};
+  TupleValue value{};
+  value.kind = Kind::Slice;
+  value.type = &PySlice_Type;
+  value.items = arena.copy(std::span<const V>(parts));
+  return arena.make<TupleValue>(value);
+}
+
+V Context::cell(V content) {
+  V made = object(&PyCell_Type, Kind::Cell);
+  heap.initial(made->heap).slots = {content};
+  return made;
+}
+
+V Context::method(V function, V self) {
+  MethodValue value{};
+  value.kind = Kind::BoundMethod;
+  value.type = &PyMethod_Type;
+  value.function = function;
+  value.self = self;
+  return arena.make<MethodValue>(value);
+}
+
+V Context::super(V type, V self) {
+  MethodValue value{};
+  value.kind = Kind::Super;
+  value.type = &PySuper_Type;
+  value.function = type;
+  value.self = self;
+  return arena.make<MethodValue>(value);
+}
+
+V Context::function(const FunctionValue& parts) {
+  FunctionValue value = parts;
+  value.kind = Kind::Function;
+  value.type = &PyFunction_Type;
+  value.heap = heap.make();
+  V made = arena.make<FunctionValue>(value);
+  heap.initial(value.heap).owner = made;
+  return made;
+}
+
+V Context::tensor(Ref fake, graph::NodeId node, PyTypeObject* type) {
+  TensorValue value{};
+  value.kind = Kind::Tensor;
+  value.type = type;
+  value.heap = heap.make();
+  value.fake = keep(std::move(fake));
+  V made = arena.make<TensorValue>(value);
+  heap.initial(value.heap).owner = made;
+  heap.initial(value.heap).node = node;
+  memo_->fakes[value.fake] = made;
+  memo_->objects.push_back(value.fake);
+  journal.record(this, Memo::kFake);
+  return made;
+}
+
+V Context::tensor_of(PyObject* fake) const {
+  auto found = memo_->fakes.find(fake);
+  return found == memo_->fakes.end() ? nullptr : found->second;
+}
+
+V Context::iterator(PyTypeObject* type, std::span<const V> slots,
+                    int64_t number, Kind kind) {
+  V made = object(type, kind);
+  HeapObject& state = heap.initial(made->heap);
+  state.slots.assign(slots.begin(), slots.end());
+  state.number = number;
+  return made;
+}
+
+PyObject* Context::identity_token(V value) {
+  auto found = memo_->tokens.find(value);
+  if (found != memo_->tokens.end()) return found->second;
+  Ref token = Ref::steal(
+      PyObject_CallNoArgs(reinterpret_cast<PyObject*>(&PyBaseObject_Type)));
+  MG_CHECK(token, "out of memory");
+  return memo_->tokens[value] = keep(std::move(token));
+}
+
+}  // namespace magneto::values

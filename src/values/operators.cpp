@@ -1,0 +1,599 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Operators, comparison, truth, identity.
+#include <array>
+
+#include "python/names.h"
+#include "values/hashing.h"
+#include "values/protocol.h"
+#include "values/torch_types.h"
+
+namespace magneto::values {
+
+namespace {
+
+// CPython's NB_* numbers, in order; in place from 13.
+struct BinaryRow {
+  const char* function;          // in the operator module
+  const char* in_place;          // in the operator module
+  const char* method;            // __add__
+  const char* reflected;         // __radd__
+  const char* in_place_method;   // __iadd__
+  const char* symbol;
+  binaryfunc run;
+  binaryfunc run_in_place;
+};
+
+PyObject* power(PyObject* a, PyObject* b) {
+  return PyNumber_Power(a, b, Py_None);
+}
+PyObject* in_place_power(PyObject* a, PyObject* b) {
+  return PyNumber_InPlacePower(a, b, Py_None);
+}
+
+constexpr BinaryRow kBinary[] = {
+    {"add", "iadd", "__add__", "__radd__", "__iadd__", "+", PyNumber_Add,
+     PyNumber_InPlaceAdd},
+    {"and_", "iand", "__and__", "__rand__", "__iand__", "&", PyNumber_And,
+     PyNumber_InPlaceAnd},
+    {"floordiv", "ifloordiv", "__floordiv__", "__rfloordiv__", "__ifloordiv__",
+     "//", PyNumber_FloorDivide, PyNumber_InPlaceFloorDivide},
+    {"lshift", "ilshift", "__lshift__", "__rlshift__", "__ilshift__", "<<",
+     PyNumber_Lshift, PyNumber_InPlaceLshift},
+    {"matmul", "imatmul", "__matmul__", "__rmatmul__", "__imatmul__", "@",
+     PyNumber_MatrixMultiply, PyNumber_InPlaceMatrixMultiply},
+    {"mul", "imul", "__mul__", "__rmul__", "__imul__", "*", PyNumber_Multiply,
+     PyNumber_InPlaceMultiply},
+    {"mod", "imod", "__mod__", "__rmod__", "__imod__", "%", PyNumber_Remainder,
+     PyNumber_InPlaceRemainder},
+    {"or_", "ior", "__or__", "__ror__", "__ior__", "|", PyNumber_Or,
+     PyNumber_InPlaceOr},
+    {"pow", "ipow", "__pow__", "__rpow__", "__ipow__", "** or pow()", power,
+     in_place_power},
+    {"rshift", "irshift", "__rshift__", "__rrshift__", "__irshift__", ">>",
+     PyNumber_Rshift, PyNumber_InPlaceRshift},
+    {"sub", "isub", "__sub__", "__rsub__", "__isub__", "-", PyNumber_Subtract,
+     PyNumber_InPlaceSubtract},
+    {"truediv", "itruediv", "__truediv__", "__rtruediv__", "__itruediv__", "/",
+     PyNumber_TrueDivide, PyNumber_InPlaceTrueDivide},
+    {"xor", "ixor", "__xor__", "__rxor__", "__ixor__", "^", PyNumber_Xor,
+     PyNumber_InPlaceXor},
+};
+constexpr int kBinaryCount = 13;
+constexpr int kAdd = 0, kMultiply = 5, kOr = 7;
+
+struct CompareRow {
+  const char* function;
+  const char* method;
+  const char* symbol;
+  int reflected;
+};
+constexpr CompareRow kCompare[] = {
+    {"lt", "__lt__", "<", Py_GT}, {"le", "__le__", "<=", Py_GE},
+    {"eq", "__eq__", "==", Py_EQ}, {"ne", "__ne__", "!=", Py_NE},
+    {"gt", "__gt__", ">", Py_LT}, {"ge", "__ge__", ">=", Py_LE}};
+
+struct UnaryRow {
+  const char* function;
+  const char* method;
+  unaryfunc run;
+};
+constexpr UnaryRow kUnary[] = {{"pos", "__pos__", PyNumber_Positive},
+                               {"neg", "__neg__", PyNumber_Negative},
+                               {"invert", "__invert__", PyNumber_Invert}};
+
+// Functions of the operator module and interned method names, found once; they
+// live as long as the process, as the module itself does.
+struct Operators {
+  std::array<PyObject*, kBinaryCount> function, in_place, method, reflected,
+      in_place_method;
+  std::array<PyObject*, 6> compare, compare_method;
+  std::array<PyObject*, 3> unary, unary_method;
+};
+
+const Operators& operators() {
+  static const Operators table = [] {
+    Operators t;
+    Ref module = Ref::steal(PyImport_ImportModule("_operator"));
+    MG_CHECK(module, "the operator module");
+    auto function = [&](const char* name) {
+      PyObject* found = PyObject_GetAttrString(module, name);
+      MG_CHECK(found, std::string("operator.") + name);
+      return found;
+    };
+    for (size_t i = 0; i < kBinaryCount; ++i) {
+      t.function[i] = function(kBinary[i].function);
+      t.in_place[i] = function(kBinary[i].in_place);
+      t.method[i] = PyUnicode_InternFromString(kBinary[i].method);
+      t.reflected[i] = PyUnicode_InternFromString(kBinary[i].reflected);
+      t.in_place_method[i] =
+          PyUnicode_InternFromString(kBinary[i].in_place_method);
+    }
+    for (size_t i = 0; i < 6; ++i) {
+      t.compare[i] = function(kCompare[i].function);
+      t.compare_method[i] = PyUnicode_InternFromString(kCompare[i].method);
+    }
+    for (size_t i = 0; i < 3; ++i) {
+      t.unary[i] = function(kUnary[i].function);
+      t.unary_method[i] = PyUnicode_InternFromString(kUnary[i].method);
+    }
+    return t;
+  }();
+  return table;
+}
+
+bool is_safe_constant(V value) {
+  return value->is_constant() && is_safe_type(value->type);
+}
+
+// A method that Python code defines on the value's class, bound; null if the
+// class has none of its own.
+Outcome<V> python_method(Context& ctx, V value, PyObject* name) {
+  if (!(value->type->tp_flags & Py_TPFLAGS_HEAPTYPE)) return nullptr;
+  PyObject* found = type_lookup(ctx, value->type, name);
+  if (!found || !(Py_IS_TYPE(found, &PyFunction_Type) ||
+                  ctx.natives->has(found)))
+    return nullptr;
+  return bind_descriptor(ctx, found, value, value->type, name);
+}
+
+bool is_not_implemented(V value) {
+  return value->is_constant() && value->object == Py_NotImplemented;
+}
+
+Outcome<V> sequence_add(Context& ctx, V left, V right, bool in_place) {
+  std::vector<V> items;
+  if (left->kind == Kind::List) {
+    if (in_place) {
+      std::vector<V> more;
+      MG_DO(unpack(ctx, right, more));
+      size_t end = ctx.heap[left->heap].items.size();
+      ctx.heap.splice(left->heap, end, 0, more);
+      return left;
+    }
+    items = ctx.heap[left->heap].items;
+  } else {
+    MG_DO(unpack(ctx, left, items));
+  }
+  MG_DO(unpack(ctx, right, items));
+  return left->kind == Kind::List ? ctx.list(items) : ctx.tuple(items);
+}
+
+bool is_tuple_like(V value) {
+  return value->kind == Kind::Tuple ||
+         (value->is_constant() && PyTuple_Check(value->object));
+}
+
+Outcome<V> repeat(Context& ctx, V sequence, V count, bool in_place) {
+  Py_ssize_t times =
+      PyNumber_AsSsize_t(count->object, PyExc_OverflowError);
+  if (times == -1 && PyErr_Occurred()) return ctx.raise_from_python();
+  std::vector<V> once, all;
+  MG_DO(unpack(ctx, sequence, once));
+  for (Py_ssize_t i = 0; i < times; ++i)
+    all.insert(all.end(), once.begin(), once.end());
+  if (sequence->kind == Kind::List) {
+    if (in_place) {
+      ctx.heap.splice(sequence->heap, 0, once.size(), all);
+      return sequence;
+    }
+    return ctx.list(all);
+  }
+  return ctx.tuple(all);
+}
+
+Signal unsupported_operands(Context& ctx, const char* symbol, V left, V right) {
+  return ctx.raise(PyExc_TypeError,
+                   std::string("unsupported operand type(s) for ") + symbol +
+                       ": '" + _PyType_Name(left->type) + "' and '" +
+                       _PyType_Name(right->type) + "'");
+}
+
+// Operators of containers that the trace made or that the caller passed; a
+// null value if this is no such case.
+Outcome<V> container_operation(Context& ctx, int op, V left, V right,
+                               bool in_place) {
+  if (op == kAdd && left->kind == Kind::List &&
+      (right->kind == Kind::List || in_place))
+    return sequence_add(ctx, left, right, in_place);
+  if (op == kAdd && is_tuple_like(left) && is_tuple_like(right))
+    return sequence_add(ctx, left, right, in_place);
+  if (op == kMultiply) {
+    bool left_sequence = left->kind == Kind::List || is_tuple_like(left);
+    bool right_sequence = right->kind == Kind::List || is_tuple_like(right);
+    if (left_sequence && right->is_constant() && PyLong_Check(right->object))
+      return repeat(ctx, left, right, in_place);
+    if (right_sequence && left->is_constant() && PyLong_Check(left->object))
+      return repeat(ctx, right, left, false);
+  }
+  if (op == kOr && left->kind == Kind::Dict && right->kind == Kind::Dict) {
+    V target = left;
+    if (!in_place) {
+      target = ctx.dict(left->type);
+      for (const DictEntry* entry : dict_entries(ctx, left))
+        MG_DO(dict_set(ctx, target, entry->key, entry->value));
+    }
+    for (const DictEntry* entry : dict_entries(ctx, right))
+      MG_DO(dict_set(ctx, target, entry->key, entry->value));
+    return target;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+Outcome<V> binary_operation(Context& ctx, int kind, V left, V right) {
+  left = ctx.look(left);
+  right = ctx.look(right);
+  const bool in_place = kind >= kBinaryCount;
+  const int op = in_place ? kind - kBinaryCount : kind;
+  const auto at = static_cast<size_t>(op);
+  if (is_safe_constant(left) && is_safe_constant(right)) {
+    // One mistaken power or shift must not stop the trace for minutes.
+    Ref result = Ref::steal(kBinary[op].run(left->object, right->object));
+    if (!result) return ctx.raise_from_python();
+    return ctx.constant(std::move(result));
+  }
+  const Operators& table = operators();
+  if (left->kind == Kind::Tensor || right->kind == Kind::Tensor) {
+    // A class of the user's may take over with a reflected method.
+    if (left->kind == Kind::Tensor && right->kind == Kind::Object) {
+      MG_TRY(V reflected, python_method(ctx, right, table.reflected[at]));
+      if (reflected) return call(ctx, reflected, {left});
+    }
+    V operands[] = {left, right};
+    return record_function(
+        ctx, in_place ? table.in_place[at] : table.function[at],
+        {.positional = operands});
+  }
+  if (in_place) {
+    MG_TRY(V method, python_method(ctx, left, table.in_place_method[at]));
+    if (method) {
+      MG_TRY(V result, call(ctx, method, {right}));
+      if (!is_not_implemented(result)) return result;
+    }
+  }
+  MG_TRY(V contained, container_operation(ctx, op, left, right, in_place));
+  if (contained) return contained;
+
+  // The right operand's class goes first if it is a proper subclass.
+  MG_TRY(V forward, python_method(ctx, left, table.method[at]));
+  Outcome<V> backward_found =
+      left->type == right->type ? Outcome<V>(V{nullptr})
+                                : python_method(ctx, right, table.reflected[at]);
+  if (!backward_found) return backward_found;
+  V backward = backward_found.value();
+  const bool backward_first = backward && left->type != right->type &&
+                              PyType_IsSubtype(right->type, left->type);
+  if (backward_first) {
+    MG_TRY(V result, call(ctx, backward, {left}));
+    if (!is_not_implemented(result)) return result;
+    backward = nullptr;
+  }
+  if (forward) {
+    MG_TRY(V result, call(ctx, forward, {right}));
+    if (!is_not_implemented(result)) return result;
+  }
+  if (backward) {
+    MG_TRY(V result, call(ctx, backward, {left}));
+    if (!is_not_implemented(result)) return result;
+  }
+  if (forward || backward_found.value())
+    return unsupported_operands(ctx, kBinary[op].symbol, left, right);
+
+  // Anything else that consists of constants: real objects, freshly built.
+  PyObject* a = as_constant(ctx, left);
+  PyObject* b = a ? as_constant(ctx, right) : nullptr;
+  if (a && b && (!in_place || left->is_constant())) {
+    Ref result = Ref::steal(kBinary[op].run(a, b));
+    if (!result) return ctx.raise_from_python();
+    return from_constant(ctx, std::move(result));
+  }
+  if (a && b && left->kind == Kind::Set) {
+    Ref result = Ref::steal(kBinary[op].run(a, b));
+    if (!result) return ctx.raise_from_python();
+    MG_TRY(V fresh, from_constant(ctx, std::move(result)));
+    ctx.heap.dict_clear(left->heap);
+    for (const DictEntry* entry : dict_entries(ctx, fresh))
+      ctx.heap.dict_set(left->heap, entry->key, entry->value, entry->token);
+    return left;
+  }
+  auto no_numbers = [](V value) {
+    return value->type->tp_as_number == nullptr ||
+           value->kind == Kind::Object || value->kind == Kind::List ||
+           value->kind == Kind::Tuple;
+  };
+  if (no_numbers(left) && (no_numbers(right) || is_safe_constant(right)))
+    return unsupported_operands(ctx, kBinary[op].symbol, left, right);
+  return ctx.graph_break(
+      "operator", std::string(kBinary[op].symbol) + " of " +
+                      _PyType_Name(left->type) + " and " +
+                      _PyType_Name(right->type));
+}
+
+Outcome<V> unary_operation(Context& ctx, Unary kind, V operand) {
+  operand = ctx.look(operand);
+  const auto at = static_cast<size_t>(kind);
+  if (is_safe_constant(operand)) {
+    Ref result = Ref::steal(kUnary[at].run(operand->object));
+    if (!result) return ctx.raise_from_python();
+    return ctx.constant(std::move(result));
+  }
+  if (operand->kind == Kind::Tensor)
+    return record_function(ctx, operators().unary[at],
+                           {.positional = {&operand, 1}});
+  MG_TRY(V method, python_method(ctx, operand, operators().unary_method[at]));
+  if (method) return call(ctx, method, {});
+  return ctx.raise(PyExc_TypeError,
+                   std::string("bad operand type for unary ") +
+                       (kind == Unary::Positive   ? "+"
+                        : kind == Unary::Negative ? "-"
+                                                  : "~") +
+                       ": '" + _PyType_Name(operand->type) + "'");
+}
+
+// -- comparison ---------------------------------------------------------------
+
+namespace {
+
+bool is_sequence(V value) {
+  return value->kind == Kind::List || is_tuple_like(value);
+}
+
+Outcome<V> compare_sequences(Context& ctx, int kind, V left, V right) {
+  std::vector<V> a, b;
+  MG_DO(unpack(ctx, left, a));
+  MG_DO(unpack(ctx, right, b));
+  if (a.size() != b.size() && (kind == Py_EQ || kind == Py_NE))
+    return ctx.boolean(kind == Py_NE);
+  size_t i = 0;
+  for (; i < a.size() && i < b.size(); ++i) {
+    MG_TRY(bool same, equal(ctx, a[i], b[i]));
+    if (!same) break;
+  }
+  if (i < a.size() && i < b.size()) {
+    if (kind == Py_EQ) return ctx.boolean(false);
+    if (kind == Py_NE) return ctx.boolean(true);
+    return compare(ctx, kind, a[i], b[i]);
+  }
+  switch (kind) {
+    case Py_EQ: return ctx.boolean(a.size() == b.size());
+    case Py_NE: return ctx.boolean(a.size() != b.size());
+    case Py_LT: return ctx.boolean(a.size() < b.size());
+    case Py_LE: return ctx.boolean(a.size() <= b.size());
+    case Py_GT: return ctx.boolean(a.size() > b.size());
+    default: return ctx.boolean(a.size() >= b.size());
+  }
+}
+
+Outcome<V> compare_mappings(Context& ctx, int kind, V left, V right) {
+  auto a = dict_entries(ctx, left);
+  bool same = a.size() == dict_entries(ctx, right).size();
+  for (size_t i = 0; same && i < a.size(); ++i) {
+    MG_TRY(V other, dict_get(ctx, right, a[i]->key));
+    if (other == nullptr) {
+      same = false;
+    } else if (left->kind == Kind::Dict) {
+      MG_TRY(same, equal(ctx, a[i]->value, other));
+    }
+  }
+  return ctx.boolean(same == (kind == Py_EQ));
+}
+
+// Objects that keep object's comparison are equal only to themselves.
+Outcome<V> compare_identity(Context& ctx, int kind, V left, V right) {
+  MG_TRY(bool same, identical(ctx, left, right));
+  return ctx.boolean(same == (kind == Py_EQ));
+}
+
+}  // namespace
+
+Outcome<V> compare(Context& ctx, int kind, V left, V right) {
+  left = ctx.look(left);
+  right = ctx.look(right);
+  if (is_safe_constant(left) && is_safe_constant(right)) {
+    Ref result =
+        Ref::steal(PyObject_RichCompare(left->object, right->object, kind));
+    if (!result) return ctx.raise_from_python();
+    return ctx.constant(std::move(result));
+  }
+  const Operators& table = operators();
+  const auto at = static_cast<size_t>(kind);
+  if (left->kind == Kind::Tensor || right->kind == Kind::Tensor) {
+    V operands[] = {left, right};
+    return record_function(ctx, table.compare[at], {.positional = operands});
+  }
+  const bool equality = kind == Py_EQ || kind == Py_NE;
+  MG_TRY(V forward, python_method(ctx, left, table.compare_method[at]));
+  const auto mirrored = static_cast<size_t>(kCompare[kind].reflected);
+  MG_TRY(V backward,
+         python_method(ctx, right, table.compare_method[mirrored]));
+  if (forward || backward) {
+    const bool backward_first = backward && left->type != right->type &&
+                                PyType_IsSubtype(right->type, left->type);
+    V order[] = {backward_first ? backward : forward,
+                 backward_first ? forward : backward};
+    for (V method : order) {
+      if (!method) continue;
+      MG_TRY(V result, call(ctx, method, {method == forward ? right : left}));
+      if (!is_not_implemented(result)) return result;
+    }
+    if (equality) return compare_identity(ctx, kind, left, right);
+    return ctx.raise(PyExc_TypeError,
+                     std::string("'") + kCompare[kind].symbol +
+                         "' not supported between instances of '" +
+                         _PyType_Name(left->type) + "' and '" +
+                         _PyType_Name(right->type) + "'");
+  }
+  // __ne__ is the opposite of a __eq__ that Python code defines.
+  if (kind == Py_NE) {
+    MG_TRY(V eq, python_method(ctx, left, table.compare_method[Py_EQ]));
+    if (eq) {
+      MG_TRY(bool same, equal(ctx, left, right));
+      return ctx.boolean(!same);
+    }
+  }
+  if ((left->kind == Kind::List && right->kind == Kind::List) ||
+      (is_tuple_like(left) && is_tuple_like(right)))
+    return compare_sequences(ctx, kind, left, right);
+  if (equality &&
+      ((left->kind == Kind::Dict && right->kind == Kind::Dict) ||
+       (left->kind == Kind::Set && right->kind == Kind::Set)))
+    return compare_mappings(ctx, kind, left, right);
+  if (equality && (is_sequence(left) || left->kind == Kind::Dict ||
+                   is_sequence(right) || right->kind == Kind::Dict))
+    return ctx.boolean(kind == Py_NE);
+  PyObject* a = as_constant(ctx, left);
+  PyObject* b = as_constant(ctx, right);
+  if (a && b) {
+    Ref result = Ref::steal(PyObject_RichCompare(a, b, kind));
+    if (!result) return ctx.raise_from_python();
+    return from_constant(ctx, std::move(result));
+  }
+  if (equality) return compare_identity(ctx, kind, left, right);
+  return ctx.raise(PyExc_TypeError,
+                   std::string("'") + kCompare[kind].symbol +
+                       "' not supported between instances of '" +
+                       _PyType_Name(left->type) + "' and '" +
+                       _PyType_Name(right->type) + "'");
+}
+
+Outcome<bool> equal(Context& ctx, V left, V right) {
+  left = ctx.look(left);
+  right = ctx.look(right);
+  if (left == right) return true;
+  MG_TRY(V result, compare(ctx, Py_EQ, left, right));
+  return truth(ctx, result);
+}
+
+Outcome<bool> truth(Context& ctx, V value) {
+  value = ctx.look(value);
+  switch (value->kind) {
+    case Kind::Constant: {
+      if (value->object == Py_True) return true;
+      if (value->object == Py_False || value->object == Py_None) return false;
+      int result = PyObject_IsTrue(value->object);
+      if (result < 0) return ctx.raise_from_python();
+      return result == 1;
+    }
+    case Kind::Tensor:
+      return ctx.graph_break("data-dependent-branch",
+                             "the truth of a tensor depends on its data",
+                             "use torch.where or torch.cond, or move the "
+                             "condition out of the compiled function");
+    default:
+      break;
+  }
+  static PyObject* const bool_name = interned().dunder_bool;
+  MG_TRY(V method, python_method(ctx, value, bool_name));
+  if (method) {
+    MG_TRY(V result, call(ctx, method, {}));
+    return truth(ctx, result);
+  }
+  switch (value->kind) {
+    case Kind::Tuple:
+      return !tuple_items(value).empty();
+    case Kind::List:
+    case Kind::Dict:
+    case Kind::Set: {
+      MG_TRY(V count, length(ctx, value));
+      return truth(ctx, count);
+    }
+    case Kind::Object: {
+      MG_TRY(V len, python_method(ctx, value, interned().dunder_len));
+      if (!len) return true;
+      MG_TRY(V count, call(ctx, len, {}));
+      return truth(ctx, count);
+    }
+    default:
+      return true;
+  }
+}
+
+Outcome<bool> identical(Context& ctx, V left, V right) {
+  if (left == right) return true;
+  // Nothing that is made while tracing is one of the singletons; and a caller's
+  // object that is compared with None needs no more than that guard.
+  left = ctx.look(left);
+  right = ctx.look(right);
+  if (left == right) return true;
+  if (left->kind == Kind::Tensor && right->kind == Kind::Tensor)
+    return as<TensorValue>(left)->fake == as<TensorValue>(right)->fake;
+  if (left->object && right->object) {
+    if (left->object == right->object) return true;
+    if (left->is_constant() && right->is_constant() &&
+        left->type == right->type && is_plain_key_type(left->type) &&
+        left->type != &PyBool_Type && left->type != Py_TYPE(Py_None)) {
+      // Equal numbers and strings may or may not be one object at run time.
+      int same = PyObject_RichCompareBool(left->object, right->object, Py_EQ);
+      if (same < 0) return ctx.raise_from_python();
+      return same == 1;
+    }
+    if (left->source.valid() && right->source.valid() &&
+        !(left->is_constant() && right->is_constant())) {
+      SourceId both[] = {left->source, right->source};
+      ctx.guards.distinct(both);
+    }
+  }
+  return false;
+}
+
+Outcome<bool> contains(Context& ctx, V container, V item) {
+  container = ctx.look(container);
+  MG_TRY(V method, python_method(ctx, container, interned().dunder_contains));
+  if (method) {
+    MG_TRY(V result, call(ctx, method, {item}));
+    return truth(ctx, result);
+  }
+  switch (container->kind) {
+    case Kind::Constant: {
+      V looked = ctx.look(item);
+      if (is_safe_type(container->type) && is_safe_constant(looked) &&
+          PySequence_Check(container->object)) {
+        int found = PySequence_Contains(container->object, looked->object);
+        if (found < 0) return ctx.raise_from_python();
+        return found == 1;
+      }
+      if (PyFrozenSet_Check(container->object)) {
+        MG_TRY(PyObject * token, key_token(ctx, looked));
+        int found = PySequence_Contains(container->object, token);
+        if (found < 0) return ctx.raise_from_python();
+        return found == 1;
+      }
+      // An enum class and the like: C and standard library code on constants.
+      if (PyType_Check(container->object) && looked->is_constant()) {
+        int found = PySequence_Contains(container->object, looked->object);
+        if (found < 0) return ctx.raise_from_python();
+        return found == 1;
+      }
+      break;
+    }
+    case Kind::Dict:
+    case Kind::Set: {
+      MG_TRY(V found, dict_get(ctx, container, item));
+      return found != nullptr;
+    }
+    case Kind::Tensor: {
+      PyObject* name = interned().dunder_contains;
+      V args[] = {container, item};
+      MG_TRY(V result, record_method(ctx, name, {.positional = args}));
+      return truth(ctx, result);
+    }
+    default:
+      break;
+  }
+  MG_TRY(V iterator, iterate(ctx, container));
+  for (;;) {
+    MG_TRY(V candidate, next(ctx, iterator));
+    if (!candidate) return false;
+    MG_TRY(bool same, identical(ctx, candidate, item));
+    if (same) return true;
+    MG_TRY(same, equal(ctx, candidate, item));
+    if (same) return true;
+  }
+}
+
+bool is_instance_of(V value, PyTypeObject* type) {
+  return value->type && PyType_IsSubtype(value->type, type);
+}
+
+}  // namespace magneto::values

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Python's data model over symbolic values: attribute look-up, calls, operators,
+// items and iteration, each implemented once, as CPython defines it, for any
+// value. Everything here looks at its operands (Context::look) itself.
+#pragma once
+
+#include "values/context.h"
+
+namespace magneto::values {
+
+// -- attributes (attributes.cpp) ----------------------------------------------
+Outcome<V> get_attribute(Context& ctx, V object, PyObject* name);
+// The same, with null instead of an AttributeError.
+Outcome<V> find_attribute(Context& ctx, V object, PyObject* name);
+// For LOAD_METHOD: what to call, and *self, null if it takes no receiver.
+Outcome<V> load_method(Context& ctx, V object, PyObject* name, V* self);
+Status set_attribute(Context& ctx, V object, PyObject* name, V value);
+Status delete_attribute(Context& ctx, V object, PyObject* name);
+// object.__getattribute__ and object.__setattr__: what the above do unless the
+// class says otherwise. A missing attribute is a null value for `generic_get`.
+Outcome<V> generic_get(Context& ctx, V object, PyObject* name);
+Status generic_set(Context& ctx, V object, PyObject* name, V value);
+// The attribute of an object's class, unbound; null if there is none. Guards
+// that the class isn't changed.
+PyObject* type_lookup(Context& ctx, PyTypeObject* type, PyObject* name);
+// Binds what type_lookup found, as a special method is: never through the
+// instance. Null if the class has no such method.
+Outcome<V> special_method(Context& ctx, V object, PyObject* name);
+// What a class attribute `descriptor` gives for `object` of `type`; for a null
+// object, what it gives for the class.
+Outcome<V> bind_descriptor(Context& ctx, PyObject* descriptor, V object,
+                           PyTypeObject* type, PyObject* name);
+// The object's instance dictionary as a Dict value; null if it has none.
+V attribute_mapping(Context& ctx, V object);
+// super(): attribute of `super_value`.
+Outcome<V> super_attribute(Context& ctx, V super_value, PyObject* name);
+
+// -- calls (calls.cpp) --------------------------------------------------------
+Outcome<V> call(Context& ctx, V callable, const Arguments& args);
+Outcome<V> call(Context& ctx, V callable, std::initializer_list<V> args);
+Outcome<V> call_method(Context& ctx, V object, PyObject* name,
+                       std::initializer_list<V> args);
+
+// -- operators (operators.cpp) ------------------------------------------------
+// `kind` is CPython's NB_* number, in-place forms included.
+Outcome<V> binary_operation(Context& ctx, int kind, V left, V right);
+enum class Unary : uint8_t { Positive, Negative, Invert };
+Outcome<V> unary_operation(Context& ctx, Unary kind, V operand);
+// `kind` is Py_LT .. Py_GE.
+Outcome<V> compare(Context& ctx, int kind, V left, V right);
+Outcome<bool> equal(Context& ctx, V left, V right);
+Outcome<bool> truth(Context& ctx, V value);
+Outcome<bool> contains(Context& ctx, V container, V item);
+// `is`: guarded where it relates two of the caller's objects.
+Outcome<bool> identical(Context& ctx, V left, V right);
+bool is_instance_of(V value, PyTypeObject* type);
+
+// -- items (items.cpp) --------------------------------------------------------
+Outcome<V> get_item(Context& ctx, V container, V key);
+Status set_item(Context& ctx, V container, V key, V value);
+Status delete_item(Context& ctx, V container, V key);
+Outcome<V> length(Context& ctx, V container);
+// Mapping reads for natives: null if there is no such key.
+Outcome<V> dict_get(Context& ctx, V dict, V key);
+Status dict_set(Context& ctx, V dict, V key, V value);
+// Removes and returns; null if there is no such key.
+Outcome<V> dict_pop(Context& ctx, V dict, V key);
+// Keys (and values) in order; completes the mapping.
+std::vector<const DictEntry*> dict_entries(Context& ctx, V dict);
+V dict_get_string(Context& ctx, V dict, PyObject* key);
+
+// -- iteration (iteration.cpp) ------------------------------------------------
+Outcome<V> iterate(Context& ctx, V iterable);
+// The next value, or null at the end.
+Outcome<V> next(Context& ctx, V iterator);
+// All values of an iterable.
+Status unpack(Context& ctx, V iterable, std::vector<V>& into);
+
+// -- the tensor program (record.cpp) ------------------------------------------
+// Records a call of `callable` in the graph and runs it on fake tensors.
+Outcome<V> record_function(Context& ctx, PyObject* callable,
+                           const Arguments& args);
+Outcome<V> record_method(Context& ctx, PyObject* name, const Arguments& args);
+// The same for a call that is made for its effect (operator.setitem): it is in
+// the graph although it yields nothing.
+Status record_effect(Context& ctx, PyObject* callable,
+                     std::initializer_list<V> args);
+// True if a tensor is found in the value, at any depth.
+bool contains_tensor(Context& ctx, V value);
+
+// -- constants (constants.cpp) ------------------------------------------------
+// A real object equal to `value`, if it consists of constants only (through
+// tuples, lists, dicts, sets, slices made by the trace): what pure functions
+// are called with. Null if there is none.
+PyObject* as_constant(Context& ctx, V value);
+// The value of a fresh real object made of constants; containers become heap
+// objects.
+Outcome<V> from_constant(Context& ctx, Ref object);
+// True for types whose operations are C code without side effects.
+bool is_safe_type(PyTypeObject* type);
+
+}  // namespace magneto::values

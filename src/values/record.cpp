@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The tensor program: a call of one of torch's callables is made for real on
+// fake tensors, and recorded as a node of the graph.
+#include "python/names.h"
+#include "values/protocol.h"
+#include "values/torch_types.h"
+
+#include <cstring>
+
+namespace magneto::values {
+
+namespace {
+
+// One argument, as the graph has it and as the fake call gets it.
+struct Both {
+  graph::Arg arg;
+  PyObject* real = nullptr;  // kept alive by the trace
+};
+
+Outcome<Both> lower(Context& ctx, V value);
+
+Outcome<Both> lower_all(Context& ctx, std::span<const V> items,
+                        std::vector<graph::Arg>& args,
+                        std::vector<PyObject*>& reals) {
+  for (V item : items) {
+    MG_TRY(Both both, lower(ctx, item));
+    args.push_back(both.arg);
+    reals.push_back(both.real);
+  }
+  return Both{};
+}
+
+Outcome<Both> lower_mapping(Context& ctx, V value) {
+  std::vector<graph::Arg> args;
+  Ref real = Ref::steal(PyDict_New());
+  MG_CHECK(real, "out of memory");
+  for (const DictEntry* entry : dict_entries(ctx, value)) {
+    MG_TRY(Both key, lower(ctx, entry->key));
+    MG_TRY(Both item, lower(ctx, entry->value));
+    args.push_back(key.arg);
+    args.push_back(item.arg);
+    MG_CHECK(PyDict_SetItem(real, key.real, item.real) == 0,
+             "a key of a dict is hashable");
+  }
+  return Both{ctx.graph.dict(args), ctx.keep(std::move(real))};
+}
+
+Outcome<Both> lower(Context& ctx, V value) {
+  value = ctx.look(value);
+  switch (value->kind) {
+    case Kind::Constant:
+      return Both{ctx.graph.constant(value->object), value->object};
+    case Kind::Tensor:
+      return Both{ctx.heap[value->heap].node, as<TensorValue>(value)->fake};
+    case Kind::Tuple: {
+      std::vector<graph::Arg> args;
+      std::vector<PyObject*> reals;
+      MG_DO(lower_all(ctx, tuple_items(value), args, reals));
+      Ref tuple =
+          Ref::steal(PyTuple_New(static_cast<Py_ssize_t>(reals.size())));
+      MG_CHECK(tuple, "out of memory");
+      for (size_t i = 0; i < reals.size(); ++i)
+        PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i),
+                         Ref::share(reals[i]).release());
+      if (value->type == torch_types().size) {
+        if (PyObject* size = as_constant(ctx, value))
+          return Both{ctx.graph.constant(size), size};
+      }
+      return Both{ctx.graph.tuple(args), ctx.keep(std::move(tuple))};
+    }
+    case Kind::List: {
+      std::vector<graph::Arg> args;
+      std::vector<PyObject*> reals;
+      std::vector<V> items = ctx.heap[value->heap].items;
+      MG_DO(lower_all(ctx, items, args, reals));
+      Ref list = Ref::steal(PyList_New(static_cast<Py_ssize_t>(reals.size())));
+      MG_CHECK(list, "out of memory");
+      for (size_t i = 0; i < reals.size(); ++i)
+        PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i),
+                        Ref::share(reals[i]).release());
+      return Both{ctx.graph.list(args), ctx.keep(std::move(list))};
+    }
+    case Kind::Dict:
+      return lower_mapping(ctx, value);
+    case Kind::Slice: {
+      std::vector<graph::Arg> args;
+      std::vector<PyObject*> reals;
+      MG_DO(lower_all(ctx, tuple_items(value), args, reals));
+      Ref slice = Ref::steal(PySlice_New(reals[0], reals[1], reals[2]));
+      MG_CHECK(slice, "out of memory");
+      return Both{ctx.graph.slice(args[0], args[1], args[2]),
+                  ctx.keep(std::move(slice))};
+    }
+    default:
+      break;
+  }
+  return ctx.graph_break(
+      "graph-argument",
+      std::string("a ") + _PyType_Name(value->type) +
+          " as the argument of a tensor operation",
+      "pass tensors, numbers, strings, or tuples, lists and dicts of them");
+}
+
+PyObject* getitem_function() {
+  static PyObject* const function = [] {
+    Ref module = Ref::steal(PyImport_ImportModule("_operator"));
+    MG_CHECK(module, "the operator module");
+    return PyObject_GetAttrString(module, "getitem");
+  }();
+  return function;
+}
+
+bool holds_tensor(PyObject* object) {
+  if (tensor::is_tensor(object)) return true;
+  if (PyTuple_Check(object)) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)
+      if (holds_tensor(PyTuple_GET_ITEM(object, i))) return true;
+  } else if (PyList_Check(object)) {
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(object); ++i)
+      if (holds_tensor(PyList_GET_ITEM(object, i))) return true;
+  }
+  return false;
+}
+
+// The value of what a node yields; the parts of a tuple or list become getitem
+// nodes (those that nobody uses are cleaned up in the end).
+Outcome<V> lift(Context& ctx, PyObject* object, graph::NodeId node) {
+  if (tensor::is_tensor(object)) {
+    if (V known = ctx.tensor_of(object)) {
+      // In place: the node that wrote is the one that later reads refer to.
+      ctx.heap.set_node(known->heap, node);
+      return known;
+    }
+    return ctx.tensor(Ref::share(object), node, Py_TYPE(object));
+  }
+  const bool is_tuple = PyTuple_Check(object);
+  if ((is_tuple || PyList_CheckExact(object)) && holds_tensor(object)) {
+    Py_ssize_t count =
+        is_tuple ? PyTuple_GET_SIZE(object) : PyList_GET_SIZE(object);
+    std::vector<V> items;
+    for (Py_ssize_t i = 0; i < count; ++i) {
+      PyObject* item = is_tuple ? PyTuple_GET_ITEM(object, i)
+                                : PyList_GET_ITEM(object, i);
+      if (!holds_tensor(item)) {
+        MG_TRY(V plain, from_constant(ctx, Ref::share(item)));
+        items.push_back(plain);
+        continue;
+      }
+      Ref index = Ref::steal(PyLong_FromSsize_t(i));
+      MG_CHECK(index, "out of memory");
+      graph::NodeId part = ctx.graph.call_function(
+          getitem_function(), {node, ctx.graph.constant(index)}, {},
+          Ref::share(item), ctx.inliner->origin());
+      MG_TRY(V value, lift(ctx, item, part));
+      items.push_back(value);
+    }
+    if (!is_tuple) return ctx.list(items);
+    TupleValue tuple{};
+    tuple.kind = Kind::Tuple;
+    tuple.type = Py_TYPE(object);
+    tuple.items = ctx.arena.copy(std::span<const V>(items));
+    return ctx.arena.make<TupleValue>(tuple);
+  }
+  return from_constant(ctx, Ref::share(object));
+}
+
+struct Lowered {
+  std::vector<graph::Arg> args;
+  std::vector<graph::Keyword> keywords;
+  std::vector<PyObject*> reals;  // positional, then keyword values
+  Ref names;                     // of the keywords, or null
+};
+
+Status lower_call(Context& ctx, const Arguments& args, Lowered& out) {
+  out.args.reserve(args.count());
+  out.reals.reserve(args.count() + args.keyword_names.size());
+  MG_DO(lower_all(ctx, args.positional, out.args, out.reals));
+  if (!args.has_keywords()) return done;
+  out.names = Ref::steal(
+      PyTuple_New(static_cast<Py_ssize_t>(args.keyword_names.size())));
+  MG_CHECK(out.names, "out of memory");
+  for (size_t i = 0; i < args.keyword_names.size(); ++i) {
+    MG_TRY(Both both, lower(ctx, args.keyword_values[i]));
+    out.keywords.push_back({args.keyword_names[i], both.arg});
+    out.reals.push_back(both.real);
+    PyTuple_SET_ITEM(out.names.get(), static_cast<Py_ssize_t>(i),
+                     Ref::share(args.keyword_names[i]).release());
+  }
+  return done;
+}
+
+}  // namespace
+
+bool contains_tensor(Context& ctx, V value) {
+  value = ctx.look(value);
+  switch (value->kind) {
+    case Kind::Tensor:
+      return true;
+    case Kind::Tuple:
+    case Kind::Slice:
+      for (V item : tuple_items(value))
+        if (contains_tensor(ctx, item)) return true;
+      return false;
+    case Kind::List: {
+      std::vector<V> items = ctx.heap[value->heap].items;
+      for (V item : items)
+        if (contains_tensor(ctx, item)) return true;
+      return false;
+    }
+    case Kind::Dict:
+      for (const DictEntry* entry : dict_entries(ctx, value))
+        if (contains_tensor(ctx, entry->value)) return true;
+      return false;
+    default:
+      return false;
+  }
+}
+
+Outcome<V> record_function(Context& ctx, PyObject* callable,
+                           const Arguments& args) {
+  Lowered lowered;
+  MG_DO(lower_call(ctx, args, lowered));
+  Ref result = Ref::steal(PyObject_Vectorcall(callable, lowered.reals.data(),
+                                              args.count(), lowered.names));
+  if (!result) return ctx.raise_from_python();
+  if (!holds_tensor(result)) return from_constant(ctx, std::move(result));
+  graph::NodeId node =
+      ctx.graph.call_function(callable, lowered.args, lowered.keywords,
+                              result.share(), ctx.inliner->origin());
+  return lift(ctx, ctx.keep(std::move(result)), node);
+}
+
+Status record_effect(Context& ctx, PyObject* callable,
+                     std::initializer_list<V> args) {
+  Lowered lowered;
+  MG_DO(lower_call(ctx, {.positional = {args.begin(), args.size()}}, lowered));
+  Ref result = Ref::steal(PyObject_Vectorcall(callable, lowered.reals.data(),
+                                              args.size(), nullptr));
+  if (!result) return ctx.raise_from_python();
+  ctx.graph.call_function(callable, lowered.args, {}, std::move(result),
+                          ctx.inliner->origin());
+  return done;
+}
+
+Outcome<V> record_method(Context& ctx, PyObject* name, const Arguments& args) {
+  Lowered lowered;
+  MG_DO(lower_call(ctx, args, lowered));
+  Ref result = Ref::steal(PyObject_VectorcallMethod(
+      name, lowered.reals.data(), args.count(), lowered.names));
+  if (!result) return ctx.raise_from_python();
+  if (!holds_tensor(result)) return from_constant(ctx, std::move(result));
+  graph::NodeId node =
+      ctx.graph.call_method(name, lowered.args, lowered.keywords,
+                            result.share(), ctx.inliner->origin());
+  return lift(ctx, ctx.keep(std::move(result)), node);
+}
+
+}  // namespace magneto::values

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What ends a step otherwise than with a value: traced exceptions, graph breaks.
+#include "values/context.h"
+#include "values/exceptions.h"
+
+namespace magneto::values {
+
+Signal Context::raise(PyObject* type, const std::string& message) {
+  V argument = string(message);
+  return raise_value(make_exception(
+      *this, reinterpret_cast<PyTypeObject*>(type), {&argument, 1}));
+}
+
+Signal Context::raise_value(V exception) {
+  exception_ = exception;
+  return Signal::Raised;
+}
+
+Signal Context::raise_from_python() {
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  MG_CHECK(type, "a C-API call failed without an exception");
+  PyErr_NormalizeException(&type, &value, &traceback);
+  Ref owned_type = Ref::steal(type);
+  Ref owned_value = Ref::steal(value);
+  Ref owned_traceback = Ref::steal(traceback);
+  // Not the traced program's: a signal's, or the trace's own need of data.
+  if (PyErr_GivenExceptionMatches(type, PyExc_KeyboardInterrupt)) {
+    PyErr_Restore(owned_type.release(), owned_value.release(),
+                  owned_traceback.release());
+    return Signal::Skip;
+  }
+  if (PyErr_GivenExceptionMatches(type, tensor::needs_data_error())) {
+    Ref text = Ref::steal(PyObject_Str(owned_value));
+    const char* chars = text ? PyUnicode_AsUTF8(text) : nullptr;
+    if (!chars) PyErr_Clear();
+    return graph_break("data-dependent", chars ? chars : "",
+                       "keep values that depend on a tensor's data in tensors");
+  }
+  Ref args = Ref::steal(PyObject_GetAttrString(owned_value, "args"));
+  std::vector<V> values;
+  if (args && PyTuple_Check(args.get())) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args.get()); ++i)
+      values.push_back(constant_share(PyTuple_GET_ITEM(args.get(), i)));
+  } else {
+    PyErr_Clear();
+  }
+  return raise_value(make_exception(
+      *this, reinterpret_cast<PyTypeObject*>(owned_type.get()), values));
+}
+
+Signal Context::graph_break(std::string reason, std::string detail,
+                            std::string hint) {
+  break_ = {std::move(reason), std::move(detail), std::move(hint)};
+  return Signal::Break;
+}
+
+V Context::take_exception() { return std::exchange(exception_, nullptr); }
+
+bool Context::exception_is(PyObject* type) const {
+  return exception_ && PyType_IsSubtype(exception_->type,
+                                        reinterpret_cast<PyTypeObject*>(type));
+}
+
+}  // namespace magneto::values

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "values/torch_types.h"
+
+#include "python/ref.h"
+#include "support/check.h"
+
+namespace magneto::values {
+
+namespace {
+
+PyTypeObject* find(const char* module, const char* name) {
+  Ref imported = Ref::steal(PyImport_ImportModule(module));
+  MG_CHECK(imported, std::string("import of ") + module);
+  Ref type = Ref::steal(PyObject_GetAttrString(imported, name));
+  MG_CHECK(type && PyType_Check(type.get()),
+           std::string("a class ") + module + "." + name);
+  return reinterpret_cast<PyTypeObject*>(type.release());
+}
+
+TorchTypes find_all() {
+  TorchTypes t;
+  t.tensor = find("torch", "Tensor");
+  t.tensor_base = find("torch._C", "TensorBase");
+  t.parameter = find("torch.nn.parameter", "Parameter");
+  t.buffer = find("torch.nn.parameter", "Buffer");
+  t.size = find("torch", "Size");
+  t.dtype = find("torch", "dtype");
+  t.device = find("torch", "device");
+  t.layout = find("torch", "layout");
+  t.memory_format = find("torch", "memory_format");
+  t.generator = find("torch", "Generator");
+  t.module = find("torch.nn", "Module");
+  t.enum_meta = find("enum", "EnumMeta");
+  return t;
+}
+
+}  // namespace
+
+const TorchTypes& torch_types() {
+  static const TorchTypes types = find_all();
+  return types;
+}
+
+}  // namespace magneto::values

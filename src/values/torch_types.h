@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// torch's own classes, looked up once. References that live as long as the
+// process does, as torch's static types do.
+#pragma once
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+namespace magneto::values {
+
+struct TorchTypes {
+  PyTypeObject* tensor;       // torch.Tensor
+  PyTypeObject* tensor_base;  // torch._C.TensorBase
+  PyTypeObject* parameter;    // torch.nn.Parameter
+  PyTypeObject* buffer;       // torch.nn.Buffer
+  PyTypeObject* size;         // torch.Size
+  PyTypeObject* dtype;
+  PyTypeObject* device;
+  PyTypeObject* layout;
+  PyTypeObject* memory_format;
+  PyTypeObject* generator;
+  PyTypeObject* module;       // torch.nn.Module
+  PyTypeObject* enum_meta;    // enum.EnumMeta, for its members
+};
+
+// Throws InternalError with a Python error set if torch can't be imported.
+const TorchTypes& torch_types();
+
+}  // namespace magneto::values

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Symbolic values: what stands for a Python object while tracing.
+//
+// A Value is an immutable handle in the trace's arena; whatever can change
+// (items, attributes, a cell's content, an iterator's position) lives in the
+// Heap under the value's HeapId. So handles may be copied, kept and compared
+// freely, and a rollback never has to look for them.
+#pragma once
+
+#include "graph/graph.h"
+#include "guards/source.h"
+#include "python/ref.h"
+#include "support/strong_id.h"
+
+#include <span>
+#include <type_traits>
+
+namespace magneto::values {
+
+using guards::SourceId;
+using HeapId = StrongId<struct HeapTag>;
+
+// How the object is laid out; `Value::type` says of which class it is. An
+// instance of a list subclass is a List whose type is that subclass.
+enum class Kind : uint8_t {
+  Null,        // CPython's NULL: pushed for calls; an unbound local or cell
+  Lazy,        // from the caller, not yet looked at: see Context::look
+  Constant,    // `object` itself, known and not changed by the trace: numbers,
+               // strings, None, types, functions, Python modules, builtins
+  Tensor,      // TensorValue
+  Tuple,       // TupleValue, also of tuple subclasses (namedtuple, torch.Size)
+  List,        // heap: items; list and its subclasses, deque
+  Dict,        // heap: entries; dict and its subclasses
+  Set,         // heap: entries without values; set, frozenset
+  Slice,       // TupleValue of start, stop, step
+  Object,      // heap: attributes; any other instance
+  Function,    // FunctionValue: a Python function made by the trace
+  BoundMethod, // MethodValue
+  Cell,        // heap: slot 0 is the content, or null
+  Iterator,    // heap: see iterators.h
+  Generator,   // heap: a suspended frame of the trace room
+  Super,       // MethodValue: function is the class after which to search
+};
+
+struct Value {
+  Kind kind = Kind::Null;
+  SourceId source;               // where the caller's object is found, or none
+  HeapId heap;                   // its changeable state, or none
+  PyTypeObject* type = nullptr;  // as the traced program sees it
+  PyObject* object = nullptr;    // the real object: Constant, Lazy, or one that
+                                 // came from the caller; else null
+  bool is_constant() const { return kind == Kind::Constant; }
+  bool is_null() const { return kind == Kind::Null; }
+};
+
+using V = const Value*;
+
+struct TensorValue : Value {
+  PyObject* fake = nullptr;  // kept alive by the trace
+};
+
+struct TupleValue : Value {
+  std::span<const V> items;
+};
+
+struct MethodValue : Value {
+  V function = nullptr;
+  V self = nullptr;
+};
+
+struct FunctionValue : Value {
+  PyCodeObject* code = nullptr;
+  PyObject* globals = nullptr;
+  V defaults = nullptr;     // Tuple or null
+  V kwdefaults = nullptr;   // Dict or null
+  V annotations = nullptr;  // or null
+  std::span<const V> closure;  // Cells
+};
+
+// A checked downcast: as<TupleValue>(v).
+template <class T>
+const T* as(V value) {
+  static_assert(std::is_base_of_v<Value, T>);
+  return static_cast<const T*>(value);
+}
+
+inline std::span<const V> tuple_items(V tuple) {
+  return as<TupleValue>(tuple)->items;
+}
+
+}  // namespace magneto::values

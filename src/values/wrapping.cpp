@@ -1,0 +1,424 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How an object of the caller's becomes a value, and what is guarded of it.
+#include "guards/guard.h"
+#include "tensor/tensor_snapshot.h"
+#include "values/memo.h"
+#include "values/torch_types.h"
+
+namespace magneto::values {
+
+using guards::Reading;
+using guards::SourceKind;
+
+V Context::lazy(PyObject* object, SourceId source) {
+  return make({.kind = Kind::Lazy,
+               .source = source,
+               .type = Py_TYPE(object),
+               .object = object});
+}
+
+V Context::look_lazy(V value) {
+  auto found = memo_->looked.find(value);
+  if (found != memo_->looked.end()) return found->second;
+  V looked = wrap(value->object, value->source, false);
+  memo_->looked.emplace(value, looked);
+  memo_->values.push_back(value);
+  journal.record(this, Memo::kLooked);
+  return looked;
+}
+
+V Context::known(PyObject* object, SourceId source) {
+  return wrap(object, source, true);
+}
+
+void Context::undo(uint64_t what, uint64_t) noexcept {
+  switch (what) {
+    case Memo::kLooked:
+      memo_->looked.erase(memo_->values.back());
+      memo_->values.pop_back();
+      return;
+    case Memo::kSeen:
+      memo_->seen.erase(memo_->objects.back());
+      memo_->objects.pop_back();
+      return;
+    case Memo::kFake:
+      memo_->fakes.erase(memo_->objects.back());
+      memo_->objects.pop_back();
+      return;
+    default:
+      return;
+  }
+}
+
+namespace {
+
+// Objects that are what they are: a guard on their identity says all.
+bool is_identity_constant(PyObject* object) {
+  PyTypeObject* type = Py_TYPE(object);
+  const TorchTypes& torch = torch_types();
+  return PyType_Check(object) || PyFunction_Check(object) ||
+         PyCFunction_Check(object) || PyModule_Check(object) ||
+         type == &PyMethodDescr_Type || type == &PyWrapperDescr_Type ||
+         type == &PyGetSetDescr_Type || type == &PyMemberDescr_Type ||
+         type == &PyClassMethodDescr_Type || type == &PyCode_Type ||
+         type == &PyProperty_Type || type == &PyStaticMethod_Type ||
+         type == &PyClassMethod_Type || type == torch.dtype ||
+         type == torch.layout || type == torch.memory_format ||
+         PyType_IsSubtype(Py_TYPE(type), torch.enum_meta) ||
+         PyLong_Check(object) || PyUnicode_Check(object) ||
+         PyFloat_Check(object) || PyBytes_Check(object);
+}
+
+}  // namespace
+
+V Context::wrap(PyObject* object, SourceId source, bool known) {
+  MG_DCHECK(source.valid(), "an object of the caller's has a source");
+  PyTypeObject* type = Py_TYPE(object);
+  if (guards::is_constant(object)) {
+    if (!known) guards.constant_equals(source, object);
+    if (object == Py_None) return none_;
+    return constant_share(object);
+  }
+  if (is_identity_constant(object)) {
+    if (!known) guards.identity(source, object);
+    keep(Ref::share(object));
+    return make({.kind = Kind::Constant,
+                 .source = source,
+                 .type = type,
+                 .object = object});
+  }
+  if (auto found = memo_->seen.find(object); found != memo_->seen.end()) {
+    if (found->second->source != source)
+      guards.same_object(found->second->source, source);
+    return found->second;
+  }
+  V made;
+  if (tensor::is_tensor(object))
+    made = wrap_tensor(object, source);
+  else if (PyTuple_Check(object))
+    made = wrap_tuple(object, source);
+  else if (PyList_Check(object))
+    made = wrap_list(object, source);
+  else if (PyDict_Check(object))
+    made = wrap_mapping(object, source);
+  else if (PyAnySet_Check(object))
+    made = wrap_set(object, source);
+  else if (type == &PyMethod_Type)
+    made = wrap_method(object, source);
+  else if (type == &PyCell_Type)
+    made = wrap_cell(object, source);
+  else {
+    guards.type_is(source, type);
+    HeapId id = heap.make();
+    made = make({.kind = Kind::Object,
+                 .source = source,
+                 .heap = id,
+                 .type = type,
+                 .object = object});
+    heap.initial(id).owner = made;
+  }
+  keep(Ref::share(object));
+  memo_->seen.emplace(object, made);
+  memo_->objects.push_back(object);
+  journal.record(this, Memo::kSeen);
+  return made;
+}
+
+namespace {
+
+// "layers.0.weight" of self._modules['layers']._modules['0']._parameters[..].
+std::string attribute_path(const guards::SourceTable& sources, SourceId id) {
+  std::string path;
+  while (id.valid()) {
+    const guards::Source& step = sources[id];
+    if ((step.kind == SourceKind::DictItem ||
+         step.kind == SourceKind::InstanceAttr) &&
+        step.object && PyUnicode_Check(step.object)) {
+      const char* name = PyUnicode_AsUTF8(step.object);
+      std::string_view view = name ? name : "";
+      if (view != "_modules" && view != "_parameters" && view != "_buffers")
+        path = path.empty() ? std::string(view) : std::string(view) + "." + path;
+    }
+    id = step.base;
+  }
+  return path;
+}
+
+}  // namespace
+
+V Context::wrap_tensor(PyObject* object, SourceId source) {
+  const TorchTypes& torch = torch_types();
+  PyTypeObject* type = Py_TYPE(object);
+  if (type != torch.tensor && type != torch.parameter && type != torch.buffer)
+    throw BreakException{{"tensor-subclass",
+                          std::string("a ") + type->tp_name + " at " +
+                              sources.print(source),
+                          "pass a plain torch.Tensor"}};
+  auto snapshot = std::make_shared<tensor::TensorSnapshot>(
+      tensor::take_snapshot(object));
+  Ref fake = fakes.fake_of(object);
+  if (!fake) {
+    PyErr_Clear();
+    throw BreakException{{"tensor-kind",
+                          "the tensor at " + sources.print(source) +
+                              " is sparse, nested or otherwise not dense",
+                          "pass dense tensors"}};
+  }
+  guards.tensor(source, std::move(snapshot));
+  std::string name = sources.torch_name(source);
+  graph::InputSpec spec{.source = source.index, .source_name = name};
+  std::string path;
+  if (type == torch.parameter || name.find("._buffers[") != std::string::npos) {
+    path = attribute_path(sources, source);
+    spec.attribute_path = path;
+    spec.kind = type == torch.parameter ? graph::InputKind::Parameter
+                                        : graph::InputKind::Buffer;
+  }
+  graph::NodeId node = graph.placeholder(spec, fake.share(), {});
+  TensorValue value{};
+  value.kind = Kind::Tensor;
+  value.source = source;
+  value.type = type;
+  value.object = object;
+  value.heap = heap.make();
+  value.fake = keep(std::move(fake));
+  V made = arena.make<TensorValue>(value);
+  heap.initial(value.heap).owner = made;
+  heap.initial(value.heap).node = node;
+  memo_->fakes[value.fake] = made;
+  memo_->objects.push_back(value.fake);
+  journal.record(this, Memo::kFake);
+  return made;
+}
+
+V Context::wrap_tuple(PyObject* object, SourceId source) {
+  guards.type_is(source, Py_TYPE(object));
+  const auto count = static_cast<size_t>(PyTuple_GET_SIZE(object));
+  guards.length(source, static_cast<Py_ssize_t>(count));
+  std::vector<V> items(count);
+  for (size_t i = 0; i < count; ++i)
+    items[i] = lazy(PyTuple_GET_ITEM(object, static_cast<Py_ssize_t>(i)),
+                    sources.tuple_item(source, i));
+  TupleValue value{};
+  value.kind = Kind::Tuple;
+  value.source = source;
+  value.type = Py_TYPE(object);
+  value.object = object;
+  value.items = arena.copy(std::span<const V>(items));
+  return arena.make<TupleValue>(value);
+}
+
+V Context::wrap_list(PyObject* object, SourceId source) {
+  guards.type_is(source, Py_TYPE(object));
+  const auto count = static_cast<size_t>(PyList_GET_SIZE(object));
+  guards.length(source, static_cast<Py_ssize_t>(count));
+  HeapId id = heap.make();
+  V made = make({.kind = Kind::List,
+                 .source = source,
+                 .heap = id,
+                 .type = Py_TYPE(object),
+                 .object = object});
+  HeapObject& state = heap.initial(id);
+  state.owner = made;
+  state.items.resize(count);
+  for (size_t i = 0; i < count; ++i)
+    state.items[i] = lazy(PyList_GET_ITEM(object, static_cast<Py_ssize_t>(i)),
+                          sources.list_item(source, i));
+  return made;
+}
+
+V Context::wrap_mapping(PyObject* object, SourceId source) {
+  guards.type_is(source, Py_TYPE(object));
+  HeapId id = heap.make();
+  V made = make({.kind = Kind::Dict,
+                 .source = source,
+                 .heap = id,
+                 .type = Py_TYPE(object),
+                 .object = object});
+  heap.initial(id).owner = made;
+  heap.make_dict(id, false);
+  return made;
+}
+
+V Context::wrap_set(PyObject* object, SourceId source) {
+  guards.type_is(source, Py_TYPE(object));
+  Ref items = Ref::steal(PySequence_List(object));
+  MG_CHECK(items, "a set can be listed");
+  HeapId id = heap.make();
+  V made = make({.kind = Kind::Set,
+                 .source = source,
+                 .heap = id,
+                 .type = Py_TYPE(object),
+                 .object = object});
+  heap.initial(id).owner = made;
+  heap.make_dict(id, true);
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(items.get()); ++i) {
+    PyObject* item = PyList_GET_ITEM(items.get(), i);
+    if (!guards::is_plain_key(item))
+      throw BreakException{{"set-item",
+                            std::string("a set that holds a ") +
+                                Py_TYPE(item)->tp_name,
+                            "use strings or numbers as items"}};
+    V value = constant_share(item);
+    heap.dict_initial(id, value, value, Ref::share(item));
+  }
+  Ref frozen = Ref::steal(PyFrozenSet_New(object));
+  MG_CHECK(frozen, "out of memory");
+  guards.set_items(source, frozen);
+  return made;
+}
+
+V Context::wrap_method(PyObject* object, SourceId source) {
+  guards.type_is(source, &PyMethod_Type);
+  MethodValue value{};
+  value.kind = Kind::BoundMethod;
+  value.source = source;
+  value.type = &PyMethod_Type;
+  value.object = object;
+  value.function = lazy(PyMethod_GET_FUNCTION(object),
+                        sources.field(source, SourceKind::MethodFunction));
+  value.self = lazy(PyMethod_GET_SELF(object),
+                    sources.field(source, SourceKind::MethodSelf));
+  return arena.make<MethodValue>(value);
+}
+
+V Context::wrap_cell(PyObject* object, SourceId source) {
+  guards.type_is(source, &PyCell_Type);
+  HeapId id = heap.make();
+  V made = make({.kind = Kind::Cell,
+                 .source = source,
+                 .heap = id,
+                 .type = &PyCell_Type,
+                 .object = object});
+  heap.initial(id).owner = made;
+  SourceId contents = sources.cell_contents(source);
+  PyObject* content = PyCell_GET(object);
+  if (content == nullptr) guards.absent(contents);
+  heap.initial(id).slots = {content ? lazy(content, contents) : null_};
+  return made;
+}
+
+// -- attributes ---------------------------------------------------------------
+
+HeapId Context::make_attributes(V object) {
+  PyTypeObject* type = object->type;
+  bool has_dictionary = type->tp_dictoffset != 0 ||
+                        (type->tp_flags & Py_TPFLAGS_MANAGED_DICT);
+  bool has_slots = (type->tp_flags & Py_TPFLAGS_HEAPTYPE) &&
+                   type->tp_basicsize > PyBaseObject_Type.tp_basicsize;
+  if (!has_dictionary && !has_slots) return {};
+  const bool real = object->object != nullptr;
+  HeapId id = heap.make();
+  V made = make({.kind = Kind::Dict, .heap = id, .type = &PyDict_Type});
+  heap.initial(id).owner = made;
+  heap.make_dict(id, !real);
+  heap.set_attributes(object->heap, id);
+  return id;
+}
+
+V Context::constant_attribute(V object, PyObject* name) {
+  if (object->type->tp_dictoffset == 0 &&
+      !(object->type->tp_flags & Py_TPFLAGS_MANAGED_DICT))
+    return nullptr;
+  SourceId base = object->source.valid() ? object->source
+                                         : sources.constant(object->object);
+  // A function or module that is compared by identity anyway is read from
+  // itself, not once for every place where it was found.
+  if (PyModule_Check(object->object) || PyFunction_Check(object->object))
+    base = sources.constant(object->object);
+  SourceId source = sources.instance_attr(base, name);
+  Reading reading = guards::read_instance_attr(object->object, name);
+  if (reading.is_present()) return lazy(reading.value(), source);
+  // Enum members and numbers don't change.
+  if (PyModule_Check(object->object) || PyFunction_Check(object->object))
+    guards.absent(source);
+  return nullptr;
+}
+
+void Context::guard_type_attribute(PyTypeObject* type, PyObject* name,
+                                   PyObject* found) {
+  SourceId source = sources.type_attr(
+      sources.constant(reinterpret_cast<PyObject*>(type)), name);
+  if (found)
+    guards.identity(source, found);
+  else
+    guards.absent(source);
+}
+
+// -- Backing ------------------------------------------------------------------
+
+V Context::read(HeapId dict, V key, PyObject* token) {
+  const HeapObject& mapping = heap[dict];
+  Reading reading = Reading::absent();
+  SourceId source;
+  if (mapping.attributes_of.valid()) {
+    V object = heap[mapping.attributes_of].owner;
+    PyObject* member = PyUnicode_Check(token)
+                           ? _PyType_Lookup(object->type, token)
+                           : nullptr;
+    if (member && guards::is_slot_member(member)) {
+      source = sources.slot_member(object->source, member);
+      reading = guards::read_slot_member(object->object, member);
+    } else {
+      source = sources.instance_attr(object->source, token);
+      reading = guards::read_instance_attr(object->object, token);
+    }
+  } else {
+    V object = mapping.owner;
+    Py_hash_t hash = PyObject_Hash(token);
+    MG_CHECK(hash != -1, "a token can be hashed");
+    // What stands for a value of the trace's own can't be in the caller's dict.
+    source = guards::is_plain_key(token)
+                 ? sources.dict_item(object->source, token)
+                 : sources.dict_item(object->source, token, hash);
+    reading = guards::read_dict_item(object->object, token, hash);
+  }
+  if (reading.is_unreadable())
+    throw BreakException{{"unreadable",
+                          "reading " + sources.print(source) +
+                              " would run user code",
+                          "read it outside of the compiled function"}};
+  V value = nullptr;
+  if (reading.is_present())
+    value = lazy(reading.value(), source);
+  else
+    guards.absent(source);
+  heap.dict_note(dict, key, value, token);
+  return value;
+}
+
+std::vector<V> Context::keys(HeapId dict) {
+  const HeapObject& mapping = heap[dict];
+  const bool of_instance = mapping.attributes_of.valid();
+  V object = of_instance ? heap[mapping.attributes_of].owner : mapping.owner;
+  Ref real = of_instance
+                 ? Ref::steal(PyObject_GenericGetDict(object->object, nullptr))
+                 : Ref::share(object->object);
+  MG_CHECK(real, "a mapping that has keys");
+  // An OrderedDict keeps an order of its own; its iterator is C code.
+  Ref listed = Py_TYPE(real.get())->tp_iter == PyODict_Type.tp_iter
+                   ? Ref::steal(PySequence_List(real))
+                   : Ref::steal(PyDict_Keys(real));
+  MG_CHECK(listed, "out of memory");
+  Ref keys = Ref::steal(PyList_AsTuple(listed));
+  MG_CHECK(keys, "out of memory");
+  std::vector<V> values;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(keys.get()); ++i) {
+    PyObject* key = PyTuple_GET_ITEM(keys.get(), i);
+    if (!guards::is_plain_key(key) &&
+        !PyType_IsSubtype(Py_TYPE(Py_TYPE(key)), torch_types().enum_meta))
+      throw BreakException{{"dict-key",
+                            std::string("a dict with a key of type ") +
+                                Py_TYPE(key)->tp_name,
+                            "use strings or numbers as keys"}};
+    values.push_back(constant_share(key));
+  }
+  if (of_instance)
+    guards.instance_keys(object->source, keys);
+  else
+    guards.dict_keys(object->source, keys);
+  keep(std::move(keys));
+  return values;
+}
+
+}  // namespace magneto::values
