@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Measures one row with one compiler, in this process; see rows.py.
+
+    python -m bench.measure <row> <compiler>
+
+prints one JSON object: {"value": <seconds or bytes>}.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import json
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from itertools import repeat
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from bench import programs
+from bench.compilers import (
+    MAKERS,
+    MODULES,
+    Backend,
+    Compiler,
+    constant_backend,
+    remembering_backend,
+)
+
+Measurement = Callable[[Compiler], float]
+
+
+def seconds_of(call: Callable[[], Any]) -> float:
+    """How long one call takes."""
+    gc.collect()
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
+def seconds_per_call(call: Callable[..., Any], *args: Any, **kw: Any) -> float:
+    """The time of one call among many: the median of 15 batches of 20 ms."""
+    for _ in repeat(None, 50):
+        call(*args, **kw)
+    once = seconds_of(lambda: call(*args, **kw))
+    count = max(20, min(20_000, int(0.02 / max(once, 1e-7))))
+    batches = []
+    for _ in range(15):
+        start = time.perf_counter()
+        for _ in repeat(None, count):
+            call(*args, **kw)
+        batches.append((time.perf_counter() - start) / count)
+    return statistics.median(batches)
+
+
+def capture_llama(layers: int) -> Measurement:
+    """The first call of a Llama."""
+
+    def measure(compiler: Compiler) -> float:
+        model = programs.llama(layers)
+        with torch.no_grad():
+            logits = model.module(**model.arguments).logits
+            backend = constant_backend((logits,))
+            call = compiler.compile(model.module, backend=backend)
+            return seconds_of(lambda: call(**model.arguments))
+
+    return measure
+
+
+def capture_function(function: Callable[..., Any]) -> Measurement:
+    """The first call of a function of one tensor."""
+
+    def measure(compiler: Compiler) -> float:
+        x = torch.ones(4)
+        backend = constant_backend((function(x),))
+        call = compiler.compile(function, backend=backend)
+        return seconds_of(lambda: call(x))
+
+    return measure
+
+
+def overhead_of_add(**options: Any) -> Measurement:
+    """A hit of a function of two tensors."""
+
+    def measure(compiler: Compiler) -> float:
+        x, y = torch.ones(4), torch.ones(4)
+        backend = constant_backend((x + y,))
+        call = compiler.compile(programs.add, backend=backend, **options)
+        return seconds_per_call(call, x, y)
+
+    return measure
+
+
+def overhead_with_graph_break(compiler: Compiler) -> float:
+    """A hit of a function that is two graphs."""
+    graph_break = compiler.graph_break
+
+    def broken(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        z = x + y
+        graph_break()
+        return z * y
+
+    x, y = torch.ones(4), torch.ones(4)
+    call = compiler.compile(broken, backend=constant_backend((x + y,)))
+    return seconds_per_call(call, x, y)
+
+
+def overhead_of_llama(compiler: Compiler) -> float:
+    """A hit of a 32-layer Llama, whose graph has 293 inputs."""
+    model = programs.llama(32)
+    with torch.no_grad():
+        call = compiler.compile(model.module, backend=remembering_backend())
+        return seconds_per_call(call, **model.arguments)
+
+
+def recompile(compiler: Compiler) -> float:
+    """A miss of a one-line function, once it has been compiled before."""
+    compiler.allow_recompiles(100)
+    backend: Backend = constant_backend((torch.ones(1),))
+    call = compiler.compile(programs.increment, backend=backend, dynamic=False)
+    call(torch.ones(2))
+    inputs = [torch.ones(size) for size in range(3, 24)]
+    return statistics.median(seconds_of(lambda x=x: call(x)) for x in inputs)
+
+
+def resident(field: str) -> int:
+    """VmRSS or VmHWM (the peak of VmRSS) of this process, in bytes."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        name, _, value = line.partition(":")
+        if name == field:
+            return int(value.split()[0]) * 1024
+    raise LookupError(field)
+
+
+def memory_of_capture(compiler: Compiler) -> float:
+    """Resident bytes that capturing a 32-layer Llama adds, at its peak."""
+    model = programs.llama(32)
+    with torch.no_grad():
+        logits = model.module(**model.arguments).logits
+        backend = constant_backend((logits,))
+        call = compiler.compile(model.module, backend=backend)
+        gc.collect()
+        Path("/proc/self/clear_refs").write_text("5")  # the peak starts anew
+        before = resident("VmRSS")
+        call(**model.arguments)
+        return resident("VmHWM") - before
+
+
+MEASUREMENTS: dict[str, Measurement] = {
+    "capture_8_layers": capture_llama(8),
+    "capture_32_layers": capture_llama(32),
+    "capture_unrolled_loop": capture_function(programs.unrolled_loop),
+    "capture_integer_loop": capture_function(programs.integer_loop),
+    "call_add": overhead_of_add(),
+    "call_add_dynamic": overhead_of_add(dynamic=True),
+    "call_graph_break": overhead_with_graph_break,
+    "call_32_layers": overhead_of_llama,
+    "recompile": recompile,
+    "memory_32_layers": memory_of_capture,
+}
+
+
+def main() -> None:
+    """Measure the row and the compiler that the command line names."""
+    row, name = sys.argv[1:]
+    torch.set_num_threads(1)
+    if row == "import":
+        # torch is there already; what else does the compiler need?
+        value = seconds_of(lambda: importlib.import_module(MODULES[name]))
+    else:
+        value = MEASUREMENTS[row](MAKERS[name]())
+    print(json.dumps({"value": value}))
+
+
+if __name__ == "__main__":
+    main()
