@@ -11,7 +11,7 @@ SITE = $$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"
 RUN := OMP_NUM_THREADS=1 PYTHONPATH=$(CURDIR)/python
 
 .PHONY: setup build test test-cpp test-python test-asan demo bench lint format \
-        tidy clean distclean
+        clean distclean
 
 setup: $(READY)
 
@@ -67,6 +67,8 @@ lint: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/python tools/check_layers.py
 	$(BIN)/python tools/sizes.py --check
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(CMAKE) --preset tidy --log-level=NOTICE
+	$(BIN)/python tools/tidy.py --jobs $(JOBS)
 
 format: $(READY)
 	$(BIN)/python tools/check_format.py --fix
