@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Writing and printing direct programs; run.cpp runs them.
+#include "codegen/program.h"
+
+#include <algorithm>
+#include <array>
+
+#include "support/check.h"
+
+namespace magneto::codegen {
+namespace {
+
+struct StepInfo {
+  const char* name;
+  bool has_result;
+};
+constexpr std::array kSteps{
+#define MG_STEP(name, result) StepInfo{#name, result != 0},
+#include "codegen/steps.def"
+#undef MG_STEP
+};
+
+const StepInfo& info(StepOp op) { return kSteps[static_cast<size_t>(op)]; }
+
+std::string text_of(PyObject* constant) {
+  if (PyType_Check(constant))
+    return reinterpret_cast<PyTypeObject*>(constant)->tp_name;
+  // Only of such whose repr is C code and free of addresses.
+  if (constant == Py_None || PyLong_CheckExact(constant) ||
+      PyUnicode_CheckExact(constant) || PyFloat_CheckExact(constant) ||
+      PyBool_Check(constant)) {
+    Ref repr = Ref::steal(PyObject_Repr(constant));
+    const char* text = repr ? PyUnicode_AsUTF8(repr) : nullptr;
+    if (text) return text;
+    PyErr_Clear();
+  }
+  return std::string("<") + Py_TYPE(constant)->tp_name + ">";
+}
+
+}  // namespace
+
+// -- writing ------------------------------------------------------------------
+
+Operand ProgramBuilder::constant(Ref object) {
+  MG_CHECK(object, "a constant is an object");
+  for (size_t i = 0; i < constants_.size(); ++i)
+    if (constants_[i].get() == object.get())
+      return {Operand::Kind::Constant, i};
+  constants_.push_back(std::move(object));
+  return {Operand::Kind::Constant, constants_.size() - 1};
+}
+
+Operand ProgramBuilder::input(size_t n) {
+  inputs_ = std::max(inputs_, n + 1);
+  return {Operand::Kind::Input, n};
+}
+
+Operand ProgramBuilder::graph_output(size_t n) {
+  graph_outputs_ = std::max(graph_outputs_, n + 1);
+  return {Operand::Kind::GraphOutput, n};
+}
+
+void ProgramBuilder::call_graph() {
+  MG_CHECK(!calls_graph_, "a program calls the graph once");
+  calls_graph_ = true;
+  add(StepOp::CallGraph, {}, -1);
+}
+
+Operand ProgramBuilder::make(StepOp op, std::span<const Operand> operands) {
+  MG_CHECK(info(op).has_result, "this step makes nothing");
+  const size_t temporary = temporaries_++;
+  add(op, operands, static_cast<int32_t>(temporary));
+  return {Operand::Kind::Temporary, temporary};
+}
+
+void ProgramBuilder::act(StepOp op, std::span<const Operand> operands) {
+  MG_CHECK(!info(op).has_result, "what this step makes would be lost");
+  add(op, operands, -1);
+}
+
+void ProgramBuilder::add(StepOp op, std::span<const Operand> operands,
+                         int32_t temporary) {
+  steps_.push_back({op, static_cast<uint32_t>(operands_.size()),
+                    static_cast<uint32_t>(operands.size()), temporary});
+  operands_.insert(operands_.end(), operands.begin(), operands.end());
+}
+
+DirectProgram ProgramBuilder::finish(size_t graph_inputs) {
+  // Slots: the graph's inputs, the other inputs, the graph's outputs,
+  // temporaries.
+  const size_t outputs = graph_inputs + inputs_;
+  const size_t temporaries = outputs + graph_outputs_;
+  auto place = [&](Operand operand) -> Place {
+    const auto index = static_cast<Place>(operand.index_);
+    switch (operand.kind_) {
+      case Operand::Kind::Constant:
+        return ~index;
+      case Operand::Kind::Input:
+        return static_cast<Place>(graph_inputs) + index;
+      case Operand::Kind::GraphOutput:
+        return static_cast<Place>(outputs) + index;
+      case Operand::Kind::Temporary:
+        return static_cast<Place>(temporaries) + index;
+    }
+    return -1;
+  };
+  DirectProgram program;
+  program.slot_count_ = temporaries + temporaries_;
+  program.input_count_ = outputs;
+  program.graph_input_count_ = graph_inputs;
+  program.graph_output_count_ = graph_outputs_;
+  program.calls_graph_ = calls_graph_;
+  program.operands_.reserve(operands_.size());
+  for (Operand operand : operands_) program.operands_.push_back(place(operand));
+  for (Operand operand : results_) program.results_.push_back(place(operand));
+  for (const PendingStep& step : steps_) {
+    Place target = -1;
+    if (step.op == StepOp::CallGraph) target = static_cast<Place>(outputs);
+    if (step.temporary >= 0)
+      target = static_cast<Place>(temporaries) + step.temporary;
+    program.steps_.push_back({step.op, step.first, step.count, target});
+  }
+  program.constants_ = std::move(constants_);
+  MG_CHECK(calls_graph_ || graph_outputs_ == 0,
+           "outputs of a graph need a call of it");
+  return program;
+}
+
+// -- printing -----------------------------------------------------------------
+
+std::string DirectProgram::print() const {
+  auto name = [&](Place place) -> std::string {
+    if (place < 0) return text_of(constants_[static_cast<size_t>(~place)]);
+    const auto slot = static_cast<size_t>(place);
+    if (slot < graph_input_count_) return "graph_input" + std::to_string(slot);
+    if (slot < input_count_)
+      return "input" + std::to_string(slot - graph_input_count_);
+    if (slot < input_count_ + graph_output_count_)
+      return "output" + std::to_string(slot - input_count_);
+    return "t" + std::to_string(slot - input_count_ - graph_output_count_);
+  };
+  std::string text;
+  for (const Step& step : steps_) {
+    if (info(step.op).has_result && step.op != StepOp::CallGraph)
+      text += name(step.target) + " = ";
+    text += info(step.op).name;
+    text += "(";
+    for (uint32_t i = 0; i < step.count; ++i) {
+      if (i) text += ", ";
+      text += name(operands_[step.first + i]);
+    }
+    text += ")\n";
+  }
+  text += "results";
+  for (Place place : results_) text += " " + name(place);
+  return text + "\n";
+}
+
+}  // namespace magneto::codegen

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A direct program: what a compiled entry does on a hit, as a list of steps
+// that C++ runs without a Python frame: call the compiled graph, rebuild the
+// values that the frame returns (or has on its stack and in its locals where
+// the graph broke), replay the effects in order.
+//
+// Plain data. Made once by a ProgramBuilder, run from several threads (with the
+// GIL) and re-entrantly.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "python/ref.h"
+
+namespace magneto::codegen {
+
+enum class StepOp : uint8_t {
+#define MG_STEP(name, result) name,
+#include "codegen/steps.def"
+#undef MG_STEP
+};
+
+// Where an operand is found: a slot (>= 0) or a constant (~index).
+using Place = int32_t;
+
+struct Step {
+  StepOp op;
+  uint32_t first;  // operands: [first, first + count) of the program's list
+  uint32_t count;
+  Place target;    // slot, or -1
+};
+
+class DirectProgram {
+ public:
+  DirectProgram(DirectProgram&&) = default;
+  DirectProgram& operator=(DirectProgram&&) = default;
+
+  // Slots that run() works in. The first input_count() are the inputs, the
+  // graph's first.
+  size_t slot_count() const { return slot_count_; }
+  size_t input_count() const { return input_count_; }
+  size_t graph_input_count() const { return graph_input_count_; }
+  size_t graph_output_count() const { return graph_output_count_; }
+  size_t result_count() const { return results_.size(); }
+
+  // The compiled graph; needed before run() if calls_graph().
+  bool calls_graph() const { return calls_graph_; }
+  void set_graph(Ref callable) { graph_ = std::move(callable); }
+  PyObject* graph() const { return graph_.get(); }
+
+  // `slots`: slot_count() places, with one more in front of the first that the
+  // callee may use; the inputs are filled in, borrowed, and the rest is
+  // anything. Writes result_count() new references to `results`. False with a
+  // Python error set. Runs user code: the compiled graph, and finalizers.
+  bool run(PyObject** slots, PyObject** results) const noexcept;
+
+  // As text, for logs and tests: one line for each step. Stable.
+  std::string print() const;
+
+ private:
+  friend class ProgramBuilder;
+  friend class Run;
+  DirectProgram() = default;
+
+  std::vector<Step> steps_;
+  std::vector<Place> operands_;
+  std::vector<Place> results_;
+  std::vector<Ref> constants_;
+  Ref graph_;
+  size_t slot_count_ = 0;
+  size_t input_count_ = 0;
+  size_t graph_input_count_ = 0;
+  size_t graph_output_count_ = 0;
+  bool calls_graph_ = false;
+};
+
+// What an operand is while the program is still being written: which inputs the
+// graph keeps isn't known yet, so places are assigned by finish().
+class Operand {
+ public:
+  friend bool operator==(Operand, Operand) = default;
+
+ private:
+  friend class ProgramBuilder;
+  enum class Kind : uint8_t { Constant, Input, GraphOutput, Temporary };
+  Operand(Kind kind, size_t index)
+      : kind_(kind), index_(static_cast<uint32_t>(index)) {}
+  Kind kind_;
+  uint32_t index_;
+};
+
+class ProgramBuilder {
+ public:
+  ProgramBuilder() = default;
+  ProgramBuilder(const ProgramBuilder&) = delete;
+
+  Operand constant(Ref object);
+  Operand constant(PyObject* borrowed) {
+    return constant(Ref::share(borrowed));
+  }
+  // The n-th of the inputs that come behind the graph's.
+  Operand input(size_t n);
+  // The n-th output of the graph.
+  Operand graph_output(size_t n);
+  // The graph is called where this stands; once.
+  void call_graph();
+  Operand make(StepOp op, std::span<const Operand> operands);
+  Operand make(StepOp op, std::initializer_list<Operand> operands) {
+    return make(op, std::span(operands.begin(), operands.size()));
+  }
+  void act(StepOp op, std::span<const Operand> operands);
+  void act(StepOp op, std::initializer_list<Operand> operands) {
+    act(op, std::span(operands.begin(), operands.size()));
+  }
+  void result(Operand operand) { results_.push_back(operand); }
+
+  // The graph takes `graph_inputs` arguments; the builder is used up.
+  DirectProgram finish(size_t graph_inputs);
+
+ private:
+  struct PendingStep {
+    StepOp op;
+    uint32_t first;
+    uint32_t count;
+    int32_t temporary;  // -1: none
+  };
+  void add(StepOp op, std::span<const Operand> operands, int32_t temporary);
+
+  std::vector<PendingStep> steps_;
+  std::vector<Operand> operands_;
+  std::vector<Operand> results_;
+  std::vector<Ref> constants_;
+  size_t inputs_ = 0;
+  size_t graph_outputs_ = 0;
+  size_t temporaries_ = 0;
+  bool calls_graph_ = false;
+};
+
+}  // namespace magneto::codegen

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "codegen/raw_writes.h"
+
+#include <string_view>
+
+namespace magneto::codegen {
+namespace {
+
+Ref list_of(std::span<PyObject* const> items) {
+  Ref list = Ref::steal(PyList_New(static_cast<Py_ssize_t>(items.size())));
+  if (!list) return nullptr;
+  for (size_t i = 0; i < items.size(); ++i)
+    PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i),
+                    Ref::share(items[i]).release());
+  return list;
+}
+
+// A method of the built-in type itself, whatever the object's class overrides.
+bool call_builtin_method(PyTypeObject* type, const char* name, PyObject* self,
+                         PyObject* argument) {
+  Ref method =
+      Ref::steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), name));
+  if (!method) return false;
+  Ref result =
+      Ref::steal(PyObject_CallFunctionObjArgs(method, self, argument, nullptr));
+  return static_cast<bool>(result);
+}
+
+// The class, of those that `type` inherits from, whose tp_new is C code.
+PyTypeObject* builtin_maker(PyTypeObject* type) {
+  for (; type != nullptr; type = type->tp_base) {
+    // PyType_Ready puts a builtin with the type as its `self` in the
+    // dictionary of each type that brings a tp_new of its own.
+    PyObject* maker = PyDict_GetItemString(type->tp_dict, "__new__");
+    if (maker && PyCFunction_Check(maker) &&
+        PyCFunction_GET_SELF(maker) == reinterpret_cast<PyObject*>(type)) {
+      return type;
+    }
+  }
+  return &PyBaseObject_Type;
+}
+
+bool is_deque(PyObject* object, PyTypeObject** deque) {
+  for (PyTypeObject* type = Py_TYPE(object); type; type = type->tp_base) {
+    if (std::string_view(type->tp_name) == "collections.deque") {
+      *deque = type;
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+Ref new_instance(PyTypeObject* type, PyObject* args) {
+  return Ref::steal(builtin_maker(type)->tp_new(type, args, nullptr));
+}
+
+namespace {
+
+// Whether what failed only says that there was nothing to delete.
+bool was_absent(PyObject* value, PyObject* error) {
+  if (value != nullptr || !PyErr_ExceptionMatches(error)) return false;
+  PyErr_Clear();
+  return true;
+}
+
+}  // namespace
+
+bool write_attribute(PyObject* object, PyObject* name, PyObject* value) {
+  auto written = [value](int failed) {
+    return failed == 0 || was_absent(value, PyExc_AttributeError);
+  };
+  if (PyType_Check(object))
+    return written(PyType_Type.tp_setattro(object, name, value));
+  PyObject* found = _PyType_Lookup(Py_TYPE(object), name);
+  const descrsetfunc set = found ? Py_TYPE(found)->tp_descr_set : nullptr;
+  if (set == nullptr)
+    return written(PyObject_GenericSetAttr(object, name, value));
+  if (Py_IS_TYPE(found, &PyMemberDescr_Type) ||
+      Py_IS_TYPE(found, &PyGetSetDescr_Type)) {
+    Ref descriptor = Ref::share(found);
+    return written(set(descriptor, object, value));
+  }
+  // A property or another descriptor of the user's hides the instance's entry;
+  // the program wrote to __dict__ behind it.
+  Ref dict = Ref::steal(PyObject_GenericGetDict(object, nullptr));
+  return dict && write_item(dict, name, value);
+}
+
+bool keep_attributes(PyObject* object, std::span<PyObject* const> names) {
+  Ref dict = Ref::steal(PyObject_GenericGetDict(object, nullptr));
+  Ref keys = Ref::steal(dict ? PyDict_Keys(dict) : nullptr);
+  if (!keys) return false;
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(keys.get()); ++i) {
+    PyObject* key = PyList_GET_ITEM(keys.get(), i);
+    bool kept = false;
+    for (PyObject* name : names) kept = kept || name == key;
+    if (!kept && !write_item(dict, key, nullptr)) return false;
+  }
+  return true;
+}
+
+bool write_item(PyObject* dict, PyObject* key, PyObject* value) {
+  const bool ordered = PyODict_Check(dict);
+  if (value)
+    return (ordered ? PyODict_SetItem(dict, key, value)
+                    : PyDict_SetItem(dict, key, value)) == 0;
+  return (ordered ? PyODict_DelItem(dict, key) : PyDict_DelItem(dict, key)) ==
+             0 ||
+         was_absent(value, PyExc_KeyError);
+}
+
+bool clear_dict(PyObject* dict) {
+  if (PyODict_Check(dict))
+    return call_builtin_method(&PyODict_Type, "clear", dict, nullptr);
+  PyDict_Clear(dict);
+  return true;
+}
+
+bool assign_items(PyObject* container, std::span<PyObject* const> items) {
+  Ref list = list_of(items);
+  if (!list) return false;
+  if (PyList_Check(container))
+    return PyList_SetSlice(container, 0, PY_SSIZE_T_MAX, list) == 0;
+  PyTypeObject* deque = nullptr;
+  if (!is_deque(container, &deque)) {
+    PyErr_Format(PyExc_SystemError, "%.200s is not a list or deque",
+                 Py_TYPE(container)->tp_name);
+    return false;
+  }
+  return call_builtin_method(deque, "clear", container, nullptr) &&
+         call_builtin_method(deque, "extend", container, list);
+}
+
+bool splice_list(PyObject* list, PyObject* start, PyObject* stop,
+                 std::span<PyObject* const> items) {
+  Ref new_items = list_of(items);
+  return new_items &&
+         PyList_SetSlice(list, PyLong_AsSsize_t(start), PyLong_AsSsize_t(stop),
+                         new_items) == 0;
+}
+
+bool assign_set(PyObject* set, std::span<PyObject* const> items) {
+  if (PySet_Clear(set) != 0) return false;
+  for (PyObject* item : items)
+    if (PySet_Add(set, item) != 0) return false;
+  return true;
+}
+
+}  // namespace magneto::codegen

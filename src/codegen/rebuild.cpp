@@ -1,0 +1,492 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Walks the values that a frame leaves behind. Each value is built once, however
+// often it is met. Containers are made empty when they are met and filled when
+// everything reachable has been made, so cycles need no care.
+#include "codegen/rebuild.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "python/names.h"
+#include "support/check.h"
+#include "values/exceptions.h"
+
+namespace magneto::codegen {
+
+using guards::SourceId;
+using values::as;
+using values::Context;
+using values::DictEntry;
+using values::HeapId;
+using values::HeapObject;
+using values::Kind;
+using values::V;
+
+namespace {
+
+// Thrown by the walk where a value can't be built; plan() catches it.
+struct CannotRebuild {
+  values::BreakInfo why;
+};
+
+[[noreturn]] void cannot_rebuild(const std::string& what) {
+  throw CannotRebuild{{"cannot-rebuild",
+                       what + " would have to outlive the compiled part",
+                       "use it up before the graph break or return"}};
+}
+
+// Constants that a program may keep: plain data that refers to nothing else.
+bool is_plain_constant(PyObject* object) {
+  return object == Py_None || object == Py_Ellipsis ||
+         object == Py_NotImplemented || PyBool_Check(object) ||
+         PyLong_CheckExact(object) || PyFloat_CheckExact(object) ||
+         PyUnicode_CheckExact(object) || PyBytes_CheckExact(object) ||
+         PyComplex_CheckExact(object);
+}
+
+class Rebuilder {
+ public:
+  Rebuilder(Context& ctx, const python::FrameRequest& frame, Plan& plan)
+      : ctx_(ctx), frame_(frame), plan_(plan), builder_(plan.builder) {}
+
+  Operand build(V value);
+  // Replays what was written to the caller's objects, in order.
+  void replay_effects();
+  // Fills what build() has made.
+  void fill_all();
+  std::span<const graph::Arg> outputs() const { return outputs_; }
+
+ private:
+  Operand from_source(SourceId source);
+  Operand of_node(graph::NodeId node);
+  Operand make(V value);
+  Operand make_tuple(V value);
+  Operand make_container(V value);
+  Operand make_function(V value);
+  Operand make_iterator(V value);
+  std::vector<Operand> build_all(std::span<const V> values);
+  Operand text(PyObject* name) { return builder_.constant(name); }
+  Operand type_of(V value) {
+    return builder_.constant(reinterpret_cast<PyObject*>(value->type));
+  }
+
+  void fill(V value, Operand target);
+  void fill_attributes(const HeapObject& state, Operand target);
+  void fill_exception(const HeapObject& state, Operand target);
+  void fill_function(V value, Operand target);
+
+  void replay(HeapId id, const HeapObject& state);
+  void replay_list(V owner, const HeapObject& state);
+  void replay_dict(V owner, const HeapObject& state);
+  void replay_set(V owner, const HeapObject& state);
+  void replay_attributes(V object, const HeapObject& state);
+  void replay_cell(V owner, const HeapObject& state);
+
+  Context& ctx_;
+  const python::FrameRequest& frame_;
+  Plan& plan_;
+  ProgramBuilder& builder_;
+  std::unordered_map<V, Operand> built_;
+  std::unordered_map<SourceId, size_t> inputs_;
+  std::unordered_map<graph::NodeId, size_t> output_of_;
+  std::vector<graph::Arg> outputs_;
+  // Made, but still empty. Those that hash their items come last: what they
+  // hash should be filled by then.
+  std::vector<V> to_fill_;
+  std::vector<V> to_fill_last_;
+};
+
+// -- where values come from ---------------------------------------------------
+
+Operand Rebuilder::from_source(SourceId source) {
+  auto [found, is_new] = inputs_.try_emplace(source, plan_.sources.size());
+  if (is_new) plan_.sources.push_back(source);
+  return builder_.input(found->second);
+}
+
+Operand Rebuilder::of_node(graph::NodeId node) {
+  MG_CHECK(node.valid(), "a tensor that the trace made has a node");
+  auto [found, is_new] = output_of_.try_emplace(node, outputs_.size());
+  if (is_new) outputs_.push_back(graph::Arg(node));
+  return builder_.graph_output(found->second);
+}
+
+Operand Rebuilder::build(V value) {
+  MG_CHECK(value && !value->is_null(), "NULL can't be rebuilt");
+  if (value->kind == Kind::Constant &&
+      (is_plain_constant(value->object) || !value->source.valid())) {
+    return builder_.constant(value->object);
+  }
+  if (value->source.valid()) return from_source(value->source);
+  auto found = built_.find(value);
+  if (found != built_.end()) return found->second;
+  Operand made = make(value);
+  built_.emplace(value, made);
+  return made;
+}
+
+std::vector<Operand> Rebuilder::build_all(std::span<const V> values) {
+  std::vector<Operand> built;
+  built.reserve(values.size());
+  for (V value : values) built.push_back(build(value));
+  return built;
+}
+
+// -- making -------------------------------------------------------------------
+
+Operand Rebuilder::make(V value) {
+  switch (value->kind) {
+    case Kind::Tensor:
+      to_fill_.push_back(value);
+      return of_node(ctx_.heap[value->heap].node);
+    case Kind::Tuple:
+      return make_tuple(value);
+    case Kind::Slice:
+      return builder_.make(StepOp::MakeSlice,
+                           build_all(values::tuple_items(value)));
+    case Kind::List:
+    case Kind::Dict:
+    case Kind::Set:
+    case Kind::Object:
+      return make_container(value);
+    case Kind::Cell:
+      to_fill_.push_back(value);
+      return builder_.make(StepOp::MakeCell, {});
+    case Kind::Function:
+      return make_function(value);
+    case Kind::BoundMethod: {
+      const auto* method = as<values::MethodValue>(value);
+      return builder_.make(StepOp::MakeMethod,
+                           {build(method->function), build(method->self)});
+    }
+    case Kind::Super: {
+      const auto* super = as<values::MethodValue>(value);
+      return builder_.make(
+          StepOp::CallFunction,
+          {builder_.constant(reinterpret_cast<PyObject*>(&PySuper_Type)),
+           build(super->function), build(super->self)});
+    }
+    case Kind::Iterator:
+      return make_iterator(value);
+    case Kind::Generator:
+      cannot_rebuild("a generator that was started");
+    case Kind::Null:
+    case Kind::Lazy:
+    case Kind::Constant:
+      break;
+  }
+  MG_CHECK(false, "a value of this kind has a source");
+}
+
+Operand Rebuilder::make_tuple(V value) {
+  std::vector<Operand> items = build_all(values::tuple_items(value));
+  if (value->type == &PyTuple_Type)
+    return builder_.make(StepOp::MakeTuple, items);
+  items.insert(items.begin(), type_of(value));
+  return builder_.make(StepOp::MakeTupleOf, items);
+}
+
+Operand Rebuilder::make_container(V value) {
+  const HeapObject& state = ctx_.heap[value->heap];
+  // An object's __dict__ itself.
+  if (state.attributes_of.valid()) {
+    Ref vars = Ref::share(PyDict_GetItemString(PyEval_GetBuiltins(), "vars"));
+    return builder_.make(StepOp::CallFunction,
+                         {builder_.constant(std::move(vars)),
+                          build(ctx_.heap[state.attributes_of].owner)});
+  }
+  // A frozen set is made with its items; it can't contain itself.
+  if (value->kind == Kind::Set &&
+      PyType_IsSubtype(value->type, &PyFrozenSet_Type)) {
+    std::vector<Operand> items;
+    if (value->type != &PyFrozenSet_Type) items.push_back(type_of(value));
+    for (const DictEntry& entry : state.dict->entries)
+      if (entry.value) items.push_back(build(entry.key));
+    return builder_.make(value->type == &PyFrozenSet_Type
+                             ? StepOp::MakeFrozenSet
+                             : StepOp::MakeTupleOf,
+                         items);
+  }
+  const bool hashes = value->kind == Kind::Dict || value->kind == Kind::Set;
+  (hashes ? to_fill_last_ : to_fill_).push_back(value);
+  if (value->type == &PyList_Type) return builder_.make(StepOp::MakeList, {});
+  if (value->type == &PyDict_Type) return builder_.make(StepOp::MakeDict, {});
+  if (value->type == &PySet_Type) return builder_.make(StepOp::MakeSet, {});
+  return builder_.make(StepOp::MakeInstance, {type_of(value)});
+}
+
+Operand Rebuilder::make_function(V value) {
+  const auto* function = as<values::FunctionValue>(value);
+  Operand globals = function->globals == frame_.globals
+                        ? from_source(ctx_.sources.globals())
+                        : builder_.constant(function->globals);
+  to_fill_.push_back(value);
+  return builder_.make(
+      StepOp::MakeFunction,
+      {builder_.constant(reinterpret_cast<PyObject*>(function->code)), globals,
+       text(function->code->co_qualname)});
+}
+
+Operand Rebuilder::make_iterator(V value) {
+  const HeapObject& state = ctx_.heap[value->heap];
+  PyTypeObject* type = value->type;
+  // What the number counts is the same for all of these.
+  const bool in_order = type == &PyListIter_Type || type == &PyTupleIter_Type ||
+                        type == &PyRangeIter_Type || type == &PySeqIter_Type;
+  const bool of_keys = type == &PyDictIterKey_Type || type == &PySetIter_Type;
+  if (!in_order && !of_keys)
+    cannot_rebuild(std::string("a ") + type->tp_name + " that was started");
+  Operand container = build(state.slots[of_keys ? 1 : 0]);
+  // -1: at the end, wherever that is.
+  const Py_ssize_t position =
+      state.number < 0 ? PY_SSIZE_T_MAX
+                       : static_cast<Py_ssize_t>(state.number);
+  return builder_.make(
+      StepOp::MakeIterator,
+      {container,
+       builder_.constant(Ref::steal(PyLong_FromSsize_t(position)))});
+}
+
+// -- filling ------------------------------------------------------------------
+
+void Rebuilder::fill_all() {
+  // Filling meets new values, which are appended.
+  size_t next = 0, next_last = 0;
+  while (next < to_fill_.size() || next_last < to_fill_last_.size()) {
+    V value = next < to_fill_.size() ? to_fill_[next++]
+                                     : to_fill_last_[next_last++];
+    fill(value, built_.at(value));
+  }
+}
+
+void Rebuilder::fill(V value, Operand target) {
+  const HeapObject& state = ctx_.heap[value->heap];
+  switch (value->kind) {
+    case Kind::List: {
+      std::vector<Operand> operands = build_all(state.items);
+      if (operands.empty()) break;
+      operands.insert(operands.begin(), target);
+      builder_.act(StepOp::AssignList, operands);
+      break;
+    }
+    case Kind::Dict:
+      for (const DictEntry& entry : state.dict->entries) {
+        if (!entry.value) continue;
+        builder_.act(StepOp::SetItem,
+                     {target, build(entry.key), build(entry.value)});
+      }
+      break;
+    case Kind::Set: {
+      std::vector<Operand> operands{target};
+      for (const DictEntry& entry : state.dict->entries)
+        if (entry.value) operands.push_back(build(entry.key));
+      if (operands.size() > 1) builder_.act(StepOp::AssignSet, operands);
+      break;
+    }
+    case Kind::Cell:
+      if (V content = state.slots[0]; content && !content->is_null())
+        builder_.act(StepOp::SetCell, {target, build(content)});
+      break;
+    case Kind::Function:
+      fill_function(value, target);
+      break;
+    default:
+      fill_exception(state, target);
+      break;
+  }
+  fill_attributes(state, target);
+}
+
+void Rebuilder::fill_attributes(const HeapObject& state, Operand target) {
+  if (!state.attributes.valid()) return;
+  const HeapObject& attributes = ctx_.heap[state.attributes];
+  for (const DictEntry& entry : attributes.dict->entries) {
+    if (!entry.value) continue;
+    builder_.act(StepOp::SetAttribute,
+                 {target, build(entry.key), build(entry.value)});
+  }
+}
+
+void Rebuilder::fill_exception(const HeapObject& state, Operand target) {
+  if (state.slots.empty() ||
+      !values::is_exception_type(state.owner->type)) {
+    return;
+  }
+  static constexpr const char* kFields[] = {"args", "__cause__", "__context__",
+                                            "__suppress_context__"};
+  for (size_t i = 0; i < state.slots.size() && i < std::size(kFields); ++i) {
+    Ref name = Ref::steal(PyUnicode_InternFromString(kFields[i]));
+    builder_.act(StepOp::SetAttribute,
+                 {target, builder_.constant(std::move(name)),
+                  build(state.slots[i])});
+  }
+}
+
+void Rebuilder::fill_function(V value, Operand target) {
+  const auto* function = as<values::FunctionValue>(value);
+  if (function->defaults)
+    builder_.act(StepOp::SetDefaults, {target, build(function->defaults)});
+  if (function->kwdefaults)
+    builder_.act(StepOp::SetKwDefaults, {target, build(function->kwdefaults)});
+  if (function->annotations)
+    builder_.act(StepOp::SetAnnotations,
+                 {target, build(function->annotations)});
+  if (!function->closure.empty()) {
+    std::vector<Operand> operands = build_all(function->closure);
+    operands.insert(operands.begin(), target);
+    builder_.act(StepOp::SetClosure, operands);
+  }
+}
+
+// -- effects ------------------------------------------------------------------
+
+void Rebuilder::replay_effects() {
+  // Building meets no new modified objects.
+  for (HeapId id : ctx_.heap.modified()) replay(id, ctx_.heap[id]);
+}
+
+void Rebuilder::replay(HeapId id, const HeapObject& state) {
+  if (state.attributes_of.valid()) {
+    V object = ctx_.heap[state.attributes_of].owner;
+    // A tensor of the graph's is not the caller's, but has its own attributes.
+    if (object->source.valid()) replay_attributes(object, state);
+    return;
+  }
+  V owner = state.owner;
+  if (!owner->source.valid()) return;  // filled where it is made, if ever
+  switch (owner->kind) {
+    case Kind::List:
+      return replay_list(owner, state);
+    case Kind::Dict:
+      return replay_dict(owner, state);
+    case Kind::Set:
+      return replay_set(owner, state);
+    case Kind::Cell:
+      return replay_cell(owner, state);
+    case Kind::Tensor:
+      return;  // in-place operations are in the graph
+    default:
+      cannot_rebuild(std::string("a change to a ") + owner->type->tp_name);
+  }
+}
+
+void Rebuilder::replay_list(V owner, const HeapObject& state) {
+  // Items that the trace left where they were needn't be read.
+  const std::vector<V>& items = state.items;
+  const auto old_size =
+      static_cast<size_t>(PyObject_Length(owner->object));
+  auto is_old = [&](size_t now, size_t before) {
+    return items[now]->kind == Kind::Lazy &&
+           items[now]->source == ctx_.sources.list_item(owner->source, before);
+  };
+  const bool is_list = PyList_Check(owner->object);
+  size_t head = 0, tail = 0;
+  const size_t shorter = std::min(items.size(), old_size);
+  while (is_list && head < shorter && is_old(head, head)) ++head;
+  while (is_list && head + tail < shorter &&
+         is_old(items.size() - 1 - tail, old_size - 1 - tail)) {
+    ++tail;
+  }
+  if (head + tail == items.size() && items.size() == old_size) return;
+  std::vector<Operand> operands{build(owner)};
+  if (!is_list) {
+    for (V item : items) operands.push_back(build(item));
+    builder_.act(StepOp::AssignList, operands);
+    return;
+  }
+  operands.push_back(builder_.constant(Ref::steal(PyLong_FromSize_t(head))));
+  operands.push_back(
+      builder_.constant(Ref::steal(PyLong_FromSize_t(old_size - tail))));
+  for (size_t i = head; i < items.size() - tail; ++i)
+    operands.push_back(build(items[i]));
+  builder_.act(StepOp::SpliceList, operands);
+}
+
+void Rebuilder::replay_dict(V owner, const HeapObject& state) {
+  Operand target = build(owner);
+  if (state.dict->complete) builder_.act(StepOp::ClearDict, {target});
+  for (const DictEntry& entry : state.dict->entries) {
+    if (!state.dict->complete && !entry.written) continue;
+    if (entry.value)
+      builder_.act(StepOp::SetItem,
+                   {target, build(entry.key), build(entry.value)});
+    else if (!state.dict->complete)
+      builder_.act(StepOp::DropItem, {target, build(entry.key)});
+  }
+}
+
+void Rebuilder::replay_set(V owner, const HeapObject& state) {
+  std::vector<Operand> operands{build(owner)};
+  for (const DictEntry& entry : state.dict->entries)
+    if (entry.value) operands.push_back(build(entry.key));
+  builder_.act(StepOp::AssignSet, operands);
+}
+
+void Rebuilder::replay_attributes(V object, const HeapObject& state) {
+  Operand target = build(object);
+  if (state.dict->complete) {
+    // Which ones were deleted isn't known any more: all others are.
+    std::vector<Operand> operands{target};
+    for (const DictEntry& entry : state.dict->entries)
+      if (entry.value) operands.push_back(build(entry.key));
+    builder_.act(StepOp::KeepAttributes, operands);
+  }
+  for (const DictEntry& entry : state.dict->entries) {
+    if (!entry.written) continue;
+    if (entry.value)
+      builder_.act(StepOp::SetAttribute,
+                   {target, build(entry.key), build(entry.value)});
+    else if (!state.dict->complete)
+      builder_.act(StepOp::DropAttribute, {target, build(entry.key)});
+  }
+}
+
+void Rebuilder::replay_cell(V owner, const HeapObject& state) {
+  V content = state.slots[0];
+  if (content && !content->is_null())
+    builder_.act(StepOp::SetCell, {build(owner), build(content)});
+  else
+    builder_.act(StepOp::ClearCell, {build(owner)});
+}
+
+bool has_value(V value) { return value && !value->is_null(); }
+
+}  // namespace
+
+bool plan(Context& ctx, const values::Capture& capture,
+          const python::FrameRequest& frame, std::span<const int32_t> live,
+          Plan& out, values::BreakInfo* why) {
+  Rebuilder rebuilder(ctx, frame, out);
+  out.builder.call_graph();
+  std::vector<Operand> results;
+  try {
+    if (capture.ending == values::Ending::Return) {
+      results.push_back(rebuilder.build(capture.result));
+    } else {
+      const int32_t first_free =
+          frame.code->co_nlocalsplus - frame.code->co_nfreevars;
+      for (int32_t slot : live) {
+        // Free variables are reached through the function's closure.
+        if (slot >= first_free) continue;
+        V value = capture.locals[static_cast<size_t>(slot)];
+        if (!has_value(value)) continue;
+        out.shape.locals.push_back(slot);
+        results.push_back(rebuilder.build(value));
+      }
+      for (V value : capture.stack) {
+        out.shape.stack_is_null.push_back(!has_value(value));
+        if (has_value(value)) results.push_back(rebuilder.build(value));
+      }
+    }
+    rebuilder.replay_effects();
+    rebuilder.fill_all();
+  } catch (const CannotRebuild& cannot) {
+    *why = cannot.why;
+    return false;
+  }
+  for (Operand result : results) out.builder.result(result);
+  ctx.graph.output(ctx.graph.tuple(rebuilder.outputs()));
+  return true;
+}
+
+}  // namespace magneto::codegen

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// From a capture to a direct program: what has to be built, what the graph must
+// return for it, and which of the caller's values are needed.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "codegen/program.h"
+#include "python/frame.h"
+#include "values/capture.h"
+
+namespace magneto::codegen {
+
+// What of a frame goes on after a graph break, and in which order the program's
+// results hold it: the live locals, then the stack without its NULLs.
+struct FrameShape {
+  std::vector<int32_t> locals;      // localsplus slots, ascending
+  std::vector<bool> stack_is_null;  // bottom first
+
+  friend bool operator==(const FrameShape&, const FrameShape&) = default;
+};
+
+// A program whose graph is not cleaned up yet.
+struct Plan {
+  ProgramBuilder builder;
+  // The sources of ProgramBuilder::input(n).
+  std::vector<guards::SourceId> sources;
+  FrameShape shape;  // Ending::Break
+};
+
+// Plans the rest of a frame that ended with Return or Break, and gives the
+// graph its output node. `live` are the localsplus slots that the rest of the
+// function needs. False if something can't be rebuilt; then the frame has to
+// run in plain Python, and *why says what it was.
+bool plan(values::Context& ctx, const values::Capture& capture,
+          const python::FrameRequest& frame, std::span<const int32_t> live,
+          Plan& out, values::BreakInfo* why);
+
+}  // namespace magneto::codegen

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Running direct programs: the loop over the steps and what each step does.
+#include <algorithm>
+#include <array>
+#include <new>
+#include <utility>
+
+#include "codegen/program.h"
+#include "codegen/raw_writes.h"
+
+namespace magneto::codegen {
+
+namespace {
+
+// A step's operands, resolved. Most steps have few.
+class Operands {
+ public:
+  PyObject*& operator[](size_t i) { return data_[i]; }
+  PyObject** data() { return data_; }
+  // False with a Python error set.
+  bool resize(size_t count) {
+    if (count > inline_.size()) {
+      heap_.reset(new (std::nothrow) PyObject*[count]);
+      if (!heap_) {
+        PyErr_NoMemory();
+        return false;
+      }
+      data_ = heap_.get();
+    }
+    count_ = count;
+    return true;
+  }
+  std::span<PyObject* const> from(size_t first) const {
+    return {data_ + first, count_ - first};
+  }
+
+ private:
+  std::array<PyObject*, 16> inline_;
+  std::unique_ptr<PyObject*[]> heap_;
+  PyObject** data_ = inline_.data();
+  size_t count_ = 0;
+};
+
+Ref tuple_of(std::span<PyObject* const> items) {
+  Ref tuple = Ref::steal(PyTuple_New(static_cast<Py_ssize_t>(items.size())));
+  if (!tuple) return nullptr;
+  for (size_t i = 0; i < items.size(); ++i)
+    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i),
+                     Ref::share(items[i]).release());
+  return tuple;
+}
+
+Ref make_list(std::span<PyObject* const> items) {
+  Ref list = Ref::steal(PyList_New(static_cast<Py_ssize_t>(items.size())));
+  if (!list) return nullptr;
+  for (size_t i = 0; i < items.size(); ++i)
+    PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i),
+                    Ref::share(items[i]).release());
+  return list;
+}
+
+Ref make_set(std::span<PyObject* const> items, bool frozen) {
+  Ref set = Ref::steal(frozen ? PyFrozenSet_New(nullptr) : PySet_New(nullptr));
+  if (!set) return nullptr;
+  for (PyObject* item : items)
+    if (PySet_Add(set, item) != 0) return nullptr;
+  return set;
+}
+
+// class.__new__(class, items): tuple and frozenset subclasses, named tuples,
+// torch.Size, torch.return_types.
+Ref make_of(PyObject* type, std::span<PyObject* const> items) {
+  Ref tuple = tuple_of(items);
+  if (!tuple) return nullptr;
+  Ref args = Ref::steal(PyTuple_Pack(1, tuple.get()));
+  if (!args) return nullptr;
+  return new_instance(reinterpret_cast<PyTypeObject*>(type), args);
+}
+
+bool advance(PyObject* iterator, Py_ssize_t count) {
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    Ref item = Ref::steal(PyIter_Next(iterator));
+    // At its end an iterator stays there.
+    if (!item) return !PyErr_Occurred();
+  }
+  return true;
+}
+
+Ref make_iterator(PyObject* iterable, PyObject* position) {
+  Ref iterator = Ref::steal(PyObject_GetIter(iterable));
+  if (!iterator || !advance(iterator, PyLong_AsSsize_t(position)))
+    return nullptr;
+  return iterator;
+}
+
+Ref make_instance(PyObject* type) {
+  Ref args = Ref::steal(PyTuple_New(0));
+  if (!args) return nullptr;
+  return new_instance(reinterpret_cast<PyTypeObject*>(type), args);
+}
+
+bool set_closure(PyObject* function, std::span<PyObject* const> cells) {
+  Ref closure = tuple_of(cells);
+  return closure && PyFunction_SetClosure(function, closure) == 0;
+}
+
+// What a step makes; null with a Python error set.
+Ref make(StepOp op, Operands& o, size_t count) {
+  switch (op) {
+    case StepOp::MakeTuple:
+      return tuple_of(o.from(0));
+    case StepOp::MakeTupleOf:
+      return make_of(o[0], o.from(1));
+    case StepOp::MakeList:
+      return make_list(o.from(0));
+    case StepOp::MakeDict:
+      return Ref::steal(PyDict_New());
+    case StepOp::MakeSet:
+      return make_set(o.from(0), false);
+    case StepOp::MakeFrozenSet:
+      return make_set(o.from(0), true);
+    case StepOp::MakeSlice:
+      return Ref::steal(PySlice_New(o[0], o[1], o[2]));
+    case StepOp::MakeCell:
+      return Ref::steal(PyCell_New(nullptr));
+    case StepOp::MakeMethod:
+      return Ref::steal(PyMethod_New(o[0], o[1]));
+    case StepOp::MakeFunction:
+      return Ref::steal(PyFunction_NewWithQualName(o[0], o[1], o[2]));
+    case StepOp::MakeInstance:
+      return make_instance(o[0]);
+    case StepOp::MakeIterator:
+      return make_iterator(o[0], o[1]);
+    case StepOp::CallFunction:
+      return Ref::steal(
+          PyObject_Vectorcall(o[0], o.data() + 1, count - 1, nullptr));
+    default:
+      PyErr_SetString(PyExc_SystemError, "not a step that makes an object");
+      return nullptr;
+  }
+}
+
+// False with a Python error set.
+bool act(StepOp op, Operands& o) {
+  switch (op) {
+    case StepOp::AssignList:
+      return assign_items(o[0], o.from(1));
+    case StepOp::SetItem:
+      return write_item(o[0], o[1], o[2]);
+    case StepOp::SpliceList:
+      return splice_list(o[0], o[1], o[2], o.from(3));
+    case StepOp::DropItem:
+      return write_item(o[0], o[1], nullptr);
+    case StepOp::ClearDict:
+      return clear_dict(o[0]);
+    case StepOp::AssignSet:
+      return assign_set(o[0], o.from(1));
+    case StepOp::SetAttribute:
+      return write_attribute(o[0], o[1], o[2]);
+    case StepOp::DropAttribute:
+      return write_attribute(o[0], o[1], nullptr);
+    case StepOp::KeepAttributes:
+      return keep_attributes(o[0], o.from(1));
+    case StepOp::SetCell:
+      return PyCell_Set(o[0], o[1]) == 0;
+    case StepOp::ClearCell:
+      return PyCell_Set(o[0], nullptr) == 0;
+    case StepOp::SetDefaults:
+      return PyFunction_SetDefaults(o[0], o[1]) == 0;
+    case StepOp::SetKwDefaults:
+      return PyFunction_SetKwDefaults(o[0], o[1]) == 0;
+    case StepOp::SetAnnotations:
+      return PyFunction_SetAnnotations(o[0], o[1]) == 0;
+    case StepOp::SetClosure:
+      return set_closure(o[0], o.from(1));
+    default:
+      PyErr_SetString(PyExc_SystemError, "not a step that acts");
+      return false;
+  }
+}
+
+}  // namespace
+
+// One run of a program.
+class Run {
+ public:
+  Run(const DirectProgram& program, PyObject** slots)
+      : program_(program), slots_(slots) {
+    for (size_t i = 0; i < program_.input_count_; ++i)
+      (void)Ref::share(slots_[i]).release();
+    std::fill(slots_ + program_.input_count_, slots_ + program_.slot_count_,
+              nullptr);
+  }
+  ~Run() {
+    for (size_t i = 0; i < program_.slot_count_; ++i)
+      Ref dead = Ref::steal(std::exchange(slots_[i], nullptr));
+  }
+  Run(const Run&) = delete;
+  Run& operator=(const Run&) = delete;
+
+  bool step(const Step& step) {
+    if (step.op == StepOp::CallGraph) return call_graph(step);
+    Operands operands;
+    if (!operands.resize(step.count)) return false;
+    for (uint32_t i = 0; i < step.count; ++i)
+      operands[i] = at(program_.operands_[step.first + i]);
+    if (step.target < 0) return act(step.op, operands);
+    slots_[step.target] = make(step.op, operands, step.count).release();
+    return slots_[step.target] != nullptr;
+  }
+
+  PyObject* at(Place place) const {
+    return place >= 0 ? slots_[place]
+                      : program_.constants_[static_cast<size_t>(~place)].get();
+  }
+
+ private:
+  bool call_graph(const Step& step) {
+    Ref output = Ref::steal(PyObject_Vectorcall(
+        program_.graph_.get(), slots_,
+        program_.graph_input_count_ | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr));
+    if (!output) return false;
+    const bool is_list = PyList_Check(output.get());
+    if (!is_list && !PyTuple_Check(output.get())) return wrong_output(output);
+    const Py_ssize_t count = is_list ? PyList_GET_SIZE(output.get())
+                                     : PyTuple_GET_SIZE(output.get());
+    if (count != static_cast<Py_ssize_t>(program_.graph_output_count_))
+      return wrong_output(output);
+    for (Py_ssize_t i = 0; i < count; ++i) {
+      PyObject* item = is_list ? PyList_GET_ITEM(output.get(), i)
+                               : PyTuple_GET_ITEM(output.get(), i);
+      slots_[step.target + i] = Ref::share(item).release();
+    }
+    return true;
+  }
+
+  bool wrong_output(PyObject* output) const {
+    const Py_ssize_t length = PyTuple_Check(output) || PyList_Check(output)
+                                  ? PySequence_Size(output)
+                                  : -1;
+    if (length < 0)
+      PyErr_Format(PyExc_TypeError,
+                   "the compiled graph must return a tuple of %zu values, but "
+                   "it returned a %.200s",
+                   program_.graph_output_count_, Py_TYPE(output)->tp_name);
+    else
+      PyErr_Format(PyExc_TypeError,
+                   "the compiled graph must return a tuple of %zu values, but "
+                   "it returned %zd",
+                   program_.graph_output_count_, length);
+    return false;
+  }
+
+  const DirectProgram& program_;
+  PyObject** slots_;
+};
+
+bool DirectProgram::run(PyObject** slots, PyObject** results) const noexcept {
+  Run run(*this, slots);
+  for (const Step& step : steps_)
+    if (!run.step(step)) return false;
+  for (size_t i = 0; i < results_.size(); ++i)
+    results[i] = Ref::share(run.at(results_[i])).release();
+  return true;
+}
+
+}  // namespace magneto::codegen
