@@ -20,12 +20,14 @@ HEADER = """\
 
 
 def jump_direction(name: str, number: int) -> int:
+    """1: forward, -1: backward, 0: no jump."""
     if number not in opcode.hasjrel:
         return 0
     return -1 if "BACKWARD" in name else 1
 
 
 def table() -> str:
+    """The rows: first all opcodes, then the specialised forms of some."""
     rows = []
     caches = opcode._inline_cache_entries
     for name, number in sorted(opcode.opmap.items(), key=lambda item: item[1]):

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
+#include <string>
+
 #include "raw_fixture.h"
 #include "support/check.h"
 
@@ -249,6 +252,48 @@ INSTANTIATE_TEST_SUITE_P(
         Malformed{"exception_ranges_overlap",
                   with_exceptions({0x80, 2, 3, 0, 0x81, 1, 3, 0})}),
     [](const auto& test) { return std::string(test.param.why); });
+
+// Whatever the bytes are: refused, or code whose parts fit together.
+TEST(Decode, RandomBytesAreRefusedOrConsistent) {
+  std::mt19937 random(311);
+  int accepted = 0;
+  for (int round = 0; round < 20000; ++round) {
+    RawFixture fixture;
+    for (uint32_t i = random() % 12; i > 0; --i) {
+      fixture.unit(static_cast<uint8_t>(random()), random() % 6);
+      const auto& raw = cpython_311::kRawInfo[fixture.bytes.end()[-2]];
+      for (int cache = 0; cache < raw.caches; ++cache) fixture.unit(0, 0);
+    }
+    for (uint32_t i = random() % 3 * 4; i > 0; --i) {
+      fixture.exception_table.push_back(random() % 4);
+    }
+    for (uint32_t i = random() % 3 * 4; i > 0; --i) {
+      fixture.line_table.push_back(static_cast<uint8_t>(random()));
+    }
+    const RawCode raw = fixture.raw();
+    try {
+      const Code code = decode(raw);
+      ++accepted;
+      for (const Instruction& instruction : code.instructions) {
+        if (!info(instruction.op).jumps) continue;
+        ASSERT_GE(instruction.arg, 0);
+        ASSERT_LT(instruction.arg, code.size());
+      }
+      for (const Handler& handler : code.handlers) {
+        ASSERT_LE(handler.start, handler.end);
+        ASSERT_LE(handler.end, code.size());
+        ASSERT_LT(handler.target, code.size());
+      }
+      for (int32_t i = 0; i < code.size(); ++i) {
+        ASSERT_EQ(code.index_at(code[i].offset), i);
+        code.handler_for(i);
+      }
+      ASSERT_EQ(code.positions().size(), code.instructions.size());
+    } catch (const InternalError&) {
+    }
+  }
+  EXPECT_GT(accepted, 500);
+}
 
 TEST(Decode, LineTableThatEndsInsideAnEntryIsRefused) {
   RawFixture fixture;
