@@ -16,7 +16,6 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 #include "guards/constant.h"
@@ -147,8 +146,8 @@ class GuardSet final : public Journaled {
   std::vector<AmbientGuard> ambients_;
   std::vector<IntSource> integers_;
   std::vector<IntGuard> relations_;
-  // Guards by the hash of kind, source and operand.
-  std::unordered_multimap<uint64_t, uint32_t> index_;
+  // By source: the kinds of guards that it has, as bits.
+  std::vector<uint32_t> kinds_;
 };
 
 }  // namespace magneto::guards

@@ -2,51 +2,153 @@
 // A guard set compiled to one flat list of steps. Each source is read once,
 // into a slot, and checked; a run allocates nothing and runs no Python code.
 //
-// What hangs below an object that lives longer than a call (a module, the
-// globals) is *pinned*: after a successful run the program remembers the words
-// of memory that the reads went through (type pointers, dict versions, item
-// pointers). While those words are unchanged, the steps below hold without
-// being run, and the slots still hold the right values. A changed word is not
-// a failed guard: the precise steps run, and if they hold the words are
-// renewed. docs/internals/guards.md says why no freed memory is touched.
+// What hangs below an object that outlives a call (a module, the globals) is
+// *pinned*: after a successful run the program remembers the words of memory
+// that the reads went through (type pointers, dict versions, item pointers).
+// While those words are unchanged, the steps below hold without being run, and
+// the slots still hold the right values. A changed word is not a failed guard:
+// the steps behind it run, and if they hold the word is renewed.
+// docs/internals/guards.md says why no freed memory is touched.
 //
 // A program keeps no object of the user's alive, except plain constants (ints,
 // strings, ...) and objects that can't be referred to weakly. Objects that it
 // compares by identity are watched: when one dies, so does the program.
+//
+// Needs the GIL; belongs to one cache entry.
 #pragma once
 
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "guards/guard.h"
+#include "guards/node.h"
+#include "guards/pin.h"
+#include "guards/relation.h"
 #include "guards/source.h"
+#include "guards/watch.h"
 
 namespace magneto::guards {
 
 class GuardProgram {
  public:
-  virtual ~GuardProgram() = default;
+  GuardProgram(const GuardProgram&) = delete;
+  GuardProgram& operator=(const GuardProgram&) = delete;
 
   // True if every guard holds for this call; then `inputs` (input_count()
   // pointers, may be null if there are none) receives the requested sources,
   // in the order of the requests. They are borrowed: alive as long as the
   // caller's values hold them, that is until user code runs.
-  virtual bool run(const CallView& view, PyObject** inputs) noexcept = 0;
+  bool run(const CallView& view, PyObject** inputs) noexcept;
 
-  virtual size_t input_count() const = 0;
+  size_t input_count() const { return input_nodes_.size(); }
 
-  // False once an object that the guards compare with has been freed: it will
-  // never match again and can be dropped.
-  virtual bool alive() const = 0;
+  // The integers of the guard set, as the last successful run bound them.
+  int64_t integer(IntId id) const { return relations_.value(id); }
+
+  // False once an object that the guards compare with has been freed: the
+  // program never matches again and can be dropped.
+  bool alive() const { return watch_.alive(); }
 
   // The first guard that doesn't hold for this call, with both values:
   // "self.training is True, but it is False". Empty if all hold.
-  virtual std::string explain_failure(const CallView& view) const = 0;
+  std::string explain_failure(const CallView& view) const;
 
   // One line per guard, in the order of checking.
-  virtual std::vector<std::string> describe() const = 0;
+  std::vector<std::string> describe() const;
+
+  // For tests and statistics.
+  struct Counts {
+    uint64_t pinned_runs = 0;   // of a region whose words were unchanged
+    uint64_t renewed_groups = 0;
+    uint64_t precise_runs = 0;  // of a region
+  };
+  const Counts& counts() const { return counts_; }
+  size_t node_count() const { return nodes_.size(); }
+  size_t word_count() const;
+
+ private:
+  friend class ProgramBuilder;
+  friend class Explainer;
+
+  GuardProgram() = default;
+
+  struct Group {
+    uint32_t node;
+    uint32_t first_word;
+  };
+  struct Range {
+    uint32_t begin;
+    uint32_t end;
+  };
+  // What is pinned together: everything below one argument, or everything
+  // below the globals, cells and constants.
+  struct Region {
+    uint32_t begin;
+    uint32_t end;
+    bool is_pinned = false;
+    uint32_t hits = 0;     // since it was pinned
+    uint32_t penalty = 0;  // successful runs to wait before pinning again
+    uint32_t wait = 0;
+    std::vector<Word> words;
+    std::vector<Group> groups;  // of words, in their order
+    std::vector<TensorEntry> tensors;
+    std::vector<uint32_t> tensor_nodes;  // parallel to tensors
+    std::vector<Range> live;
+  };
+  enum class Renewal : uint8_t { Holds, Fails, Unknown };
+
+  bool all_hold(const CallView& view, PyObject** inputs);
+  bool run_nodes(uint32_t begin, uint32_t end, PyObject** slots,
+                 const CallView& view);
+  bool run_node(uint32_t number, PyObject** slots, const CallView& view);
+  bool checks_hold(const Node& node, PyObject* value) const;
+  bool untyped_checks_hold(const Node& node, PyObject* value) const;
+
+  bool region_holds(Region& region, const CallView& view);
+  bool roots_unchanged(const Region& region, const CallView& view) const;
+  bool run_precisely(Region& region, const CallView& view);
+
+  void pin(Region& region);
+  void keep(uint32_t number);
+  Renewal words_hold(Region& region);
+  Renewal renew(Region& region, size_t group);
+  bool group_fits(const Region& region, size_t group) const;
+  Renewal child_holds(uint32_t number) const;
+  void adopt_child(Region& region, uint32_t number);
+
+  std::vector<Node> nodes_;
+  std::vector<Check> checks_;
+  std::vector<Region> regions_;
+  uint32_t first_pinnable_ = 0;  // nodes before it are run on every call
+  std::vector<uint32_t> input_nodes_;
+  std::vector<AmbientGuard> ambients_;
+  Relations relations_;
+
+  // By node. Borrowed and possibly dead between runs: never followed before
+  // the words that lead to it are checked.
+  std::vector<PyObject*> slots_;
+  std::vector<PyObject*> trial_;
+  // Of pinned nodes: the type of the value that was seen, whether it was
+  // stable (see WordGroup), and whether it is read on every run.
+  std::vector<PyTypeObject*> seen_types_;
+  std::vector<uint8_t> is_stable_;
+  std::vector<uint8_t> is_live_;
+  // Constants seen below pins, so that no other gets their address; by node.
+  std::vector<Ref> kept_;
+  WordGroup group_;     // scratch
+  uint64_t epoch_ = 1;  // a new one whenever a pinnable slot may have changed
+  Counts counts_;
+
+  // What the nodes and checks point to.
+  Watch watch_;
+  std::vector<std::shared_ptr<const void>> snapshots_;
+  std::vector<std::unique_ptr<PyObject*[]>> key_lists_;
 };
 
 // Compiles the guards, and the reads of `requests`: the sources of the graph's

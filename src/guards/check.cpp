@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "guards/check.h"
+
+#include <algorithm>
+
+#include "guards/constant.h"
+#include "python/layout.h"
+
+namespace magneto::guards {
+namespace {
+
+// One key against one that was recorded; the latter is alive.
+bool same_key(PyObject* key, PyObject* recorded) {
+  return key == recorded || same_constant(key, recorded);
+}
+
+bool has_keys(PyObject* dict, KeyList keys) {
+  if (!PyDict_Check(dict) ||
+      PyDict_GET_SIZE(dict) != static_cast<Py_ssize_t>(keys.size())) {
+    return false;
+  }
+  python::DictKeys present(dict);
+  for (PyObject* recorded : keys) {
+    PyObject* key = present.next();
+    if (key == nullptr || !same_key(key, recorded)) return false;
+  }
+  return true;
+}
+
+bool has_instance_keys(PyObject* object, KeyList keys) {
+  PyObject** slot = python::dict_slot(object);
+  if (slot != nullptr && *slot != nullptr) return has_keys(*slot, keys);
+  const Py_ssize_t n = python::inline_count(object);
+  if (n < 0) return keys.empty();
+  if (n != static_cast<Py_ssize_t>(keys.size())) return false;
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    if (!same_key(python::inline_name(object, i), keys[i])) return false;
+  }
+  return true;
+}
+
+// As many items, each of them among the recorded ones.
+bool has_items(PyObject* set, KeyList items) {
+  if (!PyAnySet_Check(set) ||
+      PySet_GET_SIZE(set) != static_cast<Py_ssize_t>(items.size())) {
+    return false;
+  }
+  Py_ssize_t position = 0;
+  PyObject* item = nullptr;
+  Py_hash_t hash = 0;
+  while (_PySet_NextEntry(set, &position, &item, &hash)) {
+    const auto is_item = [item](PyObject* recorded) {
+      return same_key(item, recorded);
+    };
+    if (std::none_of(items.begin(), items.end(), is_item)) return false;
+  }
+  return true;
+}
+
+bool is_unmodified(PyObject* type, const Check& check) {
+  return type == check.object &&
+         reinterpret_cast<PyTypeObject*>(type)->tp_version_tag ==
+             static_cast<unsigned int>(check.number);
+}
+
+}  // namespace
+
+Py_ssize_t plain_length(PyObject* value) noexcept {
+  if (PyList_Check(value) || PyTuple_Check(value) || PyBytes_Check(value) ||
+      PyByteArray_Check(value)) {
+    return Py_SIZE(value);
+  }
+  if (PyDict_Check(value)) return PyDict_GET_SIZE(value);
+  if (PyAnySet_Check(value)) return PySet_GET_SIZE(value);
+  if (PyUnicode_Check(value)) return PyUnicode_GET_LENGTH(value);
+  return -1;
+}
+
+bool check_slow(const Check& check, PyObject* value) noexcept {
+  switch (check.kind) {
+    case GuardKind::ConstantEquals:
+      return same_constant(value, check.object);
+    case GuardKind::TypeUnmodified:
+      return is_unmodified(value, check);
+    case GuardKind::Length:
+      return plain_length(value) == check.number;
+    case GuardKind::DictKeys:
+      return has_keys(value, check.keys);
+    case GuardKind::InstanceKeys:
+      return has_instance_keys(value, check.keys);
+    case GuardKind::SetItems:
+      return has_items(value, check.keys);
+    default:
+      return false;
+  }
+}
+
+}  // namespace magneto::guards

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// From a guard set to a program: which sources are needed, in which order they
+// are read, what is pinned together, and which guards others already imply.
+#include <algorithm>
+#include <array>
+
+#include "guards/program.h"
+#include "support/check.h"
+
+namespace magneto::guards {
+namespace {
+
+constexpr std::array kRanks = {
+#define MG_GUARD(Kind, rank) rank,
+#include "guards/guards.def"
+#undef MG_GUARD
+};
+
+int rank(GuardKind kind) { return kRanks[static_cast<size_t>(kind)]; }
+
+constexpr uint32_t kNone = SourceId::kNone;
+
+bool speaks_of_one_source(const Guard& guard) {
+  return guard.kind < GuardKind::SameObject;
+}
+
+bool is_one_of(GuardKind kind, std::initializer_list<GuardKind> kinds) {
+  return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
+}
+
+// True if a guard of kind `strong` makes one of kind `weak` on the same source
+// superfluous.
+bool implies(GuardKind strong, GuardKind weak) {
+  switch (strong) {
+    case GuardKind::Identity:
+      return is_one_of(weak, {GuardKind::NotNone, GuardKind::ConstantEquals});
+    case GuardKind::ConstantEquals:
+    case GuardKind::Tensor:
+      return is_one_of(weak, {GuardKind::NotNone, GuardKind::TypeIs});
+    case GuardKind::TypeIs:
+      return weak == GuardKind::NotNone;
+    case GuardKind::DictKeys:
+    case GuardKind::SetItems:
+      return weak == GuardKind::Length;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+class ProgramBuilder {
+ public:
+  ProgramBuilder(const SourceTable& sources, const GuardSet& guards,
+                 std::span<const SourceId> requests)
+      : sources_(sources),
+        guards_(guards),
+        requests_(requests),
+        program_(new GuardProgram),
+        is_used_(sources.size()),
+        node_of_(sources.size(), kNone) {}
+
+  std::unique_ptr<GuardProgram> build() {
+    mark_used();
+    link_children();
+    sort_guards();
+    add_nodes();
+    add_relations();
+    add_ambients();
+    for (SourceId request : requests_) {
+      const uint32_t node = node_of_[request.index];
+      MG_CHECK(!program_->nodes_[node].must_be_absent,
+               "an input of the graph must be there");
+      program_->input_nodes_.push_back(node);
+    }
+    resize_slots();
+    return std::move(program_);
+  }
+
+ private:
+  void mark(SourceId id) {
+    while (id.valid() && !is_used_[id.index]) {
+      is_used_[id.index] = 1;
+      id = sources_[id].base;
+    }
+  }
+
+  void mark_used() {
+    for (const Guard& guard : guards_.guards()) {
+      mark(guard.source);
+      mark(guard.other);
+      for (SourceId member : guard.members) mark(member);
+    }
+    for (const IntSource& integer : guards_.integers()) mark(integer.source);
+    for (SourceId request : requests_) mark(request);
+  }
+
+  // A base has a smaller id than what is read from it; going backwards gives
+  // lists in the order of ids.
+  void link_children() {
+    first_child_.assign(sources_.size(), kNone);
+    next_sibling_.assign(sources_.size(), kNone);
+    for (uint32_t i = static_cast<uint32_t>(sources_.size()); i-- > 0;) {
+      if (!is_used_[i]) continue;
+      const SourceId base = sources_[SourceId(i)].base;
+      if (!base.valid()) {
+        roots_.push_back(i);
+        continue;
+      }
+      next_sibling_[i] = first_child_[base.index];
+      first_child_[base.index] = i;
+    }
+    std::reverse(roots_.begin(), roots_.end());
+  }
+
+  // Guards of one source, by source and then rank.
+  void sort_guards() {
+    for (const Guard& guard : guards_.guards()) {
+      if (speaks_of_one_source(guard)) sorted_.push_back(&guard);
+    }
+    std::stable_sort(sorted_.begin(), sorted_.end(),
+                     [](const Guard* a, const Guard* b) {
+                       if (a->source != b->source) return a->source < b->source;
+                       return rank(a->kind) < rank(b->kind);
+                     });
+  }
+
+  std::span<const Guard* const> guards_of(uint32_t source) const {
+    const auto begin = std::lower_bound(
+        sorted_.begin(), sorted_.end(), source,
+        [](const Guard* g, uint32_t id) { return g->source.index < id; });
+    auto end = begin;
+    while (end != sorted_.end() && (*end)->source.index == source) ++end;
+    return {begin, end};
+  }
+
+  // Arguments that every call brings anew aren't worth pinning: plain values
+  // and tensors, and the containers that calls are made with.
+  bool is_volatile(uint32_t root) const {
+    if (sources_[SourceId(root)].kind != SourceKind::Local) return false;
+    if (first_child_[root] == kNone) return true;
+    for (const Guard* guard : guards_of(root)) {
+      if (guard->kind == GuardKind::Tensor) return true;
+      if (guard->kind != GuardKind::TypeIs) continue;
+      PyObject* type = guard->object;
+      return type == reinterpret_cast<PyObject*>(&PyTuple_Type) ||
+             type == reinterpret_cast<PyObject*>(&PyList_Type) ||
+             type == reinterpret_cast<PyObject*>(&PyDict_Type);
+    }
+    return false;
+  }
+
+  void add_nodes() {
+    const auto pinnable = std::stable_partition(
+        roots_.begin(), roots_.end(), [this](uint32_t r) {
+          return is_volatile(r);
+        });
+    for (auto root = roots_.begin(); root != pinnable; ++root) add_node(*root);
+    program_->first_pinnable_ = node_count();
+    const auto fixed =
+        std::stable_partition(pinnable, roots_.end(), [this](uint32_t r) {
+          return sources_[SourceId(r)].kind == SourceKind::Local;
+        });
+    for (auto root = pinnable; root != fixed; ++root) {
+      const uint32_t begin = node_count();
+      add_node(*root);
+      program_->regions_.push_back({.begin = begin, .end = node_count()});
+    }
+    const uint32_t begin = node_count();
+    for (auto root = fixed; root != roots_.end(); ++root) add_node(*root);
+    if (node_count() > begin) {
+      program_->regions_.push_back({.begin = begin, .end = node_count()});
+    }
+  }
+
+  uint32_t node_count() const {
+    return static_cast<uint32_t>(program_->nodes_.size());
+  }
+
+  void add_node(uint32_t id) {
+    const uint32_t number = node_count();
+    node_of_[id] = number;
+    Source source = sources_[SourceId(id)];
+    if (source.base.valid()) {
+      source.base = SourceId(node_of_[source.base.index]);
+    }
+    if (source.object != nullptr) program_->watch_.add(source.object);
+    const auto first = static_cast<uint32_t>(program_->checks_.size());
+    const bool must_be_absent = add_checks(id);
+    program_->nodes_.push_back(
+        {.source = source,
+         .end = 0,
+         .first_check = first,
+         .last_check = static_cast<uint32_t>(program_->checks_.size()),
+         .must_be_absent = must_be_absent});
+    for (uint32_t c = first_child_[id]; c != kNone; c = next_sibling_[c]) {
+      add_node(c);
+    }
+    program_->nodes_[number].end = node_count();
+  }
+
+  // True if the source must be absent; then it has no checks.
+  bool add_checks(uint32_t id) {
+    const auto guards = guards_of(id);
+    for (const Guard* guard : guards) {
+      if (guard->kind == GuardKind::Absent) {
+        MG_CHECK(guards.size() == 1 && first_child_[id] == kNone,
+                 "a source is absent or has a value, not both");
+        return true;
+      }
+      const bool is_implied =
+          std::any_of(guards.begin(), guards.end(), [guard](const Guard* g) {
+            return implies(g->kind, guard->kind);
+          });
+      if (!is_implied) add_check(*guard);
+    }
+    return false;
+  }
+
+  void add_check(const Guard& guard) {
+    MG_CHECK(guard.kind != GuardKind::Tensor ||
+                 hooks().tensor.matches != nullptr,
+             "tensor guards need the tensor room's hooks");
+    Check check{.kind = guard.kind, .number = guard.number};
+    if (is_one_of(guard.kind, {GuardKind::DictKeys, GuardKind::InstanceKeys,
+                               GuardKind::SetItems})) {
+      check.keys = add_keys(guard.object);
+    } else if (guard.object) {
+      check.object = guard.object;
+      program_->watch_.add(check.object);
+    }
+    if (guard.snapshot) {
+      check.snapshot = guard.snapshot.get();
+      program_->snapshots_.push_back(guard.snapshot);
+    }
+    program_->checks_.push_back(check);
+  }
+
+  // The items of a tuple or frozenset, without keeping it: it may hold objects
+  // of the user's.
+  KeyList add_keys(PyObject* items) {
+    Ref list = Ref::steal(PySequence_List(items));
+    if (!list) PyErr_Clear();
+    MG_CHECK(list, "out of memory");
+    const auto n = static_cast<size_t>(PyList_GET_SIZE(list.get()));
+    auto keys = std::make_unique<PyObject*[]>(n);
+    for (size_t i = 0; i < n; ++i) {
+      keys[i] = PyList_GET_ITEM(list.get(), static_cast<Py_ssize_t>(i));
+      program_->watch_.add(keys[i]);
+    }
+    const KeyList view(keys.get(), n);
+    program_->key_lists_.push_back(std::move(keys));
+    return view;
+  }
+
+  void add_relations() {
+    Relations& relations = program_->relations_;
+    for (const IntSource& integer : guards_.integers()) {
+      relations.add_integer(
+          {integer.kind, node_of_[integer.source.index], integer.dim});
+    }
+    for (const IntGuard& guard : guards_.relations()) relations.add(guard);
+    for (const Guard& guard : guards_.guards()) {
+      if (guard.kind == GuardKind::SameObject) {
+        relations.add_same(
+            {node_of_[guard.source.index], node_of_[guard.other.index]});
+      } else if (guard.kind == GuardKind::Distinct) {
+        std::vector<uint32_t> nodes;
+        for (SourceId id : guard.members) nodes.push_back(node_of_[id.index]);
+        relations.add_distinct(std::move(nodes));
+      }
+    }
+    relations.seal(program_->first_pinnable_);
+  }
+
+  void add_ambients() {
+    for (const AmbientGuard& guard : guards_.ambients()) {
+      MG_CHECK(hooks().ambient[static_cast<size_t>(guard.id)].read != nullptr,
+               "an ambient guard needs its hook");
+      program_->ambients_.push_back(guard);
+    }
+  }
+
+  void resize_slots() {
+    const size_t n = program_->nodes_.size();
+    program_->slots_.resize(n);
+    program_->trial_.resize(n);
+    program_->seen_types_.resize(n);
+    program_->is_stable_.resize(n);
+    program_->is_live_.resize(n);
+    program_->kept_.resize(n);
+  }
+
+  const SourceTable& sources_;
+  const GuardSet& guards_;
+  std::span<const SourceId> requests_;
+  std::unique_ptr<GuardProgram> program_;
+  std::vector<uint8_t> is_used_;
+  std::vector<uint32_t> node_of_;  // by source
+  std::vector<uint32_t> first_child_;
+  std::vector<uint32_t> next_sibling_;
+  std::vector<uint32_t> roots_;
+  std::vector<const Guard*> sorted_;
+};
+
+std::unique_ptr<GuardProgram> compile(const SourceTable& sources,
+                                      const GuardSet& guards,
+                                      std::span<const SourceId> requests) {
+  return ProgramBuilder(sources, guards, requests).build();
+}
+
+}  // namespace magneto::guards

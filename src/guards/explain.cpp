@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The guards in words: all of them, and the first that doesn't hold. What holds
+// is decided by the functions that a run uses (read.h, check.h, relation.h);
+// here is only the text.
+#include <utility>
+
+#include "guards/check.h"
+#include "guards/program.h"
+#include "guards/read.h"
+#include "guards/show.h"
+#include "python/layout.h"
+
+namespace magneto::guards {
+namespace {
+
+struct Wording {
+  std::string claim;  // "len(xs) == 3"
+  std::string truth;  // "it is 4"; empty when there is nothing to compare
+};
+
+std::string together(const Wording& wording) {
+  return wording.claim + ", but " + wording.truth;
+}
+
+bool reads_with_is(PyObject* value) {
+  return !is_constant(value) || value == Py_None || PyBool_Check(value) ||
+         value == Py_Ellipsis || value == Py_NotImplemented;
+}
+
+std::string comparison(PyObject* expected) {
+  return (reads_with_is(expected) ? " is " : " == ") + show(expected);
+}
+
+std::string show_keys(KeyList keys) {
+  std::string text = "[";
+  for (PyObject* key : keys) {
+    if (text.size() > 1) text += ", ";
+    text += show(key);
+  }
+  return text + "]";
+}
+
+template <class Next>
+std::string show_each(Next next) {
+  std::string text = "[";
+  while (PyObject* item = next()) {
+    if (text.size() > 1) text += ", ";
+    text += show(item);
+  }
+  return text + "]";
+}
+
+std::string show_dict_keys(PyObject* dict) {
+  if (!PyDict_Check(dict)) return show(dict);
+  python::DictKeys keys(dict);
+  return show_each([&keys] { return keys.next(); });
+}
+
+std::string show_instance_keys(PyObject* object) {
+  PyObject** slot = python::dict_slot(object);
+  if (slot != nullptr && *slot != nullptr) return show_dict_keys(*slot);
+  const Py_ssize_t n = python::inline_count(object);
+  Py_ssize_t i = 0;
+  return show_each([&]() -> PyObject* {
+    return i < n ? python::inline_name(object, i++) : nullptr;
+  });
+}
+
+std::string show_items(PyObject* set) {
+  if (!PyAnySet_Check(set)) return show(set);
+  Py_ssize_t position = 0;
+  return show_each([&]() -> PyObject* {
+    PyObject* item = nullptr;
+    Py_hash_t hash = 0;
+    return _PySet_NextEntry(set, &position, &item, &hash) ? item : nullptr;
+  });
+}
+
+PyTypeObject* as_type(PyObject* object) {
+  return reinterpret_cast<PyTypeObject*>(object);
+}
+
+// One check in words; `value` is null when only the claim is wanted.
+Wording word_check(const Check& check, const std::string& name,
+                   PyObject* value) {
+  const auto it_is = [value](auto show_value) -> std::string {
+    return value == nullptr ? std::string() : "it is " + show_value(value);
+  };
+  switch (check.kind) {
+    case GuardKind::Identity:
+    case GuardKind::ConstantEquals: {
+      std::string truth = it_is(show);
+      // Two objects may read alike.
+      if (value != nullptr && show(value) == show(check.object)) {
+        truth = "it is another object that reads the same";
+      }
+      return {name + comparison(check.object), truth};
+    }
+    case GuardKind::NotNone:
+      return {name + " is not None", it_is(show)};
+    case GuardKind::TypeIs:
+      return {"type(" + name + ") is " + show_type(as_type(check.object)),
+              it_is([](PyObject* v) { return show_type(Py_TYPE(v)); })};
+    case GuardKind::TypeUnmodified:
+      return {"type " + name + " is unmodified", "it was written to"};
+    case GuardKind::Tensor: {
+      const TensorHooks& hook = hooks().tensor;
+      if (value != nullptr && hook.explain != nullptr) {
+        return {hook.explain(value, check.snapshot, name), ""};
+      }
+      if (hook.describe != nullptr) {
+        return {hook.describe(check.snapshot, name), "it differs"};
+      }
+      return {name + " is the tensor that was seen", "it differs"};
+    }
+    case GuardKind::Length:
+      return {"len(" + name + ") == " + std::to_string(check.number),
+              it_is([](PyObject* v) {
+                const Py_ssize_t n = plain_length(v);
+                return n < 0 ? show(v) : std::to_string(n);
+              })};
+    case GuardKind::DictKeys:
+      return {"list(" + name + ") == " + show_keys(check.keys),
+              it_is(show_dict_keys)};
+    case GuardKind::InstanceKeys:
+      return {"list(vars(" + name + ")) == " + show_keys(check.keys),
+              it_is(show_instance_keys)};
+    case GuardKind::SetItems:
+      return {"set(" + name + ") == " + show_keys(check.keys),
+              it_is(show_items)};
+    default:
+      return {name, "it differs"};
+  }
+}
+
+const char* symbol(Relation relation) {
+  switch (relation) {
+    case Relation::Equal:
+      return " == ";
+    case Relation::NotEqual:
+      return " != ";
+    case Relation::LessEqual:
+      return " <= ";
+    case Relation::Less:
+      return " < ";
+    case Relation::GreaterEqual:
+      return " >= ";
+    case Relation::Greater:
+      return " > ";
+    case Relation::Multiple:
+      return " % ";
+  }
+  return " ? ";
+}
+
+const char* ambient_name(Ambient id) {
+  switch (id) {
+#define MG_AMBIENT(Id, printed) \
+  case Ambient::Id:             \
+    return printed;
+#include "guards/ambient.def"
+#undef MG_AMBIENT
+    case Ambient::Count_:
+      break;
+  }
+  return "?";
+}
+
+std::string show_ambient(Ambient id, int64_t value) {
+  const auto print = hooks().ambient[static_cast<size_t>(id)].print;
+  return print == nullptr ? std::to_string(value) : print(value);
+}
+
+}  // namespace
+
+class Explainer {
+ public:
+  explicit Explainer(const GuardProgram& program) : program_(program) {
+    for (const Node& node : program.nodes_) sources_.push_back(node.source);
+  }
+
+  std::vector<std::string> describe() const {
+    std::vector<std::string> lines;
+    for (const AmbientGuard& guard : program_.ambients_) {
+      lines.push_back(claim(guard));
+    }
+    for (uint32_t i = 0; i < program_.nodes_.size(); ++i) {
+      const Node& node = program_.nodes_[i];
+      if (node.must_be_absent) lines.push_back(name(i) + " is absent");
+      for (uint32_t k = node.first_check; k < node.last_check; ++k) {
+        lines.push_back(
+            word_check(program_.checks_[k], name(i), nullptr).claim);
+      }
+    }
+    for (const IntGuard& guard : program_.relations_.guards()) {
+      lines.push_back(claim(guard));
+    }
+    for (const SamePair& pair : program_.relations_.same()) {
+      lines.push_back(name(pair.a) + " is " + name(pair.b));
+    }
+    for (const DistinctNodes& nodes : program_.relations_.distinct()) {
+      std::string text = "all different objects:";
+      for (uint32_t node : members(nodes)) text += " " + name(node);
+      lines.push_back(text);
+    }
+    return lines;
+  }
+
+  std::string first_failure(const CallView& view) {
+    if (!program_.alive()) {
+      return "an object that the guards compare with no longer exists";
+    }
+    for (const AmbientGuard& guard : program_.ambients_) {
+      const int64_t now =
+          hooks().ambient[static_cast<size_t>(guard.id)].read();
+      if (now == guard.value) continue;
+      return together({claim(guard), "it is " + show_ambient(guard.id, now)});
+    }
+    slots_.assign(program_.nodes_.size(), nullptr);
+    for (uint32_t i = 0; i < program_.nodes_.size(); ++i) {
+      std::string text = node_failure(i, view);
+      if (!text.empty()) return text;
+    }
+    return relation_failure();
+  }
+
+ private:
+  std::string name(uint32_t node) const {
+    return print_path(sources_, SourceId(node));
+  }
+
+  std::string node_failure(uint32_t number, const CallView& view) {
+    const Node& node = program_.nodes_[number];
+    const Source& source = node.source;
+    const Reading reading = source.base.valid()
+                                ? read_step(source, slots_[source.base.index])
+                                : read_root(source, view);
+    if (reading.is_unreadable()) {
+      return name(number) + " can be read without running Python code, but " +
+             "now it can't";
+    }
+    if (node.must_be_absent) {
+      if (reading.is_absent()) return {};
+      return together({name(number) + " is absent",
+                       "it is " + show(reading.value())});
+    }
+    if (reading.is_absent()) {
+      return together({name(number) + " exists", "it doesn't"});
+    }
+    slots_[number] = reading.value();
+    for (uint32_t k = node.first_check; k < node.last_check; ++k) {
+      const Check& check = program_.checks_[k];
+      if (holds(check, reading.value())) continue;
+      const Wording wording = word_check(check, name(number), reading.value());
+      return wording.truth.empty() ? wording.claim : together(wording);
+    }
+    return {};
+  }
+
+  std::string relation_failure() const {
+    const Relations& relations = program_.relations_;
+    std::vector<int64_t> values;
+    for (const IntBinding& binding : relations.integers()) {
+      int64_t value = 0;
+      if (!read_integer(binding.kind, slots_[binding.node], binding.dim,
+                        &value)) {
+        return together({integer_name(binding) + " is a 64-bit integer",
+                         name(binding.node) + " is " +
+                             show(slots_[binding.node])});
+      }
+      values.push_back(value);
+    }
+    for (const IntGuard& guard : relations.guards()) {
+      const int64_t left = values[guard.left.index];
+      const int64_t right =
+          guard.right.valid() ? values[guard.right.index] : guard.number;
+      if (holds(guard.relation, left, right)) continue;
+      const std::string truth =
+          guard.right.valid() ? "they are " + std::to_string(left) + " and " +
+                                    std::to_string(right)
+                              : "it is " + std::to_string(left);
+      return together({claim(guard), truth});
+    }
+    for (const SamePair& pair : relations.same()) {
+      if (slots_[pair.a] == slots_[pair.b]) continue;
+      return together({name(pair.a) + " is " + name(pair.b),
+                       "they are two objects"});
+    }
+    for (const DistinctNodes& nodes : relations.distinct()) {
+      std::string text = distinct_failure(members(nodes));
+      if (!text.empty()) return text;
+    }
+    return {};
+  }
+
+  std::string distinct_failure(const std::vector<uint32_t>& nodes) const {
+    for (size_t i = 1; i < nodes.size(); ++i) {
+      for (size_t j = 0; j < i; ++j) {
+        if (slots_[nodes[i]] != slots_[nodes[j]]) continue;
+        return together({name(nodes[j]) + " is not " + name(nodes[i]),
+                         "they are one object"});
+      }
+    }
+    return {};
+  }
+
+  static std::vector<uint32_t> members(const DistinctNodes& nodes) {
+    std::vector<uint32_t> all = nodes.early;
+    all.insert(all.end(), nodes.late.begin(), nodes.late.end());
+    return all;
+  }
+
+  std::string integer_name(const IntBinding& binding) const {
+    const std::string base = name(binding.node);
+    const std::string dim = std::to_string(binding.dim);
+    switch (binding.kind) {
+      case IntKind::Value:
+        return base;
+      case IntKind::Length:
+        return "len(" + base + ")";
+      case IntKind::Size:
+        return base + ".size(" + dim + ")";
+      case IntKind::Stride:
+        return base + ".stride(" + dim + ")";
+      case IntKind::StorageOffset:
+        return base + ".storage_offset()";
+    }
+    return base;
+  }
+
+  std::string claim(const IntGuard& guard) const {
+    const auto& integers = program_.relations_.integers();
+    const std::string right =
+        guard.right.valid() ? integer_name(integers[guard.right.index])
+                            : std::to_string(guard.number);
+    const std::string text = integer_name(integers[guard.left.index]) +
+                             symbol(guard.relation) + right;
+    return guard.relation == Relation::Multiple ? text + " == 0" : text;
+  }
+
+  static std::string claim(const AmbientGuard& guard) {
+    return std::string(ambient_name(guard.id)) + " is " +
+           show_ambient(guard.id, guard.value);
+  }
+
+  const GuardProgram& program_;
+  std::vector<Source> sources_;
+  std::vector<PyObject*> slots_;
+};
+
+std::string GuardProgram::explain_failure(const CallView& view) const {
+  return Explainer(*this).first_failure(view);
+}
+
+std::vector<std::string> GuardProgram::describe() const {
+  if (!alive()) return {"an object that the guards compare with is gone"};
+  return Explainer(*this).describe();
+}
+
+}  // namespace magneto::guards

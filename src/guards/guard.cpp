@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "guards/guard.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "python/names.h"
+#include "support/check.h"
+
+namespace magneto::guards {
+namespace {
+
+enum List : uint64_t { kGuards, kAmbients, kIntegers, kRelations };
+
+constexpr uint32_t bit(GuardKind kind) {
+  return uint32_t{1} << static_cast<uint32_t>(kind);
+}
+
+// Kinds of which one source may carry several.
+constexpr bool relates_sources(GuardKind kind) {
+  return kind >= GuardKind::SameObject;
+}
+
+// A look-up gives a type a version tag, if it has none and may have one.
+bool assign_version(PyTypeObject* type) {
+  if (type->tp_version_tag == 0) _PyType_Lookup(type, interned().dunder_dict);
+  return type->tp_version_tag != 0;
+}
+
+}  // namespace
+
+void GuardSet::add(Guard guard) {
+  if (relates_sources(guard.kind)) {
+    for (const Guard& old : guards_) {
+      if (old.kind == guard.kind && old.source == guard.source &&
+          old.other == guard.other && old.members == guard.members) {
+        return;
+      }
+    }
+  } else {
+    MG_CHECK(guard.source.valid(), "a guard needs a source");
+    if (kinds_.size() <= guard.source.index) {
+      kinds_.resize(guard.source.index + 1);
+    }
+    uint32_t& kinds = kinds_[guard.source.index];
+    if (kinds & bit(guard.kind)) return;
+    kinds |= bit(guard.kind);
+  }
+  guards_.push_back(std::move(guard));
+  journal_.record(this, kGuards);
+}
+
+void GuardSet::type_is(SourceId source, PyTypeObject* type) {
+  add({.kind = GuardKind::TypeIs,
+       .source = source,
+       .object = Ref::share(reinterpret_cast<PyObject*>(type))});
+}
+
+void GuardSet::type_unmodified(SourceId source, PyTypeObject* type) {
+  MG_CHECK(assign_version(type), "a type that CPython gives no version tag");
+  add({.kind = GuardKind::TypeUnmodified,
+       .source = source,
+       .number = type->tp_version_tag,
+       .object = Ref::share(reinterpret_cast<PyObject*>(type))});
+}
+
+void GuardSet::identity(SourceId source, PyObject* object) {
+  add({.kind = GuardKind::Identity,
+       .source = source,
+       .object = Ref::share(object)});
+}
+
+void GuardSet::not_none(SourceId source) {
+  add({.kind = GuardKind::NotNone, .source = source});
+}
+
+void GuardSet::constant_equals(SourceId source, PyObject* value) {
+  MG_CHECK(is_constant(value), "a value that can be compared without calls");
+  add({.kind = GuardKind::ConstantEquals,
+       .source = source,
+       .object = Ref::share(value)});
+}
+
+void GuardSet::absent(SourceId source) {
+  add({.kind = GuardKind::Absent, .source = source});
+}
+
+void GuardSet::length(SourceId source, Py_ssize_t n) {
+  add({.kind = GuardKind::Length, .source = source, .number = n});
+}
+
+void GuardSet::dict_keys(SourceId source, PyObject* keys) {
+  MG_CHECK(PyTuple_CheckExact(keys), "keys are given as a tuple");
+  add({.kind = GuardKind::DictKeys,
+       .source = source,
+       .object = Ref::share(keys)});
+}
+
+void GuardSet::instance_keys(SourceId source, PyObject* keys) {
+  MG_CHECK(PyTuple_CheckExact(keys), "keys are given as a tuple");
+  add({.kind = GuardKind::InstanceKeys,
+       .source = source,
+       .object = Ref::share(keys)});
+}
+
+void GuardSet::set_items(SourceId source, PyObject* items) {
+  MG_CHECK(PyFrozenSet_CheckExact(items) && is_plain_key(items),
+           "items are given as a frozenset of plain keys");
+  add({.kind = GuardKind::SetItems,
+       .source = source,
+       .object = Ref::share(items)});
+}
+
+void GuardSet::tensor(SourceId source, std::shared_ptr<const void> snapshot) {
+  MG_CHECK(snapshot != nullptr, "a tensor guard needs a snapshot");
+  add({.kind = GuardKind::Tensor,
+       .source = source,
+       .snapshot = std::move(snapshot)});
+}
+
+void GuardSet::same_object(SourceId a, SourceId b) {
+  if (a == b) return;
+  if (b < a) std::swap(a, b);
+  add({.kind = GuardKind::SameObject, .source = a, .other = b});
+}
+
+void GuardSet::distinct(std::span<const SourceId> sources) {
+  std::vector<SourceId> members(sources.begin(), sources.end());
+  std::sort(members.begin(), members.end());
+  members.erase(std::unique(members.begin(), members.end()), members.end());
+  if (members.size() < 2) return;
+  add({.kind = GuardKind::Distinct, .members = std::move(members)});
+}
+
+void GuardSet::ambient(Ambient id) {
+  const auto read = hooks().ambient[static_cast<size_t>(id)].read;
+  if (read != nullptr) ambient(id, read());
+}
+
+void GuardSet::ambient(Ambient id, int64_t value) {
+  for (const AmbientGuard& old : ambients_) {
+    if (old.id == id) return;
+  }
+  ambients_.push_back({id, value});
+  journal_.record(this, kAmbients);
+}
+
+IntId GuardSet::integer(IntKind kind, SourceId source, int64_t dim) {
+  const IntSource wanted{kind, source, dim};
+  const auto old = std::find(integers_.begin(), integers_.end(), wanted);
+  if (old != integers_.end()) {
+    return IntId(static_cast<size_t>(old - integers_.begin()));
+  }
+  integers_.push_back(wanted);
+  journal_.record(this, kIntegers);
+  return IntId(integers_.size() - 1);
+}
+
+void GuardSet::relation(Relation relation, IntId left, IntId right) {
+  add_relation({relation, left, right, 0});
+}
+
+void GuardSet::relation(Relation relation, IntId left, int64_t number) {
+  MG_CHECK(relation != Relation::Multiple || number > 0,
+           "a multiple of a positive number");
+  add_relation({relation, left, IntId(), number});
+}
+
+void GuardSet::add_relation(IntGuard guard) {
+  const auto end = relations_.end();
+  if (std::find(relations_.begin(), end, guard) != end) return;
+  relations_.push_back(guard);
+  journal_.record(this, kRelations);
+}
+
+void GuardSet::undo(uint64_t list, uint64_t) noexcept {
+  switch (list) {
+    case kGuards: {
+      const Guard& last = guards_.back();
+      if (!relates_sources(last.kind)) {
+        kinds_[last.source.index] &= ~bit(last.kind);
+      }
+      guards_.pop_back();
+      break;
+    }
+    case kAmbients:
+      ambients_.pop_back();
+      break;
+    case kIntegers:
+      integers_.pop_back();
+      break;
+    case kRelations:
+      relations_.pop_back();
+      break;
+  }
+}
+
+}  // namespace magneto::guards
