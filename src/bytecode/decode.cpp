@@ -41,7 +41,7 @@ class Decoder {
  private:
   void step(const RawInfo& raw, int32_t arg);
   void emit(Op op, int32_t arg, int32_t aux = -1);
-  void emit_jump(Op op, int32_t unit, int32_t aux = -1);
+  void emit_jump(Op op, int64_t unit, int32_t aux = -1);
   void check_not_in_call() const {
     MG_CHECK(kwnames_ < 0 && call_args_ < 0,
              "KW_NAMES, PRECALL and CALL must follow one another");
@@ -79,8 +79,6 @@ void Decoder::run() {
   for (const int32_t jump : jumps_) {
     int32_t& target = instructions_[static_cast<size_t>(jump)].arg;
     target = index_of(target);
-    MG_CHECK(target < static_cast<int32_t>(instructions_.size()),
-             "a jump must not leave the code");
   }
   instructions_.shrink_to_fit();  // a Code lives as long as its code object
 }
@@ -93,11 +91,11 @@ inline void Decoder::step(const RawInfo& raw, int32_t arg) {
     case Form::LoadGlobal:
       return emit(arg & 1 ? Op::LoadGlobalNull : Op::LoadGlobal, arg >> 1);
     case Form::Forward:
-      return emit_jump(raw.op, next_ + arg);
+      return emit_jump(raw.op, int64_t{next_} + arg);
     case Form::Backward:
-      return emit_jump(raw.op, next_ - arg);
+      return emit_jump(raw.op, int64_t{next_} - arg);
     case Form::NoInterrupt:
-      return emit_jump(raw.op, next_ - arg, kNoInterruptCheck);
+      return emit_jump(raw.op, int64_t{next_} - arg, kNoInterruptCheck);
     case Form::KwNames:
       kwnames_ = arg;
       return;
@@ -121,9 +119,10 @@ inline void Decoder::emit(Op op, int32_t arg, int32_t aux) {
   instructions_.push_back({op, arg, aux, start_});
 }
 
-void Decoder::emit_jump(Op op, int32_t unit, int32_t aux) {
+void Decoder::emit_jump(Op op, int64_t unit, int32_t aux) {
+  MG_CHECK(unit >= 0 && unit < unit_count_, "a jump must not leave the code");
   jumps_.push_back(static_cast<int32_t>(instructions_.size()));
-  emit(op, unit, aux);
+  emit(op, static_cast<int32_t>(unit), aux);
 }
 
 int32_t Decoder::index_of(int32_t unit) const {

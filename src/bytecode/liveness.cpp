@@ -37,12 +37,15 @@ Liveness::Liveness(const Code& code, std::span<const int32_t> pinned)
       live_(code.instructions.size() * words_) {
   const int32_t count = code.size();
   std::vector<uint64_t> base(words_);
-  auto set = [&](uint64_t* row, int32_t local) {
+  auto bit_of = [&](int32_t local) {
     MG_CHECK(local >= 0 && local < code.local_count,
              "a local must be one of the code's");
-    row[local / 64] |= uint64_t{1} << (local % 64);
+    return uint64_t{1} << (local % 64);
   };
-  for (const int32_t local : pinned) set(base.data(), local);
+  for (const int32_t local : pinned) {
+    const uint64_t bit = bit_of(local);
+    base[static_cast<size_t>(local) / 64] |= bit;
+  }
 
   std::vector<uint64_t> row(words_);
   auto join = [&](int32_t index) {
@@ -62,13 +65,13 @@ Liveness::Liveness(const Code& code, std::span<const int32_t> pinned)
       if (!op.terminates && i + 1 < count) join(i + 1);
       if (op.jumps) join(instruction.arg);
       const Access how = access(instruction);
-      if (how == Access::Write || how == Access::ReadAndWrite) {
-        row[instruction.arg / 64] &= ~(uint64_t{1} << (instruction.arg % 64));
-        // pinned ones stay live
-        row[instruction.arg / 64] |= base[instruction.arg / 64];
-      }
-      if (how == Access::Read || how == Access::ReadAndWrite) {
-        set(row.data(), instruction.arg);
+      if (how != Access::None) {
+        const uint64_t bit = bit_of(instruction.arg);
+        uint64_t& slots = row[static_cast<size_t>(instruction.arg) / 64];
+        if (how != Access::Read) slots &= ~bit;
+        if (how != Access::Write) slots |= bit;
+        // Pinned ones stay live.
+        slots |= base[static_cast<size_t>(instruction.arg) / 64];
       }
       while (handler != code.handlers.rend() && i < handler->start) ++handler;
       if (handler != code.handlers.rend() && i < handler->end) {

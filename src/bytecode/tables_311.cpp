@@ -24,6 +24,9 @@ constexpr int32_t kNone = 15;
 
 constexpr int32_t kUnitsOfAnEntry = 8;
 
+// No number of either table is near it; sums of a few stay below 2^31.
+constexpr uint32_t kTooLarge = 1u << 28;
+
 void write_group(uint32_t value, uint8_t mark, std::vector<uint8_t>& table) {
   int shift = 30;
   while (shift > 0 && (value >> shift) == 0) shift -= 6;
@@ -46,7 +49,9 @@ std::vector<RawHandler> read_exception_table(std::span<const uint8_t> table) {
       MG_CHECK(at < table.size(), "the exception table ends inside an entry");
       const uint8_t byte = table[at++];
       value = value << 6 | (byte & kGroup);
-      if (!(byte & kMore)) return static_cast<int32_t>(value);
+      if (byte & kMore) continue;
+      MG_CHECK(value < kTooLarge, "an exception range must lie in the code");
+      return static_cast<int32_t>(value);
     }
   };
   while (at < table.size()) {
@@ -81,7 +86,9 @@ int32_t LineTableReader::varint() {
   for (int shift = 0;; shift += 6) {
     const uint8_t group = byte();
     if (shift < 32) value |= static_cast<uint32_t>(group & kGroup) << shift;
-    if (!(group & kMore)) return static_cast<int32_t>(value);
+    if (group & kMore) continue;
+    MG_CHECK(value < kTooLarge, "a source range must lie in a file");
+    return static_cast<int32_t>(value);
   }
 }
 
@@ -98,6 +105,9 @@ bool LineTableReader::next() {
   const int32_t code = first >> 3 & 15;
   position_ = {};
   if (code == kNone) return true;
+  MG_CHECK(line_ < static_cast<int32_t>(kTooLarge) &&
+               line_ > -static_cast<int32_t>(kTooLarge),
+           "a line must lie in a file");
   if (code == kLong) {
     position_.line = line_ += signed_varint();
     position_.end_line = line_ + varint();
