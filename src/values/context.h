@@ -70,6 +70,10 @@ class NativeTable {
   virtual Outcome<V> call(Context& ctx, V callable, const Arguments& args) = 0;
   // The next item of an iterator whose class has a row; null at the end.
   virtual Outcome<V> next_item(Context& ctx, V iterator) = 0;
+  // format(value, spec) after the conversion (FVC_STR, FVC_REPR, FVC_ASCII or
+  // none) of an f-string; `spec` may be null.
+  virtual Outcome<V> format(Context& ctx, V value, int conversion,
+                            V spec) = 0;
   // Attributes of tensors: a null value if there is no such attribute.
   virtual Outcome<V> tensor_attribute(Context& ctx, V tensor,
                                       PyObject* name) = 0;
@@ -111,6 +115,8 @@ class Context final : public Backing, public Journaled {
   tensor::FakeInputs fakes;
   Inliner* inliner = nullptr;
   NativeTable* natives = nullptr;
+  // The nn.Module whose forward is being traced, for the nodes' metadata.
+  graph::ScopeId scope;
   // find_attribute's exception where the class's own __getattr__ raised it.
   V missing_attribute = nullptr;
 
@@ -119,6 +125,8 @@ class Context final : public Backing, public Journaled {
   PyObject* keep(Ref object);
   V constant(Ref object);
   V constant_share(PyObject* object) { return constant(Ref::share(object)); }
+  // A constant of a code object, which keeps it alive.
+  V code_constant(PyObject* object);
   V none() const { return none_; }
   V boolean(bool value) const { return value ? true_ : false_; }
   V null() const { return null_; }

@@ -33,6 +33,14 @@ V Context::constant(Ref object) {
   return make({.kind = Kind::Constant, .type = Py_TYPE(kept), .object = kept});
 }
 
+V Context::code_constant(PyObject* object) {
+  if (object == Py_None) return none_;
+  if (object == Py_True) return true_;
+  if (object == Py_False) return false_;
+  return make(
+      {.kind = Kind::Constant, .type = Py_TYPE(object), .object = object});
+}
+
 V Context::integer(int64_t value) {
   const bool is_small = value >= -5 && value <= 256;
   if (is_small && memo_->integers[value + 5]) return memo_->integers[value + 5];

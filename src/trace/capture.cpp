@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "trace/capture.h"
+
+#include "python/code_object.h"
+#include "tensor/fake_tensor.h"
+#include "tensor/global_state.h"
+#include "trace/interpreter.h"
+
+namespace magneto::trace {
+
+namespace {
+
+// What the trace changes of this thread's state, put back at the end.
+class TraceScope {
+ public:
+  explicit TraceScope(Context& ctx) { tensor::set_journal(&ctx.journal); }
+  ~TraceScope() { tensor::set_journal(nullptr); }
+  TraceScope(const TraceScope&) = delete;
+
+ private:
+  tensor::GlobalStateScope state_;
+  tensor::FakeModeScope fakes_;
+};
+
+PyObject* stack_name(Context& ctx, size_t position) {
+  Ref name = Ref::steal(PyUnicode_FromFormat("stack%zu", position));
+  MG_CHECK(name, "out of memory");
+  PyUnicode_InternInPlace(name.slot());
+  return ctx.keep(std::move(name));
+}
+
+void fill(Context& ctx, Frame& frame, const python::FrameRequest& request,
+          std::vector<V>& cells) {
+  const PyCodeObject& code = *request.code;
+  frame.py_code = request.code;
+  frame.code = &python::decoded(request.code);
+  frame.globals = request.globals;
+  frame.globals_value = ctx.known(request.globals, ctx.sources.globals());
+  frame.locals.assign(static_cast<size_t>(code.co_nlocalsplus), ctx.null());
+  frame.pc = request.start;
+  frame.current = request.start;
+
+  const auto first_free =
+      static_cast<size_t>(code.co_nlocalsplus - code.co_nfreevars);
+  for (size_t i = 0; i < request.cells.size(); ++i) {
+    PyObject* name = frame.local_name(static_cast<int32_t>(first_free + i));
+    cells.push_back(ctx.known(request.cells[i],
+                              ctx.sources.closure_cell(i, name)));
+  }
+  frame.closure = cells;
+  if (request.start != 0)
+    for (size_t i = 0; i < cells.size(); ++i)
+      frame.locals[first_free + i] = cells[i];
+
+  const size_t locals =
+      request.start == 0 ? request.values.size() : frame.locals.size();
+  for (size_t i = 0; i < locals; ++i) {
+    PyObject* value = request.values[i];
+    if (value == nullptr) continue;
+    frame.locals[i] = ctx.lazy(
+        value,
+        ctx.sources.local(i, frame.local_name(static_cast<int32_t>(i))));
+  }
+  for (size_t i = locals; i < request.values.size(); ++i) {
+    PyObject* value = request.values[i];
+    frame.push(value ? ctx.lazy(value, ctx.sources.local(
+                                           i, stack_name(ctx, i - locals)))
+                     : ctx.null());
+  }
+}
+
+}  // namespace
+
+values::Capture capture_frame(values::Context& ctx,
+                              const python::FrameRequest& request) {
+  values::Capture capture;
+  TraceScope scope(ctx);
+  Interpreter interpreter(ctx);
+  Frame frame;
+  std::vector<V> cells;
+  try {
+    fill(ctx, frame, request, cells);
+  } catch (const values::BreakException& exception) {
+    capture.ending = values::Ending::Skip;
+    capture.info = exception.info;
+    return capture;
+  }
+  Outcome<Next> next = interpreter.run_outermost(frame);
+  if (next) {
+    MG_CHECK(next.value() == Next::Return, "only generators yield");
+    capture.ending = values::Ending::Return;
+    capture.result = frame.result;
+    return capture;
+  }
+  switch (next.signal()) {
+    case Signal::Raised:
+      capture.ending = values::Ending::Raised;
+      capture.result = ctx.take_exception();
+      break;
+    case Signal::Break:
+      capture.ending = values::Ending::Break;
+      capture.index = static_cast<size_t>(frame.current);
+      capture.stack = std::move(frame.stack);
+      capture.locals = std::move(frame.locals);
+      capture.info = ctx.break_info();
+      break;
+    case Signal::Skip:
+      capture.ending = values::Ending::Skip;
+      capture.info = ctx.break_info();
+      break;
+  }
+  return capture;
+}
+
+}  // namespace magneto::trace

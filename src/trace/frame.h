@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A frame of the traced program: what CPython's interpreter keeps of one call,
+// with values instead of objects. Frames aren't journaled: a handler takes its
+// operands off the stack only when nothing can fail any more, so a step that
+// breaks leaves its frame as it was, and the frames of inlined calls are gone.
+#pragma once
+
+#include "bytecode/decode.h"
+#include "values/context.h"
+
+#include <vector>
+
+namespace magneto::trace {
+
+using values::V;
+
+struct Frame {
+  PyCodeObject* py_code = nullptr;
+  const bytecode::Code* code = nullptr;
+  PyObject* globals = nullptr;
+  V globals_value = nullptr;      // Dict
+  std::vector<V> locals;          // localsplus; Null where unbound
+  std::vector<V> stack;           // may hold Null
+  std::span<const V> closure;     // cells, for CopyFreeVars
+  int32_t pc = 0;                 // next instruction
+  int32_t current = 0;            // the one being executed
+  Frame* caller = nullptr;
+  graph::LocationId caller_location;  // valid once asked for
+  V result = nullptr;             // of Return and Yield
+  V generator = nullptr;          // the Generator value that this frame runs
+
+  V top(size_t depth = 1) const { return stack[stack.size() - depth]; }
+  void push(V value) { stack.push_back(value); }
+  void pop(size_t count = 1) { stack.resize(stack.size() - count); }
+  // Takes `count` operands and pushes the result: how handlers end.
+  void replace(size_t count, V value) {
+    stack.resize(stack.size() - count);
+    stack.push_back(value);
+  }
+  PyObject* constant(int32_t index) const {
+    return PyTuple_GET_ITEM(py_code->co_consts, index);
+  }
+  PyObject* name(int32_t index) const {
+    return PyTuple_GET_ITEM(py_code->co_names, index);
+  }
+  PyObject* local_name(int32_t index) const {
+    return PyTuple_GET_ITEM(py_code->co_localsplusnames, index);
+  }
+};
+
+}  // namespace magneto::trace

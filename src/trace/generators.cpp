@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Generators: frames that are left at a yield and entered again.
+#include "trace/interpreter.h"
+
+#include "python/names.h"
+#include "values/exceptions.h"
+
+namespace magneto::trace {
+
+namespace {
+
+enum Undo : uint64_t { kMade, kResumed };
+
+}  // namespace
+
+V Interpreter::make_generator(Frame& frame) {
+  V generator = ctx.iterator(&PyGen_Type, {},
+                             static_cast<int64_t>(generators_.size()),
+                             Kind::Generator);
+  auto state = std::make_unique<GeneratorState>();
+  state->frame = std::move(frame);
+  state->frame.generator = generator;
+  generators_.push_back(std::move(state));
+  ctx.journal.record(this, kMade);
+  return generator;
+}
+
+void Interpreter::undo(uint64_t what, uint64_t index) noexcept {
+  if (what == kMade) {
+    generators_.pop_back();
+    return;
+  }
+  // In place: a generator that is running holds a pointer to its frame.
+  *generators_[index] = std::move(*saved_generators_.back());
+  saved_generators_.pop_back();
+}
+
+Outcome<V> Interpreter::resume_generator(V generator, V sent, V thrown,
+                                         V* returned) {
+  *returned = ctx.none();
+  const auto index =
+      static_cast<size_t>(ctx.heap[generator->heap].number);
+  GeneratorState& state = *generators_[index];
+  using Phase = GeneratorState::Phase;
+  if (state.phase == Phase::Running)
+    return ctx.raise(PyExc_ValueError, "generator already executing");
+  if (state.phase == Phase::Finished) {
+    if (thrown) return ctx.raise_value(thrown);
+    return nullptr;
+  }
+  if (state.phase == Phase::Created && sent && !sent->is_null() &&
+      ctx.look(sent) != ctx.none())
+    return ctx.raise(PyExc_TypeError,
+                     "can't send non-None value to a just-started generator");
+  saved_generators_.push_back(std::make_unique<GeneratorState>(state));
+  ctx.journal.record(this, kResumed, index);
+
+  Frame& frame = state.frame;
+  const Phase before = state.phase;
+  state.phase = Phase::Running;
+  Outcome<Next> next = Next::Continue;
+  if (thrown) {
+    (void)ctx.raise_value(thrown);
+    if (before == Phase::Created || !unwind(frame)) {
+      state.phase = Phase::Finished;
+      return Signal::Raised;
+    }
+  } else {
+    frame.push(sent ? sent : ctx.none());
+  }
+  next = run_nested(frame);
+  if (next && next.value() == Next::Yield) {
+    state.phase = Phase::Suspended;
+    return frame.result;
+  }
+  state.phase = Phase::Finished;
+  if (next) {
+    *returned = frame.result;
+    return nullptr;
+  }
+  if (next.signal() == Signal::Raised &&
+      ctx.exception_is(PyExc_StopIteration)) {
+    V cause = ctx.take_exception();
+    V message = ctx.string("generator raised StopIteration");
+    V error = values::make_exception(
+        ctx, reinterpret_cast<PyTypeObject*>(PyExc_RuntimeError),
+        {&message, 1});
+    values::set_exception_field(ctx, error, interned().dunder_cause, cause);
+    return ctx.raise_value(error);
+  }
+  return next.signal();
+}
+
+}  // namespace magneto::trace

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Inlining: a call of a Python function becomes a frame of the trace.
+#include "python/code_object.h"
+#include "trace/interpreter.h"
+
+namespace magneto::trace {
+
+using guards::SourceId;
+using guards::SourceKind;
+
+namespace {
+
+std::string text(PyObject* name) {
+  const char* chars = PyUnicode_AsUTF8(name);
+  if (chars == nullptr) PyErr_Clear();
+  return chars ? chars : "?";
+}
+
+std::string plural(size_t count, const char* word) {
+  return std::to_string(count) + " " + word + (count == 1 ? "" : "s");
+}
+
+// "'a', 'b', and 'c'", as CPython lists missing arguments.
+std::string listed(const std::vector<std::string>& names) {
+  std::string all;
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (i) all += names.size() == 2 ? " and " : i + 1 == names.size() ? ", and "
+                                                                     : ", ";
+    all += "'" + names[i] + "'";
+  }
+  return all;
+}
+
+Signal missing_arguments(Context& ctx, PyObject* function_name,
+                         const std::vector<std::string>& names,
+                         const char* kind) {
+  return ctx.raise(PyExc_TypeError,
+                   text(function_name) + "() missing " +
+                       std::to_string(names.size()) + " required " + kind +
+                       " argument" + (names.size() == 1 ? "" : "s") + ": " +
+                       listed(names));
+}
+
+}  // namespace
+
+Status bind_arguments(Context& ctx, Frame& frame, PyObject* function_name,
+                      const Defaults& defaults, const Arguments& args) {
+  const PyCodeObject& code = *frame.py_code;
+  const auto positional = static_cast<size_t>(code.co_argcount);
+  const auto keyword_only = static_cast<size_t>(code.co_kwonlyargcount);
+  const auto named = positional + keyword_only;
+  const bool star = code.co_flags & CO_VARARGS;
+  const bool star_star = code.co_flags & CO_VARKEYWORDS;
+  frame.locals.assign(static_cast<size_t>(code.co_nlocalsplus), ctx.null());
+
+  const size_t given = args.count();
+  for (size_t i = 0; i < given && i < positional; ++i)
+    frame.locals[i] = args.positional[i];
+  if (star) {
+    size_t taken = given < positional ? given : positional;
+    frame.locals[named] = ctx.tuple(args.positional.subspan(taken));
+  }
+  V extra = nullptr;
+  if (star_star) {
+    extra = ctx.dict();
+    frame.locals[named + (star ? 1 : 0)] = extra;
+  }
+  for (size_t k = 0; k < args.keyword_names.size(); ++k) {
+    PyObject* name = args.keyword_names[k];
+    size_t slot = named;
+    for (auto i = static_cast<size_t>(code.co_posonlyargcount); i < named; ++i) {
+      PyObject* parameter = frame.local_name(static_cast<int32_t>(i));
+      if (parameter == name || PyUnicode_Compare(parameter, name) == 0) {
+        slot = i;
+        break;
+      }
+    }
+    if (slot == named) {
+      if (!star_star)
+        return ctx.raise(PyExc_TypeError,
+                         text(function_name) +
+                             "() got an unexpected keyword argument '" +
+                             text(name) + "'");
+      MG_DO(values::dict_set(ctx, extra, ctx.constant_share(name),
+                             args.keyword_values[k]));
+      continue;
+    }
+    if (!frame.locals[slot]->is_null())
+      return ctx.raise(PyExc_TypeError,
+                       text(function_name) +
+                           "() got multiple values for argument '" +
+                           text(name) + "'");
+    frame.locals[slot] = args.keyword_values[k];
+  }
+  if (given > positional && !star) {
+    const size_t least = positional - defaults.positional.size();
+    std::string takes = defaults.positional.empty()
+                            ? plural(positional, "positional argument")
+                            : "from " + std::to_string(least) + " to " +
+                                  plural(positional, "positional argument");
+    return ctx.raise(PyExc_TypeError, text(function_name) + "() takes " +
+                                          takes + " but " +
+                                          std::to_string(given) +
+                                          (given == 1 ? " was" : " were") +
+                                          " given");
+  }
+  const size_t first_default = positional - defaults.positional.size();
+  std::vector<std::string> missing;
+  for (size_t i = given; i < positional; ++i) {
+    if (!frame.locals[i]->is_null()) continue;
+    if (i >= first_default)
+      frame.locals[i] = defaults.positional[i - first_default];
+    else
+      missing.push_back(text(frame.local_name(static_cast<int32_t>(i))));
+  }
+  if (!missing.empty())
+    return missing_arguments(ctx, function_name, missing, "positional");
+  for (size_t i = positional; i < named; ++i) {
+    if (!frame.locals[i]->is_null()) continue;
+    PyObject* name = frame.local_name(static_cast<int32_t>(i));
+    V value = nullptr;
+    if (defaults.keyword) {
+      MG_TRY(value, values::dict_get(ctx, defaults.keyword,
+                                     ctx.constant_share(name)));
+    }
+    if (value)
+      frame.locals[i] = value;
+    else
+      missing.push_back(text(name));
+  }
+  if (!missing.empty())
+    return missing_arguments(ctx, function_name, missing, "keyword-only");
+  return done;
+}
+
+namespace {
+
+// What a call needs of a function, whoever made it.
+struct Callee {
+  PyCodeObject* code;
+  PyObject* globals;
+  PyObject* name;
+  Defaults defaults;
+  std::span<const V> closure;
+};
+
+Callee callee_of(Context& ctx, V function) {
+  Callee callee;
+  if (function->kind == Kind::Function) {
+    const auto* made = values::as<values::FunctionValue>(function);
+    callee.code = made->code;
+    callee.globals = made->globals;
+    callee.name = made->code->co_qualname;
+    if (made->defaults) {
+      V tuple = made->defaults;
+      if (tuple->is_constant()) {
+        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple->object); ++i)
+          callee.defaults.positional.push_back(
+              ctx.constant_share(PyTuple_GET_ITEM(tuple->object, i)));
+      } else {
+        auto items = values::tuple_items(tuple);
+        callee.defaults.positional.assign(items.begin(), items.end());
+      }
+    }
+    callee.defaults.keyword = made->kwdefaults;
+    callee.closure = made->closure;
+    return callee;
+  }
+  PyObject* object = function->object;
+  auto* real = reinterpret_cast<PyFunctionObject*>(object);
+  SourceId source = ctx.sources.constant(object);
+  callee.code = reinterpret_cast<PyCodeObject*>(real->func_code);
+  callee.globals = real->func_globals;
+  callee.name = real->func_qualname;
+  ctx.guards.identity(ctx.sources.field(source, SourceKind::FunctionCode),
+                      real->func_code);
+  if (real->func_defaults) {
+    SourceId defaults =
+        ctx.sources.field(source, SourceKind::FunctionDefaults);
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(real->func_defaults); ++i)
+      callee.defaults.positional.push_back(
+          ctx.lazy(PyTuple_GET_ITEM(real->func_defaults, i),
+                   ctx.sources.tuple_item(defaults, static_cast<size_t>(i))));
+  }
+  if (real->func_kwdefaults)
+    callee.defaults.keyword =
+        ctx.known(real->func_kwdefaults,
+                  ctx.sources.field(source, SourceKind::FunctionKwDefaults));
+  if (real->func_closure) {
+    SourceId closure = ctx.sources.field(source, SourceKind::FunctionClosure);
+    std::vector<V> cells;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(real->func_closure); ++i)
+      cells.push_back(
+          ctx.known(PyTuple_GET_ITEM(real->func_closure, i),
+                    ctx.sources.tuple_item(closure, static_cast<size_t>(i))));
+    callee.closure = ctx.arena.copy(std::span<const V>(cells));
+  }
+  return callee;
+}
+
+// Functions that a decorator of PyTorch's or ours has marked as not to be
+// compiled; the mark is an attribute of the function.
+bool is_disabled(V function) {
+  if (function->kind != Kind::Constant) return false;
+  auto* real = reinterpret_cast<PyFunctionObject*>(function->object);
+  if (real->func_dict == nullptr) return false;
+  static PyObject* const mark =
+      PyUnicode_InternFromString("_torchdynamo_disable");
+  PyObject* value = PyDict_GetItemWithError(real->func_dict, mark);
+  return value == Py_True;
+}
+
+}  // namespace
+
+Outcome<V> Interpreter::inline_function(V function, const Arguments& args) {
+  if (is_disabled(function))
+    return ctx.graph_break(
+        "disabled-function",
+        text(reinterpret_cast<PyFunctionObject*>(function->object)
+                 ->func_qualname) +
+            " is marked as not to be compiled",
+        "remove the call of disable() or move the call out of the compiled "
+        "function");
+  Callee callee = callee_of(ctx, function);
+  if (callee.code->co_flags & (CO_COROUTINE | CO_ASYNC_GENERATOR))
+    return ctx.graph_break("async-function", text(callee.name),
+                           "await it outside of the compiled function");
+  Frame frame;
+  frame.py_code = callee.code;
+  frame.code = &python::decoded(callee.code);
+  frame.globals = callee.globals;
+  frame.closure = callee.closure;
+  frame.stack.reserve(static_cast<size_t>(frame.code->stack_size));
+  MG_DO(bind_arguments(ctx, frame, callee.name, callee.defaults, args));
+  Outcome<Next> next = run_nested(frame);
+  if (!next) return next.signal();
+  return frame.result;
+}
+
+}  // namespace magneto::trace

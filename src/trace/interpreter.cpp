@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The loop, exceptions, and what natives ask of the running frame.
+#include "trace/interpreter.h"
+
+#include "trace/handlers.h"
+
+namespace magneto::trace {
+
+const Handler kHandlers[bytecode::kOpCount] = {
+#define MG_OP(name, operand, flags) op_##name,
+#include "bytecode/ops.def"
+#undef MG_OP
+};
+
+namespace {
+
+// Ctrl-C is looked for every so many instructions, as a long trace must end.
+constexpr int32_t kStepsBetweenChecks = 20000;
+
+}  // namespace
+
+Outcome<Next> Interpreter::run(Frame& frame) {
+  const Instruction* instructions = frame.code->instructions.data();
+  for (;;) {
+    const Instruction instruction = instructions[frame.pc];
+    frame.current = frame.pc++;
+    if (--steps_to_check_ < 0) [[unlikely]] {
+      steps_to_check_ = kStepsBetweenChecks;
+      if (PyErr_CheckSignals() < 0) return Signal::Skip;
+    }
+    Outcome<Next> next = kHandlers[static_cast<size_t>(instruction.op)](
+        *this, frame, instruction);
+    if (!next) [[unlikely]] {
+      if (next.signal() == Signal::Raised && unwind(frame)) continue;
+      return next;
+    }
+    if (next.value() != Next::Continue) return next;
+  }
+}
+
+Outcome<Next> Interpreter::run_outermost(Frame& frame) {
+  frame_ = &frame;
+  const Instruction* instructions = frame.code->instructions.data();
+  for (;;) {
+    const Instruction instruction = instructions[frame.pc];
+    frame.current = frame.pc++;
+    const Journal::Position before = ctx.journal.position();
+    const V handled_before = handled;
+    Outcome<Next> next = [&]() -> Outcome<Next> {
+      try {
+        return kHandlers[static_cast<size_t>(instruction.op)](*this, frame,
+                                                              instruction);
+      } catch (const values::BreakException& exception) {
+        return ctx.graph_break(exception.info.reason, exception.info.detail,
+                               exception.info.hint);
+      }
+    }();
+    frame_ = &frame;
+    if (--steps_to_check_ < 0) [[unlikely]] {
+      steps_to_check_ = kStepsBetweenChecks;
+      if (PyErr_CheckSignals() < 0) return Signal::Skip;
+    }
+    if (!next) [[unlikely]] {
+      if (next.signal() == Signal::Raised && unwind(frame)) continue;
+      if (next.signal() == Signal::Break) {
+        ctx.journal.rollback(before);
+        handled = handled_before;
+        frame.pc = frame.current;
+      }
+      return next;
+    }
+    if (next.value() != Next::Continue) return next;
+  }
+}
+
+bool Interpreter::unwind(Frame& frame) {
+  const bytecode::Handler* handler = frame.code->handler_for(frame.current);
+  if (handler == nullptr) return false;
+  frame.stack.resize(static_cast<size_t>(handler->depth));
+  if (handler->push_lasti)
+    frame.push(ctx.integer(
+        frame.code->instructions[static_cast<size_t>(frame.current)].offset));
+  frame.push(ctx.take_exception());
+  frame.pc = handler->target;
+  return true;
+}
+
+Outcome<Next> Interpreter::run_nested(Frame& frame) {
+  if (depth_ >= static_cast<size_t>(Py_GetRecursionLimit()))
+    return ctx.raise(PyExc_RecursionError,
+                     "maximum recursion depth exceeded");
+  frame.caller = frame_;
+  frame.caller_location = {};
+  frame_ = &frame;
+  ++depth_;
+  const V handled_before = handled;
+  struct Leave {
+    Interpreter& in;
+    Frame& frame;
+    V handled;
+    ~Leave() {
+      --in.depth_;
+      in.frame_ = frame.caller;
+      in.handled = handled;
+    }
+  } leave{*this, frame, handled_before};
+  return run(frame);
+}
+
+// -- what natives ask ---------------------------------------------------------
+
+graph::LocationId Interpreter::location(Frame& frame) {
+  if (frame.caller && !frame.caller_location.valid())
+    frame.caller_location = location(*frame.caller);
+  int offset =
+      frame.code->instructions[static_cast<size_t>(frame.current)].offset * 2;
+  return ctx.graph.location(frame.py_code, offset, frame.caller_location);
+}
+
+graph::Origin Interpreter::origin() {
+  return {frame_ ? location(*frame_) : graph::LocationId{}, ctx.scope};
+}
+
+PyObject* Interpreter::current_globals() { return frame_->globals; }
+
+bool Interpreter::super_arguments(V* type, V* self) {
+  Frame& frame = *frame_;
+  if (frame.py_code->co_argcount == 0) return false;
+  V first = frame.locals[0];
+  if (first->kind == Kind::Cell) first = ctx.heap[first->heap].slots[0];
+  for (int i = 0; i < frame.py_code->co_nlocalsplus; ++i) {
+    if (PyUnicode_CompareWithASCIIString(frame.local_name(i), "__class__") != 0)
+      continue;
+    V cell = frame.locals[static_cast<size_t>(i)];
+    if (cell->kind != Kind::Cell) return false;
+    V content = ctx.heap[ctx.look(cell)->heap].slots[0];
+    if (!content || content->is_null() || first->is_null()) return false;
+    *type = ctx.look(content);
+    *self = ctx.look(first);
+    return true;
+  }
+  return false;
+}
+
+std::vector<std::pair<PyObject*, V>> Interpreter::current_locals() {
+  std::vector<std::pair<PyObject*, V>> all;
+  Frame& frame = *frame_;
+  for (size_t i = 0; i < frame.locals.size(); ++i) {
+    V value = frame.locals[i];
+    if (value->kind == Kind::Cell) value = ctx.heap[value->heap].slots[0];
+    if (value && !value->is_null())
+      all.emplace_back(frame.local_name(static_cast<int32_t>(i)), value);
+  }
+  return all;
+}
+
+V Interpreter::globals_value(PyObject* globals) {
+  return ctx.known(globals, ctx.sources.constant(globals));
+}
+
+}  // namespace magneto::trace

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The interpreter: executes canonical instructions over symbolic values. What
+// an instruction does is a handler (ops_*.cpp); what Python's objects do is the
+// protocol (values/protocol.h); here are the loop, calls and exceptions.
+#pragma once
+
+#include "trace/frame.h"
+#include "values/context.h"
+#include "values/protocol.h"
+
+#include <memory>
+#include <unordered_map>
+
+namespace magneto::trace {
+
+using bytecode::Instruction;
+using bytecode::Op;
+using values::Arguments;
+using values::Context;
+using values::Kind;
+
+// How an instruction ends, when it doesn't end with a signal.
+enum class Next : uint8_t {
+  Continue,  // with frame.pc
+  Return,    // frame.result is the frame's result
+  Yield,     // frame.result is yielded; the frame goes on later
+};
+
+class Interpreter;
+using Handler = Outcome<Next> (*)(Interpreter&, Frame&, Instruction);
+
+class Interpreter final : public values::Inliner, public Journaled {
+ public:
+  explicit Interpreter(Context& context) : ctx(context) {
+    ctx.inliner = this;
+  }
+  ~Interpreter() { ctx.inliner = nullptr; }
+  Interpreter(const Interpreter&) = delete;
+
+  Context& ctx;
+  // The exception that is being handled, as sys.exc_info has it; or null.
+  V handled = nullptr;
+
+  // Runs a frame until it returns, yields, or a signal leaves it.
+  Outcome<Next> run(Frame& frame);
+  // The outermost frame: as run(), and a step that breaks is undone, so that
+  // frame.current is the instruction that has not been executed.
+  Outcome<Next> run_outermost(Frame& frame);
+
+  // -- values::Inliner
+  Outcome<V> inline_function(V function, const Arguments& args) override;
+  Outcome<V> resume_generator(V generator, V sent, V thrown,
+                              V* returned) override;
+  graph::Origin origin() override;
+  bool super_arguments(V* type, V* self) override;
+  PyObject* current_globals() override;
+  std::vector<std::pair<PyObject*, V>> current_locals() override;
+  V handled_exception() override { return handled; }
+
+  // Makes the generator whose body is `frame`, which moves into it.
+  V make_generator(Frame& frame);
+  // The value of a globals dictionary.
+  V globals_value(PyObject* globals);
+
+  void undo(uint64_t what, uint64_t index) noexcept override;
+
+ private:
+  struct GeneratorState {
+    enum Phase : uint8_t { Created, Suspended, Running, Finished };
+    Frame frame;
+    Phase phase = Created;
+  };
+  bool unwind(Frame& frame);
+  graph::LocationId location(Frame& frame);
+  Outcome<Next> run_nested(Frame& frame);
+
+  Frame* frame_ = nullptr;  // innermost
+  size_t depth_ = 0;
+  int32_t steps_to_check_ = 0;  // until signals (Ctrl-C) are looked for
+  std::vector<std::unique_ptr<GeneratorState>> generators_;
+  std::vector<std::unique_ptr<GeneratorState>> saved_generators_;
+};
+
+// Binds the arguments of a call to the parameters of `code`, as CPython does,
+// into frame.locals; raises its TypeErrors.
+struct Defaults {
+  std::vector<V> positional;  // of the last parameters
+  V keyword = nullptr;        // Dict value or null
+};
+Status bind_arguments(Context& ctx, Frame& frame, PyObject* function_name,
+                      const Defaults& defaults, const Arguments& args);
+
+// The handler of each canonical operation.
+extern const Handler kHandlers[bytecode::kOpCount];
+
+}  // namespace magneto::trace

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Building containers, strings and functions; unpacking.
+#include "trace/handlers.h"
+#include "values/hashing.h"
+
+namespace magneto::trace {
+
+namespace {
+
+std::span<const V> operands(const Frame& frame, int32_t count) {
+  return std::span<const V>(frame.stack)
+      .subspan(frame.stack.size() - static_cast<size_t>(count));
+}
+
+Status set_add(Context& ctx, V set, V item) {
+  item = ctx.look(item);
+  MG_TRY(PyObject * token, values::key_token(ctx, item));
+  MG_TRY(V there, values::dict_get(ctx, set, item));
+  if (!there) ctx.heap.dict_set(set->heap, item, item, token);
+  return done;
+}
+
+}  // namespace
+
+Outcome<Next> op_BuildTuple(Interpreter& in, Frame& frame, Instruction ins) {
+  // a ... -- tuple
+  frame.replace(static_cast<size_t>(ins.arg),
+                in.ctx.tuple(operands(frame, ins.arg)));
+  return Next::Continue;
+}
+
+Outcome<Next> op_BuildList(Interpreter& in, Frame& frame, Instruction ins) {
+  // a ... -- list
+  frame.replace(static_cast<size_t>(ins.arg),
+                in.ctx.list(operands(frame, ins.arg)));
+  return Next::Continue;
+}
+
+Outcome<Next> op_BuildSet(Interpreter& in, Frame& frame, Instruction ins) {
+  // a ... -- set
+  V set = in.ctx.set();
+  for (V item : operands(frame, ins.arg)) MG_DO(set_add(in.ctx, set, item));
+  frame.replace(static_cast<size_t>(ins.arg), set);
+  return Next::Continue;
+}
+
+Outcome<Next> op_BuildMap(Interpreter& in, Frame& frame, Instruction ins) {
+  // k v ... -- dict
+  V dict = in.ctx.dict();
+  auto items = operands(frame, ins.arg * 2);
+  for (size_t i = 0; i < items.size(); i += 2)
+    MG_DO(values::dict_set(in.ctx, dict, items[i], items[i + 1]));
+  frame.replace(items.size(), dict);
+  return Next::Continue;
+}
+
+Outcome<Next> op_BuildConstKeyMap(Interpreter& in, Frame& frame,
+                                  Instruction ins) {
+  // v ... keys -- dict
+  V dict = in.ctx.dict();
+  PyObject* keys = frame.top()->object;
+  auto items = operands(frame, ins.arg + 1);
+  for (int32_t i = 0; i < ins.arg; ++i)
+    MG_DO(values::dict_set(
+        in.ctx, dict, in.ctx.constant_share(PyTuple_GET_ITEM(keys, i)),
+        items[static_cast<size_t>(i)]));
+  frame.replace(items.size(), dict);
+  return Next::Continue;
+}
+
+Outcome<Next> op_BuildString(Interpreter& in, Frame& frame, Instruction ins) {
+  // s ... -- str
+  auto parts = operands(frame, ins.arg);
+  Ref list = Ref::steal(PyList_New(0));
+  MG_CHECK(list, "out of memory");
+  for (V part : parts)
+    MG_CHECK(PyList_Append(list, in.ctx.look(part)->object) == 0,
+             "out of memory");
+  Ref separator = Ref::steal(PyUnicode_FromStringAndSize("", 0));
+  Ref joined = Ref::steal(PyUnicode_Join(separator, list));
+  if (!joined) return in.ctx.raise_from_python();
+  frame.replace(parts.size(), in.ctx.constant(std::move(joined)));
+  return Next::Continue;
+}
+
+Outcome<Next> op_BuildSlice(Interpreter& in, Frame& frame, Instruction ins) {
+  // start stop [step] -- slice
+  auto parts = operands(frame, ins.arg);
+  frame.replace(parts.size(),
+                in.ctx.slice(parts[0], parts[1],
+                             ins.arg == 3 ? parts[2] : in.ctx.none()));
+  return Next::Continue;
+}
+
+Outcome<Next> op_ListToTuple(Interpreter& in, Frame& frame, Instruction) {
+  // list -- tuple
+  std::vector<V> items = in.ctx.heap[frame.top()->heap].items;
+  frame.replace(1, in.ctx.tuple(items));
+  return Next::Continue;
+}
+
+Outcome<Next> op_ListAppend(Interpreter& in, Frame& frame, Instruction ins) {
+  // list ... v -- list ...
+  V list = frame.top(static_cast<size_t>(ins.arg) + 1);
+  in.ctx.heap.append(list->heap, frame.top());
+  frame.pop();
+  return Next::Continue;
+}
+
+Outcome<Next> op_ListExtend(Interpreter& in, Frame& frame, Instruction ins) {
+  // list ... it -- list ...
+  V list = frame.top(static_cast<size_t>(ins.arg) + 1);
+  std::vector<V> items;
+  MG_DO(values::unpack(in.ctx, frame.top(), items));
+  in.ctx.heap.splice(list->heap, in.ctx.heap[list->heap].items.size(), 0,
+                     items);
+  frame.pop();
+  return Next::Continue;
+}
+
+Outcome<Next> op_SetAdd(Interpreter& in, Frame& frame, Instruction ins) {
+  // set ... v -- set ...
+  MG_DO(set_add(in.ctx, frame.top(static_cast<size_t>(ins.arg) + 1),
+                frame.top()));
+  frame.pop();
+  return Next::Continue;
+}
+
+Outcome<Next> op_SetUpdate(Interpreter& in, Frame& frame, Instruction ins) {
+  // set ... it -- set ...
+  std::vector<V> items;
+  MG_DO(values::unpack(in.ctx, frame.top(), items));
+  for (V item : items)
+    MG_DO(set_add(in.ctx, frame.top(static_cast<size_t>(ins.arg) + 1), item));
+  frame.pop();
+  return Next::Continue;
+}
+
+Outcome<Next> op_MapAdd(Interpreter& in, Frame& frame, Instruction ins) {
+  // dict ... k v -- dict ...
+  MG_DO(values::dict_set(in.ctx, frame.top(static_cast<size_t>(ins.arg) + 2),
+                         frame.top(2), frame.top(1)));
+  frame.pop(2);
+  return Next::Continue;
+}
+
+namespace {
+
+// {**mapping}: a dict, or anything with keys() and items.
+Status update(Interpreter& in, V dict, V mapping, bool unique) {
+  Context& ctx = in.ctx;
+  mapping = ctx.look(mapping);
+  auto add = [&](V key, V value) -> Status {
+    if (unique) {
+      MG_TRY(V there, values::dict_get(ctx, dict, key));
+      if (there) {
+        V looked = ctx.look(key);
+        const char* name =
+            looked->is_constant() && PyUnicode_Check(looked->object)
+                ? PyUnicode_AsUTF8(looked->object)
+                : nullptr;
+        return ctx.raise(PyExc_TypeError,
+                         std::string("got multiple values for keyword "
+                                     "argument '") +
+                             (name ? name : "?") + "'");
+      }
+    }
+    return values::dict_set(ctx, dict, key, value);
+  };
+  if (mapping->kind == Kind::Dict) {
+    for (const values::DictEntry* entry : values::dict_entries(ctx, mapping))
+      MG_DO(add(entry->key, entry->value));
+    return done;
+  }
+  static PyObject* const keys_name = PyUnicode_InternFromString("keys");
+  MG_TRY(V method, values::find_attribute(ctx, mapping, keys_name));
+  if (!method)
+    return ctx.raise(PyExc_TypeError, std::string("'") +
+                                          _PyType_Name(mapping->type) +
+                                          "' object is not a mapping");
+  MG_TRY(V keys, values::call(ctx, method, {}));
+  std::vector<V> all;
+  MG_DO(values::unpack(ctx, keys, all));
+  for (V key : all) {
+    MG_TRY(V value, values::get_item(ctx, mapping, key));
+    MG_DO(add(key, value));
+  }
+  return done;
+}
+
+}  // namespace
+
+Outcome<Next> op_DictUpdate(Interpreter& in, Frame& frame, Instruction ins) {
+  // dict ... m -- dict ...
+  MG_DO(update(in, frame.top(static_cast<size_t>(ins.arg) + 1), frame.top(),
+               false));
+  frame.pop();
+  return Next::Continue;
+}
+
+Outcome<Next> op_DictMerge(Interpreter& in, Frame& frame, Instruction ins) {
+  // callee dict ... m -- callee dict ...
+  MG_DO(update(in, frame.top(static_cast<size_t>(ins.arg) + 1), frame.top(),
+               true));
+  frame.pop();
+  return Next::Continue;
+}
+
+Outcome<Next> op_FormatValue(Interpreter& in, Frame& frame, Instruction ins) {
+  // value [spec] -- str
+  const bool has_spec = ins.arg & FVS_HAVE_SPEC;
+  V spec = has_spec ? in.ctx.look(frame.top(1)) : nullptr;
+  MG_TRY(V text, in.ctx.natives->format(in.ctx,
+                                        frame.top(has_spec ? 2 : 1),
+                                        ins.arg & FVC_MASK, spec));
+  frame.replace(has_spec ? 2 : 1, text);
+  return Next::Continue;
+}
+
+// -- unpacking ----------------------------------------------------------------
+
+namespace {
+
+Signal wrong_count(Context& ctx, size_t want, size_t got, bool star) {
+  if (got < want)
+    return ctx.raise(PyExc_ValueError,
+                     std::string("not enough values to unpack (expected ") +
+                         (star ? "at least " : "") + std::to_string(want) +
+                         ", got " + std::to_string(got) + ")");
+  return ctx.raise(PyExc_ValueError, "too many values to unpack (expected " +
+                                         std::to_string(want) + ")");
+}
+
+Status unpack_iterable(Interpreter& in, V iterable, std::vector<V>& items) {
+  iterable = in.ctx.look(iterable);
+  Status status = values::unpack(in.ctx, iterable, items);
+  return status;
+}
+
+}  // namespace
+
+Outcome<Next> op_UnpackSequence(Interpreter& in, Frame& frame,
+                                Instruction ins) {
+  // seq -- last ... first
+  std::vector<V> items;
+  MG_DO(unpack_iterable(in, frame.top(), items));
+  const auto want = static_cast<size_t>(ins.arg);
+  if (items.size() != want)
+    return wrong_count(in.ctx, want, items.size(), false);
+  frame.pop();
+  for (size_t i = want; i-- > 0;) frame.push(items[i]);
+  return Next::Continue;
+}
+
+Outcome<Next> op_UnpackEx(Interpreter& in, Frame& frame, Instruction ins) {
+  // seq -- after ... rest before ...
+  const auto before = static_cast<size_t>(ins.arg & 0xff);
+  const auto after = static_cast<size_t>(ins.arg >> 8);
+  std::vector<V> items;
+  MG_DO(unpack_iterable(in, frame.top(), items));
+  if (items.size() < before + after)
+    return wrong_count(in.ctx, before + after, items.size(), true);
+  std::span<const V> all(items);
+  V rest = in.ctx.list(
+      all.subspan(before, items.size() - before - after));
+  frame.pop();
+  for (size_t i = items.size(); i-- > items.size() - after;)
+    frame.push(items[i]);
+  frame.push(rest);
+  for (size_t i = before; i-- > 0;) frame.push(items[i]);
+  return Next::Continue;
+}
+
+// -- functions ----------------------------------------------------------------
+
+Outcome<Next> op_MakeFunction(Interpreter& in, Frame& frame, Instruction ins) {
+  // [defaults] [kwdefaults] [annotations] [closure] code -- f
+  values::FunctionValue parts{};
+  parts.code = reinterpret_cast<PyCodeObject*>(frame.top()->object);
+  parts.globals = frame.globals;
+  size_t used = 1;
+  if (ins.arg & 0x08) {
+    V cells = frame.top(++used);
+    // Cells are never constants, so this is a Tuple.
+    parts.closure = values::tuple_items(cells);
+  }
+  if (ins.arg & 0x04) parts.annotations = frame.top(++used);
+  if (ins.arg & 0x02) parts.kwdefaults = frame.top(++used);
+  if (ins.arg & 0x01) parts.defaults = frame.top(++used);
+  frame.replace(used, in.ctx.function(parts));
+  return Next::Continue;
+}
+
+}  // namespace magneto::trace

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Calls and returns.
+#include "trace/handlers.h"
+
+namespace magneto::trace {
+
+Outcome<Next> op_Call(Interpreter& in, Frame& frame, Instruction ins) {
+  // NULL f args... | m self args... -- r
+  const auto count = static_cast<size_t>(ins.arg);
+  const size_t base = frame.stack.size() - count - 2;
+  const bool is_method = !frame.stack[base]->is_null();
+  V callable = frame.stack[base + (is_method ? 0 : 1)];
+  // The operands stay on the stack during the call, so views of it do.
+  auto given = std::span<const V>(frame.stack).subspan(
+      base + (is_method ? 1 : 2), count + (is_method ? 1 : 0));
+  Arguments args{.positional = given};
+  if (ins.aux >= 0) {
+    PyObject* names = frame.constant(ins.aux);
+    const auto keywords = static_cast<size_t>(PyTuple_GET_SIZE(names));
+    args.positional = given.first(given.size() - keywords);
+    args.keyword_values = given.last(keywords);
+    args.keyword_names = {&PyTuple_GET_ITEM(names, 0), keywords};
+  }
+  MG_TRY(V result, values::call(in.ctx, callable, args));
+  frame.replace(count + 2, result);
+  return Next::Continue;
+}
+
+Outcome<Next> op_CallFunctionEx(Interpreter& in, Frame& frame,
+                                Instruction ins) {
+  // NULL f args [kwargs] -- r
+  Context& ctx = in.ctx;
+  const size_t used = (ins.arg & 1) ? 4 : 3;
+  V callable = frame.top(used - 1);
+  std::vector<V> positional;
+  MG_DO(values::unpack(ctx, frame.top(used - 2), positional));
+  std::vector<V> keyword_values;
+  std::vector<PyObject*> keyword_names;
+  if (ins.arg & 1) {
+    V mapping = ctx.look(frame.top(1));
+    if (mapping->kind != Kind::Dict)
+      return ctx.graph_break("call-with-mapping",
+                             std::string("**kwargs of type ") +
+                                 _PyType_Name(mapping->type),
+                             "pass a dict");
+    for (const values::DictEntry* entry : values::dict_entries(ctx, mapping)) {
+      V key = ctx.look(entry->key);
+      if (!key->is_constant() || !PyUnicode_Check(key->object))
+        return ctx.raise(PyExc_TypeError, "keywords must be strings");
+      PyObject* name = key->object;
+      if (!PyUnicode_CHECK_INTERNED(name)) {
+        Ref interned = Ref::share(name);
+        PyUnicode_InternInPlace(interned.slot());
+        name = ctx.keep(std::move(interned));
+      }
+      keyword_names.push_back(name);
+      keyword_values.push_back(entry->value);
+    }
+  }
+  MG_TRY(V result, values::call(ctx, callable,
+                                {.positional = positional,
+                                 .keyword_values = keyword_values,
+                                 .keyword_names = keyword_names}));
+  frame.replace(used, result);
+  return Next::Continue;
+}
+
+Outcome<Next> op_ReturnValue(Interpreter&, Frame& frame, Instruction) {
+  // value --
+  frame.result = frame.top();
+  return Next::Return;
+}
+
+}  // namespace magneto::trace

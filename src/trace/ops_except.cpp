@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Exceptions and with statements.
+#include "python/names.h"
+#include "trace/handlers.h"
+#include "values/exceptions.h"
+
+namespace magneto::trace {
+
+Outcome<Next> op_PushExcInfo(Interpreter& in, Frame& frame, Instruction) {
+  // exc -- previous exc
+  V exception = frame.top();
+  frame.stack.back() = in.handled ? in.handled : in.ctx.none();
+  frame.push(exception);
+  in.handled = exception;
+  return Next::Continue;
+}
+
+Outcome<Next> op_PopExcept(Interpreter& in, Frame& frame, Instruction) {
+  // previous --
+  V previous = frame.top();
+  in.handled = previous == in.ctx.none() ? nullptr : previous;
+  frame.pop();
+  return Next::Continue;
+}
+
+namespace {
+
+// Whether `type`, a class or a tuple of classes, catches the exception.
+Outcome<bool> matches(Context& ctx, V exception, V type) {
+  type = ctx.look(type);
+  if (type->is_constant() && PyType_Check(type->object) &&
+      values::is_exception_type(
+          reinterpret_cast<PyTypeObject*>(type->object)))
+    return values::is_instance_of(
+        exception, reinterpret_cast<PyTypeObject*>(type->object));
+  if (values::is_instance_of(type, &PyTuple_Type)) {
+    std::vector<V> types;
+    MG_DO(values::unpack(ctx, type, types));
+    for (V each : types) {
+      MG_TRY(bool found, matches(ctx, exception, each));
+      if (found) return true;
+    }
+    return false;
+  }
+  return ctx.raise(PyExc_TypeError,
+                   "catching classes that do not inherit from BaseException "
+                   "is not allowed");
+}
+
+// An exception to raise: an instance, or a class to instantiate.
+Outcome<V> as_exception(Context& ctx, V value) {
+  value = ctx.look(value);
+  if (value->is_constant() && PyType_Check(value->object) &&
+      values::is_exception_type(
+          reinterpret_cast<PyTypeObject*>(value->object))) {
+    MG_TRY(V made, values::call(ctx, value, {}));
+    return made;
+  }
+  if (value->kind == Kind::Object && values::is_exception_type(value->type))
+    return value;
+  return ctx.raise(PyExc_TypeError,
+                   "exceptions must derive from BaseException");
+}
+
+}  // namespace
+
+Outcome<Next> op_CheckExcMatch(Interpreter& in, Frame& frame, Instruction) {
+  // exc type -- exc bool
+  MG_TRY(bool found, matches(in.ctx, frame.top(2), frame.top(1)));
+  frame.replace(1, in.ctx.boolean(found));
+  return Next::Continue;
+}
+
+MG_UNSUPPORTED(CheckEgMatch, "handle exception groups outside")
+MG_UNSUPPORTED(PrepReraiseStar, "handle exception groups outside")
+
+Outcome<Next> op_Reraise(Interpreter& in, Frame& frame, Instruction) {
+  // [lasti] exc --
+  return in.ctx.raise_value(frame.top());
+}
+
+Outcome<Next> op_RaiseVarargs(Interpreter& in, Frame& frame, Instruction ins) {
+  // [exc] [cause] --
+  Context& ctx = in.ctx;
+  if (ins.arg == 0) {
+    if (in.handled == nullptr)
+      return ctx.raise(PyExc_RuntimeError,
+                       "No active exception to reraise");
+    return ctx.raise_value(in.handled);
+  }
+  MG_TRY(V exception,
+         as_exception(ctx, frame.top(static_cast<size_t>(ins.arg))));
+  if (ins.arg == 2) {
+    V cause = ctx.look(frame.top(1));
+    if (cause != ctx.none()) {
+      MG_TRY(cause, as_exception(ctx, cause));
+    }
+    values::set_exception_field(ctx, exception, interned().dunder_cause,
+                                cause);
+  }
+  if (in.handled && in.handled != exception)
+    values::set_exception_field(ctx, exception, interned().dunder_context,
+                                in.handled);
+  return ctx.raise_value(exception);
+}
+
+// -- with ---------------------------------------------------------------------
+
+Outcome<Next> op_BeforeWith(Interpreter& in, Frame& frame, Instruction) {
+  // ctx -- exit enter_result
+  Context& ctx = in.ctx;
+  V manager = ctx.look(frame.top());
+  MG_TRY(V enter,
+         values::special_method(ctx, manager, interned().dunder_enter));
+  MG_TRY(V exit, values::special_method(ctx, manager, interned().dunder_exit));
+  if (!enter || !exit)
+    return ctx.raise(
+        PyExc_TypeError,
+        std::string("'") + _PyType_Name(manager->type) +
+            "' object does not support the context manager protocol" +
+            (enter ? " (missed __exit__ method)" : ""));
+  MG_TRY(V result, values::call(ctx, enter, {}));
+  frame.replace(1, exit);
+  frame.push(result);
+  return Next::Continue;
+}
+
+Outcome<Next> op_WithExceptStart(Interpreter& in, Frame& frame, Instruction) {
+  // exit lasti previous exc -- exit lasti previous exc result
+  Context& ctx = in.ctx;
+  V exception = frame.top(1);
+  V type = ctx.constant_share(reinterpret_cast<PyObject*>(exception->type));
+  MG_TRY(V result,
+         values::call(ctx, frame.top(4), {type, exception, ctx.none()}));
+  frame.push(result);
+  return Next::Continue;
+}
+
+}  // namespace magneto::trace

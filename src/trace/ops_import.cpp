@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Imports of modules that are loaded already; loading one runs its code, so it
+// breaks the graph.
+#include "python/names.h"
+#include "trace/handlers.h"
+
+namespace magneto::trace {
+
+namespace {
+
+// The module called `name` in sys.modules, guarded; null if it isn't there.
+V loaded_module(Context& ctx, PyObject* name) {
+  PyObject* modules = PyImport_GetModuleDict();
+  PyObject* module = PyDict_GetItemWithError(modules, name);
+  if (module == nullptr || !PyModule_Check(module)) return nullptr;
+  // Looked at when it is used: what is guarded is what was imported.
+  return ctx.lazy(module,
+                  ctx.sources.dict_item(ctx.sources.constant(modules), name));
+}
+
+}  // namespace
+
+Outcome<Next> op_ImportName(Interpreter& in, Frame& frame, Instruction ins) {
+  // level fromlist -- module
+  Context& ctx = in.ctx;
+  PyObject* name = frame.name(ins.arg);
+  V level = ctx.look(frame.top(2));
+  V from = ctx.look(frame.top(1));
+  Ref absolute = Ref::share(name);
+  long levels = PyLong_AsLong(level->object);
+  if (levels > 0) {
+    PyObject* package = PyDict_GetItemString(frame.globals, "__package__");
+    if (!package || !PyUnicode_Check(package))
+      return ctx.graph_break("import", "a relative import without a package",
+                             "import at the top of the file");
+    Ref base = Ref::share(package);
+    for (long i = 1; i < levels; ++i) {
+      Py_ssize_t dot = PyUnicode_FindChar(base, '.', 0,
+                                          PyUnicode_GET_LENGTH(base.get()), -1);
+      if (dot < 0)
+        return ctx.raise(PyExc_ImportError,
+                         "attempted relative import beyond top-level package");
+      base = Ref::steal(PyUnicode_Substring(base, 0, dot));
+    }
+    absolute = PyUnicode_GET_LENGTH(name) == 0
+                   ? std::move(base)
+                   : Ref::steal(PyUnicode_FromFormat("%U.%U", base.get(), name));
+    MG_CHECK(absolute, "out of memory");
+  }
+  PyObject* kept = ctx.keep(std::move(absolute));
+  V module = loaded_module(ctx, kept);
+  // `import a.b` binds a; with a from-list it is a.b itself.
+  if (module && from == ctx.none() && levels == 0) {
+    Py_ssize_t dot =
+        PyUnicode_FindChar(kept, '.', 0, PyUnicode_GET_LENGTH(kept), 1);
+    if (dot >= 0)
+      module = loaded_module(
+          ctx, ctx.keep(Ref::steal(PyUnicode_Substring(kept, 0, dot))));
+  }
+  if (!module) {
+    const char* chars = PyUnicode_AsUTF8(kept);
+    return ctx.graph_break("import",
+                           std::string("module ") + (chars ? chars : "?") +
+                               " isn't loaded yet",
+                           "import it at the top of the file");
+  }
+  frame.replace(2, module);
+  return Next::Continue;
+}
+
+Outcome<Next> op_ImportFrom(Interpreter& in, Frame& frame, Instruction ins) {
+  // module -- module attr
+  Context& ctx = in.ctx;
+  PyObject* name = frame.name(ins.arg);
+  V module = ctx.look(frame.top());
+  MG_TRY(V value, values::find_attribute(ctx, module, name));
+  if (!value && module->is_constant() && PyModule_Check(module->object)) {
+    const char* package = PyModule_GetName(module->object);
+    if (package == nullptr) return ctx.raise_from_python();
+    Ref full = Ref::steal(PyUnicode_FromFormat("%s.%U", package, name));
+    MG_CHECK(full, "out of memory");
+    value = loaded_module(ctx, ctx.keep(std::move(full)));
+  }
+  if (!value) {
+    const char* chars = PyUnicode_AsUTF8(name);
+    return ctx.graph_break("import",
+                           std::string("name ") + (chars ? chars : "?"),
+                           "import it at the top of the file");
+  }
+  frame.push(value);
+  return Next::Continue;
+}
+
+MG_UNSUPPORTED(ImportStar, "import names one by one")
+MG_UNSUPPORTED(PrintExpr, "")
+
+}  // namespace magneto::trace

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Structural pattern matching.
+#include "python/names.h"
+#include "trace/handlers.h"
+
+namespace magneto::trace {
+
+Outcome<Next> op_GetLen(Interpreter& in, Frame& frame, Instruction) {
+  // o -- o len
+  MG_TRY(V count, values::length(in.ctx, frame.top()));
+  frame.push(count);
+  return Next::Continue;
+}
+
+namespace {
+
+Outcome<Next> match_flag(Interpreter& in, Frame& frame, unsigned long flag) {
+  V subject = in.ctx.look(frame.top());
+  frame.push(in.ctx.boolean(subject->type->tp_flags & flag));
+  return Next::Continue;
+}
+
+}  // namespace
+
+Outcome<Next> op_MatchMapping(Interpreter& in, Frame& frame, Instruction) {
+  // o -- o bool
+  return match_flag(in, frame, Py_TPFLAGS_MAPPING);
+}
+
+Outcome<Next> op_MatchSequence(Interpreter& in, Frame& frame, Instruction) {
+  // o -- o bool
+  return match_flag(in, frame, Py_TPFLAGS_SEQUENCE);
+}
+
+Outcome<Next> op_MatchKeys(Interpreter& in, Frame& frame, Instruction) {
+  // o keys -- o keys values|None
+  Context& ctx = in.ctx;
+  V subject = ctx.look(frame.top(2));
+  if (subject->kind != Kind::Dict)
+    return ctx.graph_break("unsupported-instruction", "MatchKeys",
+                           "match dicts only");
+  std::vector<V> keys, found;
+  MG_DO(values::unpack(ctx, frame.top(1), keys));
+  for (V key : keys) {
+    MG_TRY(V value, values::dict_get(ctx, subject, key));
+    if (!value) {
+      frame.push(ctx.none());
+      return Next::Continue;
+    }
+    found.push_back(value);
+  }
+  frame.push(ctx.tuple(found));
+  return Next::Continue;
+}
+
+Outcome<Next> op_MatchClass(Interpreter& in, Frame& frame, Instruction ins) {
+  // o type names -- attrs|None
+  Context& ctx = in.ctx;
+  V subject = ctx.look(frame.top(3));
+  V type_value = ctx.look(frame.top(2));
+  if (!type_value->is_constant() || !PyType_Check(type_value->object))
+    return ctx.raise(PyExc_TypeError, "called match pattern must be a class");
+  auto* type = reinterpret_cast<PyTypeObject*>(type_value->object);
+  if (!values::is_instance_of(subject, type)) {
+    frame.replace(3, ctx.none());
+    return Next::Continue;
+  }
+  std::vector<V> found;
+  const auto positional = static_cast<size_t>(ins.arg);
+  if (positional) {
+    static PyObject* const match_args =
+        PyUnicode_InternFromString("__match_args__");
+    MG_TRY(V names, values::find_attribute(ctx, type_value, match_args));
+    std::vector<V> listed;
+    if (names) {
+      MG_DO(values::unpack(ctx, names, listed));
+    } else if (type->tp_flags & _Py_TPFLAGS_MATCH_SELF && positional == 1) {
+      found.push_back(subject);
+    }
+    if (found.empty() && listed.size() < positional)
+      return ctx.raise(PyExc_TypeError,
+                       std::string(_PyType_Name(type)) + "() accepts " +
+                           std::to_string(listed.size()) +
+                           " positional sub-patterns (" +
+                           std::to_string(positional) + " given)");
+    for (size_t i = 0; found.size() < positional; ++i) {
+      MG_TRY(V value, values::find_attribute(ctx, subject,
+                                             ctx.look(listed[i])->object));
+      if (!value) {
+        frame.replace(3, ctx.none());
+        return Next::Continue;
+      }
+      found.push_back(value);
+    }
+  }
+  std::vector<V> keywords;
+  MG_DO(values::unpack(ctx, frame.top(1), keywords));
+  for (V name : keywords) {
+    MG_TRY(V value,
+           values::find_attribute(ctx, subject, ctx.look(name)->object));
+    if (!value) {
+      frame.replace(3, ctx.none());
+      return Next::Continue;
+    }
+    found.push_back(value);
+  }
+  frame.replace(3, ctx.tuple(found));
+  return Next::Continue;
+}
+
+}  // namespace magneto::trace

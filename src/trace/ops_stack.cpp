@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Stack, locals, cells and global names.
+#include "python/names.h"
+#include "trace/handlers.h"
+
+namespace magneto::trace {
+
+namespace {
+
+std::string text(PyObject* name) {
+  const char* chars = PyUnicode_AsUTF8(name);
+  if (chars == nullptr) PyErr_Clear();
+  return chars ? chars : "?";
+}
+
+Signal unbound(Context& ctx, PyObject* name) {
+  return ctx.raise(PyExc_UnboundLocalError,
+                   "cannot access local variable '" + text(name) +
+                       "' where it is not associated with a value");
+}
+
+}  // namespace
+
+Outcome<Next> op_Nop(Interpreter&, Frame&, Instruction) {
+  return Next::Continue;
+}
+Outcome<Next> op_Resume(Interpreter&, Frame&, Instruction) {
+  return Next::Continue;
+}
+Outcome<Next> op_Cache(Interpreter&, Frame&, Instruction) {
+  return Next::Continue;
+}
+
+Outcome<Next> op_PopTop(Interpreter&, Frame& frame, Instruction) {
+  // a --
+  frame.pop();
+  return Next::Continue;
+}
+
+Outcome<Next> op_PushNull(Interpreter& in, Frame& frame, Instruction) {
+  // -- NULL
+  frame.push(in.ctx.null());
+  return Next::Continue;
+}
+
+Outcome<Next> op_Copy(Interpreter&, Frame& frame, Instruction ins) {
+  // a ... -- a ... a
+  frame.push(frame.top(static_cast<size_t>(ins.arg)));
+  return Next::Continue;
+}
+
+Outcome<Next> op_Swap(Interpreter&, Frame& frame, Instruction ins) {
+  // a ... b -- b ... a
+  std::swap(frame.stack.back(),
+            frame.stack[frame.stack.size() - static_cast<size_t>(ins.arg)]);
+  return Next::Continue;
+}
+
+Outcome<Next> op_LoadConst(Interpreter& in, Frame& frame, Instruction ins) {
+  // -- const
+  frame.push(in.ctx.code_constant(frame.constant(ins.arg)));
+  return Next::Continue;
+}
+
+// -- locals -------------------------------------------------------------------
+
+Outcome<Next> op_LoadFast(Interpreter& in, Frame& frame, Instruction ins) {
+  // -- value
+  V value = frame.locals[static_cast<size_t>(ins.arg)];
+  if (value->is_null()) [[unlikely]]
+    return unbound(in.ctx, frame.local_name(ins.arg));
+  frame.push(value);
+  return Next::Continue;
+}
+
+Outcome<Next> op_StoreFast(Interpreter& in, Frame& frame, Instruction ins) {
+  // value --
+  V value = frame.top();
+  if (value->kind == Kind::Tensor)
+    in.ctx.graph.set_name_hint(in.ctx.heap[value->heap].node,
+                               frame.local_name(ins.arg));
+  frame.locals[static_cast<size_t>(ins.arg)] = value;
+  frame.pop();
+  return Next::Continue;
+}
+
+Outcome<Next> op_DeleteFast(Interpreter& in, Frame& frame, Instruction ins) {
+  // --
+  V& local = frame.locals[static_cast<size_t>(ins.arg)];
+  if (local->is_null()) return unbound(in.ctx, frame.local_name(ins.arg));
+  local = in.ctx.null();
+  return Next::Continue;
+}
+
+// -- cells --------------------------------------------------------------------
+
+Outcome<Next> op_MakeCell(Interpreter& in, Frame& frame, Instruction ins) {
+  // --
+  V& local = frame.locals[static_cast<size_t>(ins.arg)];
+  local = in.ctx.cell(local);
+  return Next::Continue;
+}
+
+Outcome<Next> op_CopyFreeVars(Interpreter&, Frame& frame, Instruction ins) {
+  // --
+  const auto count = static_cast<size_t>(ins.arg);
+  MG_CHECK(frame.closure.size() == count, "a closure has all free variables");
+  const size_t first = frame.locals.size() - count;
+  for (size_t i = 0; i < count; ++i)
+    frame.locals[first + i] = frame.closure[i];
+  return Next::Continue;
+}
+
+Outcome<Next> op_LoadClosure(Interpreter&, Frame& frame, Instruction ins) {
+  // -- cell
+  frame.push(frame.locals[static_cast<size_t>(ins.arg)]);
+  return Next::Continue;
+}
+
+Outcome<Next> op_LoadDeref(Interpreter& in, Frame& frame, Instruction ins) {
+  // -- value
+  V cell = in.ctx.look(frame.locals[static_cast<size_t>(ins.arg)]);
+  V content = in.ctx.heap[cell->heap].slots[0];
+  if (content == nullptr || content->is_null()) {
+    const int32_t free_start =
+        frame.py_code->co_nlocalsplus - frame.py_code->co_nfreevars;
+    if (ins.arg < free_start) return unbound(in.ctx, frame.local_name(ins.arg));
+    return in.ctx.raise(PyExc_NameError,
+                        "cannot access free variable '" +
+                            text(frame.local_name(ins.arg)) +
+                            "' where it is not associated with a value in "
+                            "enclosing scope");
+  }
+  frame.push(content);
+  return Next::Continue;
+}
+
+MG_UNSUPPORTED(LoadClassDeref, "make the class outside of the function")
+
+Outcome<Next> op_StoreDeref(Interpreter& in, Frame& frame, Instruction ins) {
+  // value --
+  V cell = in.ctx.look(frame.locals[static_cast<size_t>(ins.arg)]);
+  in.ctx.heap.set_slot(cell->heap, 0, frame.top());
+  frame.pop();
+  return Next::Continue;
+}
+
+Outcome<Next> op_DeleteDeref(Interpreter& in, Frame& frame, Instruction ins) {
+  // --
+  V cell = in.ctx.look(frame.locals[static_cast<size_t>(ins.arg)]);
+  V content = in.ctx.heap[cell->heap].slots[0];
+  if (content == nullptr || content->is_null())
+    return unbound(in.ctx, frame.local_name(ins.arg));
+  in.ctx.heap.set_slot(cell->heap, 0, in.ctx.null());
+  return Next::Continue;
+}
+
+// -- globals ------------------------------------------------------------------
+
+namespace {
+
+Outcome<V> load_global(Interpreter& in, Frame& frame, PyObject* name) {
+  Context& ctx = in.ctx;
+  if (frame.globals_value == nullptr)
+    frame.globals_value = in.globals_value(frame.globals);
+  V value = values::dict_get_string(ctx, frame.globals_value, name);
+  if (value) return value;
+  PyObject* builtins = PyEval_GetBuiltins();
+  value = values::dict_get_string(
+      ctx, ctx.known(builtins, ctx.sources.constant(builtins)), name);
+  if (value) return value;
+  return ctx.raise(PyExc_NameError, "name '" + text(name) + "' is not defined");
+}
+
+}  // namespace
+
+Outcome<Next> op_LoadGlobal(Interpreter& in, Frame& frame, Instruction ins) {
+  // -- value
+  MG_TRY(V value, load_global(in, frame, frame.name(ins.arg)));
+  frame.push(value);
+  return Next::Continue;
+}
+
+Outcome<Next> op_LoadGlobalNull(Interpreter& in, Frame& frame,
+                                Instruction ins) {
+  // -- NULL value
+  MG_TRY(V value, load_global(in, frame, frame.name(ins.arg)));
+  frame.push(in.ctx.null());
+  frame.push(value);
+  return Next::Continue;
+}
+
+Outcome<Next> op_StoreGlobal(Interpreter& in, Frame& frame, Instruction ins) {
+  // value --
+  if (frame.globals_value == nullptr)
+    frame.globals_value = in.globals_value(frame.globals);
+  MG_DO(values::dict_set(in.ctx, frame.globals_value,
+                         in.ctx.constant_share(frame.name(ins.arg)),
+                         frame.top()));
+  frame.pop();
+  return Next::Continue;
+}
+
+Outcome<Next> op_DeleteGlobal(Interpreter& in, Frame& frame, Instruction ins) {
+  // --
+  if (frame.globals_value == nullptr)
+    frame.globals_value = in.globals_value(frame.globals);
+  MG_TRY(V old, values::dict_pop(in.ctx, frame.globals_value,
+                                 in.ctx.constant_share(frame.name(ins.arg))));
+  if (!old)
+    return in.ctx.raise(PyExc_NameError, "name '" +
+                                             text(frame.name(ins.arg)) +
+                                             "' is not defined");
+  return Next::Continue;
+}
+
+MG_UNSUPPORTED(LoadName, "make the class outside of the function")
+MG_UNSUPPORTED(StoreName, "make the class outside of the function")
+MG_UNSUPPORTED(DeleteName, "make the class outside of the function")
+MG_UNSUPPORTED(LoadBuildClass, "make the class outside of the function")
+MG_UNSUPPORTED(SetupAnnotations, "make the class outside of the function")
+
+Outcome<Next> op_LoadAssertionError(Interpreter& in, Frame& frame,
+                                    Instruction) {
+  // -- AssertionError
+  frame.push(in.ctx.constant_share(PyExc_AssertionError));
+  return Next::Continue;
+}
+
+}  // namespace magneto::trace
