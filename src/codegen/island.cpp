@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How an island returns what its instruction pushed:
+//
+//   nothing          None
+//   one value        the value
+//   several          a tuple of them
+//
+// An instruction that may jump has two ways on, one of which pushes nothing;
+// that one returns a token which is no value of the user's.
+#include "codegen/island.h"
+
+#include <bit>
+
+#include "bytecode/builder.h"
+#include "bytecode/stack_effect.h"
+#include "python/code_object.h"
+#include "support/check.h"
+
+namespace magneto::codegen {
+
+using bytecode::Code;
+using bytecode::CodeBuilder;
+using bytecode::Instruction;
+using bytecode::Label;
+using bytecode::Op;
+
+namespace {
+
+// How many entries at the top of the stack an instruction looks at; -1 if it
+// can't be an island.
+int32_t operand_count(const Instruction& instruction) {
+  const int32_t arg = instruction.arg;
+  switch (instruction.op) {
+    case Op::LoadGlobal:
+    case Op::LoadGlobalNull:
+    case Op::DeleteGlobal:
+    case Op::LoadBuildClass:
+    case Op::LoadAssertionError:
+      return 0;
+    case Op::StoreGlobal:
+    case Op::LoadAttr:
+    case Op::LoadMethod:
+    case Op::DeleteAttr:
+    case Op::UnaryPositive:
+    case Op::UnaryNegative:
+    case Op::UnaryNot:
+    case Op::UnaryInvert:
+    case Op::ListToTuple:
+    case Op::UnpackSequence:
+    case Op::UnpackEx:
+    case Op::GetIter:
+    case Op::ForIter:
+    case Op::PopJumpIfTrue:
+    case Op::PopJumpIfFalse:
+    case Op::PopJumpIfNone:
+    case Op::PopJumpIfNotNone:
+    case Op::JumpIfTrueOrPop:
+    case Op::JumpIfFalseOrPop:
+    case Op::GetLen:
+    case Op::MatchMapping:
+    case Op::MatchSequence:
+    case Op::ImportFrom:
+    case Op::BeforeWith:
+      return 1;
+    case Op::StoreAttr:
+    case Op::BinarySubscr:
+    case Op::DeleteSubscr:
+    case Op::BinaryOp:
+    case Op::CompareOp:
+    case Op::IsOp:
+    case Op::ContainsOp:
+    case Op::MatchKeys:
+    case Op::ImportName:
+      return 2;
+    case Op::StoreSubscr:
+    case Op::MatchClass:
+      return 3;
+    case Op::BuildTuple:
+    case Op::BuildList:
+    case Op::BuildSet:
+    case Op::BuildString:
+    case Op::BuildSlice:
+    case Op::RaiseVarargs:
+      return arg;
+    case Op::BuildConstKeyMap:
+      return arg + 1;
+    case Op::BuildMap:
+      return 2 * arg;
+    case Op::FormatValue:
+      return (arg & 4) ? 2 : 1;
+    case Op::ListAppend:
+    case Op::SetAdd:
+    case Op::ListExtend:
+    case Op::SetUpdate:
+    case Op::DictUpdate:
+      return arg + 1;
+    case Op::MapAdd:
+      return arg + 2;
+    case Op::DictMerge:  // names the callee in its error
+      return arg + 3;
+    case Op::Call:
+      return arg + 2;
+    case Op::CallFunctionEx:
+      return 3 + (arg & 1);
+    case Op::MakeFunction:
+      return 1 + std::popcount(static_cast<uint32_t>(arg & 15));
+    default:
+      return -1;
+  }
+}
+
+// The instruction to run in its place. A method is loaded as an attribute, and
+// goes on as NULL and a bound method.
+Op stand_in(Op op) {
+  if (op == Op::LoadMethod) return Op::LoadAttr;
+  if (op == Op::LoadGlobalNull) return Op::LoadGlobal;
+  return op;
+}
+
+std::vector<bool> pushes_of(const Instruction& instruction, int32_t operands,
+                            bool jumps) {
+  const auto count = static_cast<size_t>(
+      operands + bytecode::stack_effect(instruction, jumps));
+  std::vector<bool> pushes(count, true);
+  if (instruction.op != stand_in(instruction.op)) pushes[0] = false;
+  return pushes;
+}
+
+// The token of the branch that pushes nothing. Lives as long as the process.
+PyObject* branch_token() {
+  static PyObject* const token =
+      PyObject_CallNoArgs(reinterpret_cast<PyObject*>(&PyBaseObject_Type));
+  return token;
+}
+
+// Indices of what an island's constants have beyond the function's.
+struct Constants {
+  Ref tuple;
+  int32_t none;
+  int32_t token;
+};
+
+Constants constants_of(PyCodeObject* code) {
+  const Py_ssize_t count = PyTuple_GET_SIZE(code->co_consts);
+  Ref extra = Ref::steal(PyTuple_Pack(2, Py_None, branch_token()));
+  return {Ref::steal(extra ? PySequence_Concat(code->co_consts, extra)
+                           : nullptr),
+          static_cast<int32_t>(count), static_cast<int32_t>(count) + 1};
+}
+
+void emit_return(CodeBuilder& builder, const Branch& branch, bool is_token,
+                 const Constants& constants) {
+  const size_t count = branch.value_count();
+  if (is_token)
+    builder.emit(Op::LoadConst, constants.token);
+  else if (count == 0)
+    builder.emit(Op::LoadConst, constants.none);
+  else if (count > 1)
+    builder.emit(Op::BuildTuple, static_cast<int32_t>(count));
+  builder.emit(Op::ReturnValue);
+}
+
+// The branch whose return value is the token; null for an instruction with one
+// way on.
+const Branch* token_branch(const Island& island) {
+  if (!island.jump) return nullptr;
+  return island.jump->pushes.empty() ? &*island.jump : &*island.through;
+}
+
+bool falls_through(Op op) { return !bytecode::info(op).terminates; }
+
+bytecode::EncodedCode assemble(const Code& code, int32_t index,
+                               const Island& island,
+                               const Constants& constants, int32_t* entry) {
+  CodeBuilder builder;
+  // The prologue is never run; what inspects the frame expects it.
+  int32_t prologue = 0;
+  while (code[prologue].op != Op::Resume) ++prologue;
+  builder.append(code, {.begin = 0, .end = prologue + 1, .handlers = false});
+  // Stands for the operands, so that the stack's depth is right.
+  for (int32_t i = 0; i < island.operands; ++i) builder.emit(Op::PushNull);
+  *entry = builder.size();
+  Instruction instruction = code[index];
+  builder.set_position(code.position(index));
+  Label taken = builder.label();
+  if (island.jump)
+    builder.jump(instruction.op, taken);
+  else
+    builder.emit(stand_in(instruction.op), instruction.arg, instruction.aux);
+  const Branch* token = token_branch(island);
+  if (island.through)
+    emit_return(builder, *island.through, &*island.through == token, constants);
+  if (island.jump) {
+    builder.bind(taken);
+    emit_return(builder, *island.jump, &*island.jump == token, constants);
+  }
+  return builder.finish(code.first_line);
+}
+
+}  // namespace
+
+size_t Branch::value_count() const {
+  size_t count = 0;
+  for (bool is_value : pushes) count += is_value;
+  return count;
+}
+
+std::optional<Island> make_island(PyCodeObject* code_object, int32_t index) {
+  const Code& code = python::decoded(code_object);
+  const Instruction& instruction = code[index];
+  Island island;
+  island.operands = operand_count(instruction);
+  if (island.operands < 0) return std::nullopt;
+  if (falls_through(instruction.op))
+    island.through =
+        Branch{index + 1, pushes_of(instruction, island.operands, false)};
+  if (bytecode::info(instruction.op).jumps)
+    island.jump = Branch{instruction.arg,
+                         pushes_of(instruction, island.operands, true)};
+
+  Constants constants = constants_of(code_object);
+  if (!constants.tuple) return std::nullopt;
+  int32_t entry = 0;
+  const bytecode::EncodedCode encoded =
+      assemble(code, index, island, constants, &entry);
+  Ref made = python::make_code(
+      code_object, encoded,
+      {.consts = constants.tuple,
+       .argcount = 0,
+       .posonly_argcount = 0,
+       .kwonly_argcount = 0,
+       .flags = code_object->co_flags & ~(CO_VARARGS | CO_VARKEYWORDS)});
+  if (!made) return std::nullopt;
+  island.code = BasicRef<PyCodeObject>::steal(
+      reinterpret_cast<PyCodeObject*>(made.release()));
+  island.unit = python::decoded(island.code)[entry].offset;
+  return island;
+}
+
+const Branch& take_results(const Island& island, Ref returned,
+                           std::vector<PyObject*>& stack) {
+  const Branch* token = token_branch(island);
+  const bool is_token = token && returned.get() == branch_token();
+  const Branch& branch = is_token                   ? *token
+                         : token == &*island.through ? *island.jump
+                                                     : *island.through;
+  const size_t count = branch.value_count();
+  size_t taken = 0;
+  for (bool is_value : branch.pushes) {
+    if (!is_value)
+      stack.push_back(nullptr);
+    else if (count == 1)
+      stack.push_back(returned.release());
+    else
+      stack.push_back(
+          Ref::share(PyTuple_GET_ITEM(returned.get(),
+                                      static_cast<Py_ssize_t>(taken++)))
+              .release());
+  }
+  return branch;
+}
+
+}  // namespace magneto::codegen

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// An island: one instruction of a user's function as a code object of its own.
+// Where a graph breaks, the unsupported instruction runs as an island, in a
+// frame that has the function's name, file, line, locals and closure; what it
+// leaves on the stack comes back as the frame's return value.
+//
+// A frame of it is entered at `unit` with the instruction's operands on the
+// stack (python::run_from_middle), so the code takes no arguments.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "python/ref.h"
+
+namespace magneto::codegen {
+
+// One way on from the instruction.
+struct Branch {
+  int32_t next = -1;  // the function's instruction to go on with
+  // What the instruction pushes, bottom first: true for a value, false for
+  // CPython's NULL.
+  std::vector<bool> pushes;
+
+  size_t value_count() const;
+};
+
+struct Island {
+  BasicRef<PyCodeObject> code;
+  int32_t unit = 0;      // the code unit to enter it at
+  int32_t operands = 0;  // entries that it takes from the top of the stack
+  // None for an instruction that always raises.
+  std::optional<Branch> through;
+  // Jumps that are taken.
+  std::optional<Branch> jump;
+};
+
+// The island of instruction `index`. No code if that instruction can't stand
+// alone (it reads or writes local variables, or suspends the frame), with a
+// Python error set only if something failed.
+std::optional<Island> make_island(PyCodeObject* code, int32_t index);
+
+// What an island's frame returned, taken apart: which branch, and the values
+// that it pushes, appended to `stack` with nulls for NULLs.
+const Branch& take_results(const Island& island, Ref returned,
+                           std::vector<PyObject*>& stack);
+
+}  // namespace magneto::codegen
