@@ -67,8 +67,7 @@ class FakeModeScope {
   FakeModeScope& operator=(const FakeModeScope&) = delete;
 
  private:
-  uint64_t included_;
-  uint64_t excluded_;
+  bool was_on_;
 };
 
 // Undoes a FakeModeScope for a while: real tensors are computed for real.
@@ -80,8 +79,7 @@ class RealModeScope {
   RealModeScope& operator=(const RealModeScope&) = delete;
 
  private:
-  uint64_t included_;
-  uint64_t excluded_;
+  bool was_on_;
 };
 
 // Where writes to fakes' metadata, version counters and autograd state leave

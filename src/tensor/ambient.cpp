@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tensor/ambient.h"
+
+#include <Python.h>
+
+#include <ATen/Context.h>
+#include <ATen/Parallel.h>
+#include <ATen/PythonTorchFunctionTLS.h>
+#include <ATen/autocast_mode.h>
+#include <c10/core/DefaultDtype.h>
+#include <c10/core/GradMode.h>
+#include <c10/core/InferenceMode.h>
+#include <torch/csrc/Device.h>
+#include <torch/csrc/PyInterpreter.h>
+
+#include <cstring>
+
+#include "python/layout.h"
+#include "python/ref.h"
+#include "tensor/fake_tensor.h"
+
+namespace magneto::tensor {
+
+namespace {
+
+// Device types for which torch keeps an autocast state.
+constexpr c10::DeviceType kAutocastDevices[] = {
+    c10::DeviceType::CPU, c10::DeviceType::CUDA, c10::DeviceType::XPU,
+    c10::DeviceType::IPU, c10::DeviceType::HPU,  c10::DeviceType::XLA,
+    c10::DeviceType::MPS, c10::DeviceType::MTIA, c10::DeviceType::MAIA,
+    c10::DeviceType::PrivateUse1};
+
+bool is_autocast_device(c10::DeviceType type) {
+  for (c10::DeviceType known : kAutocastDevices)
+    if (known == type) return true;
+  return false;
+}
+
+int64_t pack(Autocast state) {
+  return state.enabled ? (int64_t{1} << 8) |
+                             static_cast<int64_t>(
+                                 static_cast<uint8_t>(state.dtype))
+                       : 0;
+}
+
+// The dtype only counts while autocast is on, the cache flag likewise.
+int64_t autocast_state(c10::DeviceType type) {
+  int64_t packed = pack(autocast(static_cast<int8_t>(type)));
+  return packed && at::autocast::is_autocast_cache_enabled()
+             ? packed | (int64_t{1} << 9)
+             : packed;
+}
+
+// What the object's own storage has under that name, borrowed, or null.
+PyObject* instance_attribute(PyObject* object, const char* name) {
+  Ref key = Ref::steal(PyUnicode_InternFromString(name));
+  if (!key) {
+    PyErr_Clear();
+    return nullptr;
+  }
+  if (PyObject** place = python::inline_value(object, key); place && *place)
+    return *place;
+  PyObject** dict = python::dict_slot(object);
+  return dict && *dict ? PyDict_GetItem(*dict, key) : nullptr;
+}
+
+}  // namespace
+
+bool grad_mode() noexcept { return c10::GradMode::is_enabled(); }
+
+void set_grad_mode(bool enabled) noexcept {
+  c10::GradMode::set_enabled(enabled);
+}
+
+int8_t autocast_device(const std::string& name) noexcept {
+  try {
+    c10::DeviceType type = c10::Device(name).type();
+    return is_autocast_device(type) ? static_cast<int8_t>(type) : -1;
+  } catch (const std::exception&) {
+    return -1;
+  }
+}
+
+Autocast autocast(int8_t device_type) noexcept {
+  auto type = static_cast<c10::DeviceType>(device_type);
+  return {at::autocast::is_autocast_enabled(type),
+          static_cast<int8_t>(at::autocast::get_autocast_dtype(type))};
+}
+
+void set_autocast(int8_t device_type, Autocast state) noexcept {
+  auto type = static_cast<c10::DeviceType>(device_type);
+  at::autocast::set_autocast_enabled(type, state.enabled);
+  at::autocast::set_autocast_dtype(type,
+                                   static_cast<c10::ScalarType>(state.dtype));
+}
+
+bool autocast_cache() noexcept {
+  return at::autocast::is_autocast_cache_enabled();
+}
+
+void set_autocast_cache(bool enabled) noexcept {
+  at::autocast::set_autocast_cache_enabled(enabled);
+}
+
+int autocast_nesting(int change) noexcept {
+  int level = 0;
+  if (change == 0) {
+    at::autocast::increment_nesting();
+    return at::autocast::decrement_nesting();
+  }
+  for (; change > 0; --change) level = at::autocast::increment_nesting();
+  for (; change < 0; ++change) level = at::autocast::decrement_nesting();
+  return level;
+}
+
+void clear_autocast_cache() noexcept { at::autocast::clear_cache(); }
+
+SavedState::SavedState() noexcept
+    : grad_mode_(grad_mode()),
+      autocast_cache_(autocast_cache()),
+      nesting_(autocast_nesting(0)) {
+  for (c10::DeviceType type : kAutocastDevices)
+    autocast_[static_cast<size_t>(type)] =
+        autocast(static_cast<int8_t>(type));
+}
+
+SavedState::~SavedState() {
+  set_grad_mode(grad_mode_);
+  set_autocast_cache(autocast_cache_);
+  for (c10::DeviceType type : kAutocastDevices) {
+    const Autocast& saved = autocast_[static_cast<size_t>(type)];
+    if (autocast(static_cast<int8_t>(type)) != saved)
+      set_autocast(static_cast<int8_t>(type), saved);
+  }
+  int level = autocast_nesting(0);
+  if (level != nesting_) autocast_nesting(nesting_ - level);
+  // The cache may hold fakes: casted weights of the trace.
+  if (nesting_ == 0) clear_autocast_cache();
+}
+
+int64_t grad_mode_state() noexcept { return grad_mode(); }
+
+int64_t inference_mode_state() noexcept {
+  return c10::InferenceMode::is_enabled();
+}
+
+int64_t autocast_cpu_state() noexcept {
+  return autocast_state(c10::DeviceType::CPU);
+}
+
+int64_t autocast_cuda_state() noexcept {
+  return autocast_state(c10::DeviceType::CUDA);
+}
+
+int64_t autocast_other_state() noexcept {
+  int64_t all = 0;
+  for (c10::DeviceType type : kAutocastDevices)
+    if (type != c10::DeviceType::CPU && type != c10::DeviceType::CUDA)
+      all = all * 1031 + autocast_state(type);
+  return all;
+}
+
+int64_t default_dtype_state() noexcept {
+  return static_cast<int64_t>(c10::get_default_dtype_as_scalartype());
+}
+
+// torch.set_default_device() and `with torch.device(...)` push a torch function
+// mode whose instance dictionary holds the device.
+int64_t default_device_state() noexcept {
+  int64_t state = 0;
+  int64_t count = at::impl::PythonTorchFunctionTLS::stack_len();
+  for (int64_t i = 0; i < count; ++i) {
+    const auto& mode = at::impl::PythonTorchFunctionTLS::get_stack_at(i);
+    PyObject* object = mode->ptr(getPyInterpreter());
+    if (std::strcmp(Py_TYPE(object)->tp_name, "DeviceContext") != 0) continue;
+    PyObject* device = instance_attribute(object, "device");
+    if (device && THPDevice_Check(device)) {
+      const c10::Device& value =
+          reinterpret_cast<THPDevice*>(device)->device;
+      state = 1 + ((static_cast<int64_t>(value.type()) << 8) |
+                   static_cast<uint8_t>(value.index()));
+    } else {
+      state = static_cast<int64_t>(reinterpret_cast<uintptr_t>(object));
+    }
+  }
+  return state;
+}
+
+int64_t deterministic_state() noexcept {
+  auto& context = at::globalContext();
+  return (context.deterministicAlgorithms() ? 1 : 0) |
+         (context.deterministicAlgorithmsWarnOnly() ? 2 : 0) |
+         (context.deterministicFillUninitializedMemory() ? 4 : 0);
+}
+
+int64_t torch_function_state() noexcept {
+  return (at::impl::PythonTorchFunctionTLS::stack_len() << 2) |
+         static_cast<int64_t>(
+             at::impl::PythonTorchFunctionTLS::get_disabled_state());
+}
+
+int64_t thread_count_state() noexcept { return at::get_num_threads(); }
+
+std::string print_bool_state(int64_t value) { return value ? "True" : "False"; }
+
+std::string print_autocast_state(int64_t value) {
+  if (value == 0) return "off";
+  return "torch." + scalar_type_name(static_cast<int8_t>(value & 0xff)) +
+         ((value >> 9) & 1 ? "" : " without cache");
+}
+
+std::string print_dtype_state(int64_t value) {
+  return "torch." + scalar_type_name(static_cast<int8_t>(value));
+}
+
+bool has_torch_function_mode() noexcept {
+  return at::impl::torch_function_mode_enabled();
+}
+
+}  // namespace magneto::tensor

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Torch's thread and process state that a trace relies on or changes: grad
+// mode, inference mode, autocast, default dtype and the like. No ATen types.
+//
+// All need the GIL; none runs Python code or raises.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace magneto::tensor {
+
+// ---- States that a traced program changes -----------------------------------
+bool grad_mode() noexcept;
+void set_grad_mode(bool enabled) noexcept;
+
+struct Autocast {
+  bool enabled = false;
+  int8_t dtype = 0;  // c10::ScalarType
+  friend bool operator==(const Autocast&, const Autocast&) = default;
+};
+// The number of a device type's name ("cpu", "cuda"); -1 if there is no such
+// device type, or none that autocast knows.
+int8_t autocast_device(const std::string& name) noexcept;
+Autocast autocast(int8_t device_type) noexcept;
+void set_autocast(int8_t device_type, Autocast state) noexcept;
+bool autocast_cache() noexcept;
+void set_autocast_cache(bool enabled) noexcept;
+// Changes the nesting level and returns the new one; at zero torch's users
+// clear the cache of casted weights.
+int autocast_nesting(int change) noexcept;
+void clear_autocast_cache() noexcept;
+
+// Puts all of the above back as it was, whatever the trace did.
+class SavedState {
+ public:
+  SavedState() noexcept;
+  ~SavedState();
+  SavedState(const SavedState&) = delete;
+  SavedState& operator=(const SavedState&) = delete;
+
+ private:
+  static constexpr size_t kDeviceTypes = 32;
+
+  bool grad_mode_;
+  bool autocast_cache_;
+  int nesting_;
+  std::array<Autocast, kDeviceTypes> autocast_;
+};
+
+// ---- Numbers that are equal exactly when the state is equal ------------------
+int64_t grad_mode_state() noexcept;
+int64_t inference_mode_state() noexcept;
+int64_t autocast_cpu_state() noexcept;
+int64_t autocast_cuda_state() noexcept;
+int64_t autocast_other_state() noexcept;
+int64_t default_dtype_state() noexcept;
+int64_t default_device_state() noexcept;
+int64_t deterministic_state() noexcept;
+int64_t torch_function_state() noexcept;
+int64_t thread_count_state() noexcept;
+
+// How such a number reads.
+std::string print_bool_state(int64_t value);
+std::string print_autocast_state(int64_t value);
+std::string print_dtype_state(int64_t value);
+
+// True if a torch function mode is active: calls of torch's functions go
+// through Python code of its own.
+bool has_torch_function_mode() noexcept;
+
+}  // namespace magneto::tensor

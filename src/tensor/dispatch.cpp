@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The boxed fallback of the fake dispatch key: everything that torch does with
+// fake tensors below autograd arrives here.
+#include <c10/core/impl/LocalDispatchKeySet.h>
+
+#include "tensor/delivery.h"
+#include "tensor/limits.h"
+#include "tensor/metadata_log.h"
+#include "tensor/op_info.h"
+#include "tensor/python_fallback.h"
+
+namespace magneto::tensor {
+namespace {
+
+// A real tensor may be looked at (it counts as a constant), but not written to
+// while tracing; a fake one leaves an undo record.
+void prepare_write(const OpInfo& op, const c10::IValue& argument) {
+  auto prepare = [&](const at::Tensor& tensor) {
+    if (!tensor.defined()) return;
+    if (!is_fake(tensor)) {
+      throw_needs_data(op.name +
+                       " would write to a tensor that the trace doesn't know");
+    }
+    record_before_write(tensor);
+  };
+  if (argument.isTensor()) {
+    prepare(argument.toTensor());
+  } else if (argument.isTensorList()) {
+    for (const at::Tensor& tensor : argument.toTensorVector()) prepare(tensor);
+  }
+}
+
+void run_rule(const OpInfo& op, torch::jit::Stack& stack) {
+  c10::IValue* args = stack.data() + (stack.size() - op.arity);
+  Outputs outputs;
+  op.rule(op, args, outputs);
+  if (op.delivered) deliver(op, args, outputs);
+  stack.resize(stack.size() - op.arity);
+  for (c10::IValue& output : outputs) stack.push_back(std::move(output));
+}
+
+// Runs torch's composite kernel. What it makes on the way must be fake as well,
+// so the key is included for its factory functions.
+void run_composite(const OpInfo& op, torch::jit::Stack& stack) {
+  c10::impl::IncludeDispatchKeyGuard include(kFakeKey);
+  op.handle.callBoxedForDispatchKey(op.composite_key, stack);
+}
+
+void fallback(const c10::OperatorHandle& handle, c10::DispatchKeySet,
+              torch::jit::Stack* stack) {
+  const OpInfo& op = op_info(handle);
+  const c10::IValue* args = stack->data() + (stack->size() - op.arity);
+  switch (op.route) {
+    case Route::Rule:
+      for (uint32_t index : op.written) prepare_write(op, args[index]);
+      return run_rule(op, *stack);
+    case Route::Decompose:
+      // Writes are prepared by the operators that it decomposes into.
+      return run_composite(op, *stack);
+    case Route::Python:
+      for (uint32_t index : op.written) prepare_write(op, args[index]);
+      return run_in_python(op, *stack);
+  }
+}
+
+TORCH_LIBRARY_IMPL(_, Fake, library) {
+  library.fallback(torch::CppFunction::makeFromBoxedFunction<&fallback>());
+}
+
+}  // namespace
+}  // namespace magneto::tensor

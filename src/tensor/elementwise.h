@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What all elementwise operators share: dtype promotion, broadcasting, the
+// common device, and the output's strides.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <c10/core/Scalar.h>
+#include <c10/util/ArrayRef.h>
+#include <c10/util/SmallVector.h>
+
+#include "tensor/fake_impl.h"
+
+namespace magneto::tensor {
+
+using TensorVec = c10::SmallVector<at::Tensor, 4>;
+
+// The dtype that torch.result_type() gives for these.
+c10::ScalarType promoted_type(c10::ArrayRef<at::Tensor> tensors);
+c10::ScalarType promoted_type(const at::Tensor& tensor,
+                              const c10::Scalar& scalar);
+// Integers and bools become the default dtype; others stay.
+c10::ScalarType float_type(c10::ScalarType type);
+
+// The device of the result: that of the tensors, CPU scalars aside. Raises
+// where they are on different ones.
+c10::Device common_device(c10::ArrayRef<at::Tensor> tensors);
+
+// The fresh output of an elementwise operator. `computation` is the dtype that
+// operands are converted to first, or Undefined where each is read as it is;
+// on the CPU that conversion makes dense copies, whose strides then count.
+at::Tensor elementwise(c10::ArrayRef<at::Tensor> operands,
+                       c10::ScalarType computation, c10::ScalarType output);
+
+}  // namespace magneto::tensor

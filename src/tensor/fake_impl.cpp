@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Making fake tensors and their storages; no shape rule belongs here.
+#include "tensor/fake_impl.h"
+
+#include <c10/core/TensorOptions.h>
+
+#include "tensor/metadata_log.h"
+#include "tensor/shape.h"
+
+namespace magneto::tensor {
+
+FakeImpl::Metadata FakeImpl::metadata() const {
+  return {storage_,
+          sizes_and_strides_,
+          storage_offset_,
+          data_type_,
+          key_set_,
+          device_opt_,
+          extra_meta_ ? std::make_unique<c10::ExtraMeta>(*extra_meta_) : nullptr,
+          has_symbolic_sizes_strides_};
+}
+
+void FakeImpl::restore(Metadata metadata) {
+  storage_ = std::move(metadata.storage);
+  sizes_and_strides_ = std::move(metadata.sizes_and_strides);
+  storage_offset_ = metadata.storage_offset;
+  data_type_ = metadata.dtype;
+  key_set_ = metadata.keys;
+  device_opt_ = metadata.device;
+  extra_meta_ = std::move(metadata.extra);
+  has_symbolic_sizes_strides_ = metadata.symbolic;
+  refresh_sizes_strides_policy();
+  if (!has_symbolic_sizes_strides_) {
+    refresh_numel();
+    refresh_contiguous();
+  }
+}
+
+c10::intrusive_ptr<c10::TensorImpl> FakeImpl::shallow_copy_and_detach(
+    const c10::VariableVersion& version,
+    bool allow_tensor_metadata_change) const {
+  auto copy = c10::make_intrusive<FakeImpl>(storage_, key_set_, data_type_);
+  copy_tensor_metadata(this, copy.get(), version, allow_tensor_metadata_change);
+  return copy;
+}
+
+c10::intrusive_ptr<c10::TensorImpl> FakeImpl::shallow_copy_and_detach(
+    c10::VariableVersion&& version, bool allow_tensor_metadata_change) const {
+  auto copy = c10::make_intrusive<FakeImpl>(storage_, key_set_, data_type_);
+  copy_tensor_metadata(this, copy.get(), std::move(version),
+                       allow_tensor_metadata_change);
+  return copy;
+}
+
+void FakeImpl::shallow_copy_from(
+    const c10::intrusive_ptr<c10::TensorImpl>& impl) {
+  record_before_write(this);
+  TensorImpl::shallow_copy_from(impl);
+}
+
+c10::Storage make_storage(const Dim& bytes, c10::Device device) {
+  auto storage = c10::make_intrusive<c10::StorageImpl>(
+      c10::StorageImpl::use_byte_size_t(), bytes,
+      c10::DataPtr(nullptr, device), /*allocator=*/nullptr,
+      /*resizable=*/false);
+  // Whoever asks for the pointer gets an exception, not null.
+  storage->release_data_and_set_meta_custom_data_ptr_error_msg_(std::nullopt);
+  return c10::Storage(std::move(storage));
+}
+
+Dim storage_bytes(DimList sizes, DimList strides, const Dim& offset,
+                  size_t item_size) {
+  Dim last = offset + 1;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] == 0) return 0;
+    last += (sizes[i] - 1) * strides[i];
+  }
+  return last * static_cast<int64_t>(item_size);
+}
+
+namespace {
+
+c10::DispatchKeySet fake_keys(c10::Device device) {
+  auto backend = c10::BackendComponent::CPUBit;
+  if (!device.is_cpu()) {
+    backend = c10::toBackendComponent(c10::computeDispatchKey(
+        std::nullopt, c10::kStrided, device));
+  }
+  return c10::DispatchKeySet(kFakeKey) | c10::DispatchKeySet(backend);
+}
+
+}  // namespace
+
+at::Tensor make_tensor(DimList sizes, DimList strides, c10::ScalarType dtype,
+                       c10::Device device) {
+  caffe2::TypeMeta type = c10::scalarTypeToTypeMeta(dtype);
+  auto impl = c10::make_intrusive<FakeImpl>(
+      make_storage(storage_bytes(sizes, strides, 0, type.itemsize()), device),
+      fake_keys(device), type);
+  impl->set_sizes_and_strides(sizes, strides);
+  return at::Tensor(std::move(impl));
+}
+
+at::Tensor make_contiguous(DimList sizes, c10::ScalarType dtype,
+                           c10::Device device) {
+  return make_tensor(sizes, contiguous_strides(sizes), dtype, device);
+}
+
+at::Tensor make_view(const at::Tensor& base, DimList sizes, DimList strides,
+                     const Dim& offset) {
+  return make_view(base, sizes, strides, offset, base.scalar_type());
+}
+
+at::Tensor make_view(const at::Tensor& base, DimList sizes, DimList strides,
+                     const Dim& offset, c10::ScalarType dtype) {
+  const c10::TensorImpl* from = base.unsafeGetTensorImpl();
+  bool fake = is_fake(from);
+  // The keys of a view are its base's: a view of an inference tensor is one.
+  c10::DispatchKeySet keys =
+      fake ? from->key_set()
+           : (from->key_set().remove(c10::DispatchKey::Dense) |
+              c10::DispatchKeySet(kFakeKey));
+  auto impl = c10::make_intrusive<FakeImpl>(
+      fake ? from->unsafe_storage()
+           : make_storage(from->unsafe_storage().sym_nbytes(), base.device()),
+      keys, c10::scalarTypeToTypeMeta(dtype));
+  impl->set_keys(keys);
+  impl->set_sizes_and_strides(sizes, strides, offset);
+  return at::Tensor(std::move(impl));
+}
+
+}  // namespace magneto::tensor

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// From the real tensors that a trace meets to their fakes.
+#include <torch/csrc/autograd/function.h>
+#include <torch/csrc/autograd/variable.h>
+
+#include <unordered_map>
+
+#include "tensor/fake_impl.h"
+#include "tensor/fake_tensor.h"
+#include "tensor/unwrap.h"
+
+namespace magneto::tensor {
+namespace {
+
+using torch::autograd::AutogradMeta;
+using torch::autograd::DifferentiableViewMeta;
+
+// Stands as grad_fn of a fake whose real tensor has one: the history before
+// the traced code is nobody's business, only that there is one.
+struct EarlierHistory : torch::autograd::Node {
+  EarlierHistory() = default;
+  torch::autograd::variable_list apply(
+      torch::autograd::variable_list&&) override {
+    TORCH_CHECK(false, "a fake tensor's earlier history can't be run backward");
+  }
+  std::string name() const override { return "EarlierHistory"; }
+};
+
+c10::DispatchKeySet fake_keys_of(const c10::TensorImpl* real) {
+  return real->key_set().remove(c10::DispatchKey::Dense) |
+         c10::DispatchKeySet(kFakeKey);
+}
+
+// Why a tensor can't be faked, or null.
+const char* refusal(const c10::TensorImpl* real) {
+  if (real->layout() != c10::kStrided) return "its layout isn't strided";
+  if (real->is_python_dispatch()) {
+    return "its class handles operations with __torch_dispatch__";
+  }
+  if (real->is_nested()) return "it is a nested tensor";
+  if (real->key_set().has_any(c10::functorch_transforms_ks)) {
+    return "it belongs to a functorch transform";
+  }
+  if (real->key_set().has(c10::DispatchKey::Functionalize)) {
+    return "it is a functional tensor";
+  }
+  if (!real->key_set().has(c10::DispatchKey::Dense)) {
+    return "it isn't a dense tensor";
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+struct FakeInputs::State {
+  std::unordered_map<c10::TensorImpl*, at::Tensor> fakes;
+  std::unordered_map<c10::StorageImpl*, c10::Storage> storages;
+  std::vector<at::Tensor> kept;  // so that no address is used anew
+
+  at::Tensor fake_of(const at::Tensor& real) {
+    c10::TensorImpl* impl = real.unsafeGetTensorImpl();
+    if (is_fake(impl)) return real;
+    auto known = fakes.find(impl);
+    if (known != fakes.end()) return known->second;
+    if (const char* reason = refusal(impl)) {
+      TORCH_CHECK(false, "this tensor can't be traced: ", reason);
+    }
+    kept.push_back(real);
+    at::Tensor fake = bare_fake(impl);
+    copy_history(real, fake);
+    fakes.emplace(impl, fake);
+    return fake;
+  }
+
+ private:
+  at::Tensor bare_fake(c10::TensorImpl* real) {
+    c10::Storage& storage =
+        storages[real->unsafe_storage().unsafeGetStorageImpl()];
+    if (!storage) {
+      storage =
+          make_storage(real->unsafe_storage().sym_nbytes(), real->device());
+    }
+    auto impl = c10::make_intrusive<FakeImpl>(storage, fake_keys_of(real),
+                                              real->dtype());
+    impl->set_keys(fake_keys_of(real));
+    impl->set_sizes_and_strides(real->sym_sizes(), real->sym_strides(),
+                                real->sym_storage_offset());
+    if (real->is_wrapped_number()) impl->set_wrapped_number(true);
+    return at::Tensor(std::move(impl));
+  }
+
+  void copy_history(const at::Tensor& real, const at::Tensor& fake) {
+    c10::TensorImpl* from = real.unsafeGetTensorImpl();
+    c10::TensorImpl* to = fake.unsafeGetTensorImpl();
+    if (from->is_inference()) return;
+    auto* meta = static_cast<AutogradMeta*>(from->autograd_meta());
+    if (meta && meta->is_view_ &&
+        static_cast<DifferentiableViewMeta*>(meta)->has_bw_view()) {
+      make_view_of_base(static_cast<DifferentiableViewMeta*>(meta), real, fake);
+      return;
+    }
+    c10::VariableVersion version = to->version_counter();
+    version.set_version(from->version_counter().current_version());
+    if (!meta) return;
+    if (meta->grad_fn_) {
+      torch::autograd::create_gradient_edge(
+          const_cast<at::Tensor&>(fake),
+          c10::make_intrusive<EarlierHistory>());
+    } else if (meta->requires_grad_) {
+      to->set_requires_grad(true);
+    }
+  }
+
+  // A view whose base autograd knows: the fake becomes a view of the base's
+  // fake, so that in-place operations meet the same rules.
+  void make_view_of_base(DifferentiableViewMeta* meta, const at::Tensor& real,
+                         const at::Tensor& fake) {
+    at::Tensor base = fake_of(meta->get_backward_view().base_);
+    torch::autograd::impl::set_version_counter(
+        fake, torch::autograd::impl::version_counter(base));
+    fake.unsafeGetTensorImpl()->set_autograd_meta(
+        std::make_unique<DifferentiableViewMeta>(
+            fake.unsafeGetTensorImpl(),
+            torch::autograd::ViewInfo(base, nullptr, nullptr), std::nullopt,
+            /*shared_view_info=*/true, meta->get_creation_meta()));
+    auto* copy = static_cast<DifferentiableViewMeta*>(
+        fake.unsafeGetTensorImpl()->autograd_meta());
+    if (real.grad_fn()) {
+      torch::autograd::create_gradient_edge(
+          const_cast<at::Tensor&>(fake),
+          c10::make_intrusive<EarlierHistory>());
+      copy->set_attr_version(
+          fake.unsafeGetTensorImpl()->version_counter().current_version());
+    } else if (meta->requires_grad_) {
+      copy->requires_grad_ = true;
+    }
+  }
+};
+
+FakeInputs::FakeInputs() : state_(new State) {}
+FakeInputs::~FakeInputs() { delete state_; }
+
+Ref FakeInputs::fake_of(PyObject* real) {
+  HANDLE_TH_ERRORS
+  return Ref::steal(THPVariable_Wrap(state_->fake_of(tensor_of(real))));
+  END_HANDLE_TH_ERRORS_RET(Ref())
+}
+
+Ref make_fake(PyObject* real) { return FakeInputs().fake_of(real); }
+
+}  // namespace magneto::tensor

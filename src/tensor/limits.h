@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The way out for what fake tensors can't answer.
+#pragma once
+
+#include <string>
+
+namespace magneto::tensor {
+
+// Throws the exception that Python sees as needs_data_error(). Takes the GIL
+// if the thread doesn't hold it.
+[[noreturn]] void throw_needs_data(const std::string& message);
+
+}  // namespace magneto::tensor

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Decides how each operator is served, and finds the functional form whose rule
+// serves an in-place or out= operator.
+#include "tensor/op_info.h"
+
+#include <memory>
+#include <unordered_map>
+
+namespace magneto::tensor {
+namespace {
+
+constexpr auto kTables = {
+    &factory_rules, &inplace_rules, &matmul_rules, &pointwise_rules,
+    &view_rules,
+};
+
+using RulesByBase = std::unordered_map<std::string_view, std::vector<const Rule*>>;
+
+std::string_view base_name(std::string_view name) {
+  return name.substr(0, name.find('.'));
+}
+
+// Rules by the operator's name without its overload.
+const RulesByBase& rules_by_base() {
+  static const RulesByBase* rules = [] {
+    auto* index = new RulesByBase;  // leaked: threads may outlive main
+    for (auto table : kTables) {
+      for (const Rule& row : table()) {
+        (*index)[base_name(row.name)].push_back(&row);
+      }
+    }
+    return index;
+  }();
+  return *rules;
+}
+
+c10::OperatorName parse_name(std::string_view name) {
+  size_t dot = name.find('.');
+  if (dot == std::string_view::npos) return {std::string(name), ""};
+  return {std::string(name.substr(0, dot)), std::string(name.substr(dot + 1))};
+}
+
+Form form_of(const c10::FunctionSchema& schema, uint32_t& out_begin) {
+  const auto& args = schema.arguments();
+  for (uint32_t i = 0; i < args.size(); ++i) {
+    if (args[i].kwarg_only() && args[i].alias_info() &&
+        args[i].alias_info()->isWrite()) {
+      out_begin = i;
+      return Form::Out;
+    }
+  }
+  bool in_place = schema.name().ends_with('_') && !schema.name().ends_with("__")
+                  && !args.empty() && args[0].alias_info() &&
+                  args[0].alias_info()->isWrite();
+  return in_place ? Form::InPlace : Form::Functional;
+}
+
+// True if a call of `op` carries, in its first arguments, a call of
+// `functional`.
+bool takes_arguments_of(const c10::FunctionSchema& op,
+                        const c10::FunctionSchema& functional, size_t limit) {
+  const auto& theirs = functional.arguments();
+  const auto& ours = op.arguments();
+  if (theirs.size() != limit) return false;
+  for (size_t i = 0; i < limit; ++i) {
+    if (*theirs[i].type() != *ours[i].type()) return false;
+    if (theirs[i].alias_info()) return false;  // a view has no such form
+  }
+  return true;
+}
+
+// The rule of the functional form of an in-place or out= operator, or null.
+const Rule* functional_rule(const OpInfo& op) {
+  const c10::FunctionSchema& schema = op.handle.schema();
+  std::string base = schema.name();
+  size_t limit = op.out_begin;
+  if (op.form == Form::InPlace) {
+    base.pop_back();
+    limit = op.arity;
+  }
+  auto found = rules_by_base().find(base);
+  if (found == rules_by_base().end()) return nullptr;
+  for (const Rule* row : found->second) {
+    auto functional =
+        c10::Dispatcher::singleton().findSchema(parse_name(row->name));
+    if (functional &&
+        takes_arguments_of(schema, functional->schema(), limit)) {
+      return row;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+const Rule* find_rule(std::string_view name) {
+  auto found = rules_by_base().find(base_name(name));
+  if (found == rules_by_base().end()) return nullptr;
+  for (const Rule* row : found->second) {
+    if (row->name == name) return row;
+  }
+  return nullptr;
+}
+
+OpInfo::OpInfo(const c10::OperatorHandle& op)
+    : handle(op), name(c10::toString(op.operator_name())) {
+  const c10::FunctionSchema& schema = op.schema();
+  const auto& args = schema.arguments();
+  arity = static_cast<uint32_t>(args.size());
+  form = form_of(schema, out_begin);
+  for (uint32_t i = 0; i < arity; ++i) {
+    if (args[i].alias_info() && args[i].alias_info()->isWrite()) {
+      written.push_back(i);
+    }
+  }
+  if (const Rule* own = find_rule(name)) {
+    route = Route::Rule;
+    rule = own->run;
+    return;
+  }
+  if (form != Form::Functional) {
+    if (const Rule* functional = functional_rule(*this)) {
+      route = Route::Rule;
+      rule = functional->run;
+      delivered = true;
+      return;
+    }
+  }
+  for (auto key : {c10::DispatchKey::CompositeImplicitAutograd,
+                   c10::DispatchKey::CompositeExplicitAutograd}) {
+    if (op.hasKernelForDispatchKey(key)) {
+      route = Route::Decompose;
+      composite_key = key;
+      return;
+    }
+  }
+}
+
+const OpInfo& op_info(const c10::OperatorHandle& op) {
+  thread_local std::unordered_map<c10::OperatorHandle, std::unique_ptr<OpInfo>>
+      known;
+  std::unique_ptr<OpInfo>& slot = known[op];
+  if (!slot) slot = std::make_unique<OpInfo>(op);
+  return *slot;
+}
+
+}  // namespace magneto::tensor

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the fallback needs to know of an operator, worked out at its first call.
+#pragma once
+
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <c10/util/SmallVector.h>
+
+#include <string>
+
+#include "tensor/rule.h"
+
+namespace magneto::tensor {
+
+// How an operator is served. Tried in this order.
+enum class Route : uint8_t {
+  Rule,       // a shape rule of its own or of its functional form
+  Decompose,  // torch's composite kernel, in terms of other operators
+  Python,     // PyTorch's own Python FakeTensorMode on copies
+};
+
+enum class Form : uint8_t { Functional, InPlace, Out };
+
+struct OpInfo {
+  explicit OpInfo(const c10::OperatorHandle& op);
+
+  c10::OperatorHandle handle;
+  std::string name;  // "aten::add.Tensor"
+  Route route = Route::Python;
+  Form form = Form::Functional;
+  // The rule gives the functional form's results, which have to be delivered
+  // into this operator's own argument or out= arguments.
+  bool delivered = false;
+  RuleFn rule = nullptr;
+  c10::DispatchKey composite_key = c10::DispatchKey::Undefined;
+  uint32_t arity = 0;
+  uint32_t out_begin = 0;  // index of the first out= argument (Form::Out)
+  c10::SmallVector<uint32_t, 2> written;  // arguments that are mutated
+};
+
+// The record of an operator; made once per thread and kept.
+const OpInfo& op_info(const c10::OperatorHandle& op);
+
+}  // namespace magneto::tensor

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Sizes and strides only; nothing here makes a tensor.
+#include "tensor/shape.h"
+
+#include <ATen/ExpandUtils.h>
+#include <ATen/WrapDimUtils.h>
+
+#include <numeric>
+
+namespace magneto::tensor {
+
+DimVec contiguous_strides(DimList sizes) {
+  DimVec strides(sizes.size());
+  Dim next = 1;
+  for (size_t i = sizes.size(); i-- > 0;) {
+    strides[i] = next;
+    if (sizes[i] != 1) next = next * sizes[i].max(1);
+  }
+  return strides;
+}
+
+DimVec channels_last_strides(DimList sizes) {
+  // Innermost first: channels, then the image from its last dimension, batch.
+  DimVec strides(sizes.size());
+  strides[1] = 1;
+  Dim next = sizes[1];
+  for (size_t i = sizes.size() - 1; i >= 2; --i) {
+    strides[i] = next;
+    next *= sizes[i];
+  }
+  strides[0] = next;
+  return strides;
+}
+
+DimVec format_strides(DimList sizes, c10::MemoryFormat format) {
+  switch (format) {
+    case c10::MemoryFormat::ChannelsLast:
+      TORCH_CHECK(sizes.size() == 4,
+                  "required rank 4 tensor to use channels_last format");
+      return channels_last_strides(sizes);
+    case c10::MemoryFormat::ChannelsLast3d:
+      TORCH_CHECK(sizes.size() == 5,
+                  "required rank 5 tensor to use channels_last_3d format");
+      return channels_last_strides(sizes);
+    default:
+      return contiguous_strides(sizes);
+  }
+}
+
+Dim numel(DimList sizes) {
+  Dim product = 1;
+  for (const Dim& size : sizes) product *= size;
+  return product;
+}
+
+DimVec broadcast(DimList a, DimList b) {
+  size_t ndim = std::max(a.size(), b.size());
+  DimVec shape(ndim);
+  for (size_t i = 0; i < ndim; ++i) {
+    size_t from_end = ndim - i;
+    if (from_end > a.size()) {
+      shape[i] = b[b.size() - from_end];
+      continue;
+    }
+    const Dim& x = a[a.size() - from_end];
+    if (from_end > b.size()) {
+      shape[i] = x;
+      continue;
+    }
+    const Dim& y = b[b.size() - from_end];
+    // Asking "is it one" first keeps symbolic sizes from being compared.
+    if (x == 1) {
+      shape[i] = y;
+    } else if (y == 1 || x == y) {
+      shape[i] = x;
+    } else {
+      TORCH_CHECK(false, "The size of tensor a (", x,
+                  ") must match the size of tensor b (", y,
+                  ") at non-singleton dimension ", i);
+    }
+  }
+  return shape;
+}
+
+bool is_dense(const at::Tensor& tensor) {
+  return tensor.unsafeGetTensorImpl()
+      ->is_non_overlapping_and_dense_or_false();
+}
+
+namespace {
+
+// Strides that pack the elements in the order of the given strides; the static
+// case is torch's own function.
+DimVec packed_strides(DimList sizes, DimList strides) {
+  auto int_sizes = c10::asIntArrayRefSlowOpt(sizes);
+  auto int_strides = c10::asIntArrayRefSlowOpt(strides);
+  if (!int_sizes || !int_strides) {
+    std::vector<size_t> order(sizes.size());
+    std::iota(order.rbegin(), order.rend(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+      return strides[a] < strides[b];
+    });
+    DimVec packed(sizes.size());
+    Dim next = 1;
+    for (size_t dim : order) {
+      packed[dim] = next;
+      next *= sizes[dim].max(1);
+    }
+    return packed;
+  }
+  std::vector<int64_t> packed = at::infer_dense_strides(*int_sizes,
+                                                        *int_strides);
+  return DimVec(packed.begin(), packed.end());
+}
+
+}  // namespace
+
+DimVec preserved_strides(const at::Tensor& tensor) {
+  DimList strides = tensor.sym_strides();
+  if (is_dense(tensor)) return DimVec(strides.begin(), strides.end());
+  return packed_strides(tensor.sym_sizes(), strides);
+}
+
+DimVec strides_like(const at::Tensor& tensor, c10::MemoryFormat format) {
+  return format == c10::MemoryFormat::Preserve
+             ? preserved_strides(tensor)
+             : format_strides(tensor.sym_sizes(), format);
+}
+
+int64_t wrap_dim(int64_t dim, int64_t ndim) {
+  return at::maybe_wrap_dim(dim, ndim);
+}
+
+namespace {
+
+enum class FastLayout { kNone, kContiguous, kChannelsLast, kSame };
+
+// What TensorIterator answers without looking at single dimensions, when all
+// operands have the output's shape.
+FastLayout fast_layout(c10::ArrayRef<Operand> operands, DimList shape) {
+  bool contiguous = true, channels_last = true, dense = true;
+  for (const Operand& operand : operands) {
+    if (!operand.sizes.equals(shape)) return FastLayout::kNone;
+    contiguous = contiguous && operand.contiguous;
+    channels_last = channels_last && operand.channels_last;
+    dense = dense && operand.dense;
+  }
+  if (contiguous) return FastLayout::kContiguous;
+  if (channels_last) return FastLayout::kChannelsLast;
+  if (!dense) return FastLayout::kNone;
+  for (const Operand& operand : operands.slice(1)) {
+    if (!operand.strides.equals(operands[0].strides)) return FastLayout::kNone;
+  }
+  return FastLayout::kSame;
+}
+
+// Dimensions from the innermost to the outermost.
+class DimOrder {
+ public:
+  DimOrder(c10::ArrayRef<Operand> operands, DimList shape)
+      : operands_(operands), shape_(shape), order_(shape.size()) {
+    std::iota(order_.rbegin(), order_.rend(), 0);
+    // Insertion sort that stops at a definite answer and walks on over an
+    // ambiguous one; the result depends on just that, so std::sort won't do.
+    for (size_t i = 1; i < order_.size(); ++i) {
+      size_t at = i;
+      for (size_t j = i; j-- > 0;) {
+        int order = compare(order_[j], order_[at]);
+        if (order < 0) break;
+        if (order > 0) {
+          std::swap(order_[j], order_[at]);
+          at = j;
+        }
+      }
+    }
+  }
+
+  const c10::SmallVector<size_t, 5>& order() const { return order_; }
+
+ private:
+  // 1: `a` must come after (outside of) `b`; -1: before; 0: no telling.
+  int compare(size_t a, size_t b) const {
+    for (const Operand& operand : operands_) {
+      Dim stride_a = stride(operand, a);
+      Dim stride_b = stride(operand, b);
+      if (stride_a == 0 || stride_b == 0) continue;
+      if (stride_a < stride_b) return -1;
+      if (stride_a > stride_b) return 1;
+      if (shape_[a] > shape_[b]) return 1;
+    }
+    return 0;
+  }
+
+  // The stride with which the operand walks dimension `dim` of the output.
+  Dim stride(const Operand& operand, size_t dim) const {
+    size_t offset = shape_.size() - operand.sizes.size();
+    if (dim < offset) return 0;
+    const Dim& size = operand.sizes[dim - offset];
+    if (size == 1 && shape_[dim] != 1) return 0;
+    return operand.strides[dim - offset];
+  }
+
+  c10::ArrayRef<Operand> operands_;
+  DimList shape_;
+  c10::SmallVector<size_t, 5> order_;
+};
+
+}  // namespace
+
+Operand::Operand(const at::Tensor& tensor)
+    : sizes(tensor.sym_sizes()),
+      strides(tensor.sym_strides()),
+      contiguous(tensor.is_contiguous_or_false()),
+      channels_last(
+          tensor.is_contiguous_or_false(c10::MemoryFormat::ChannelsLast)),
+      dense(is_dense(tensor)) {}
+
+Operand::Operand(const at::Tensor& tensor, DimList temporary_strides)
+    : sizes(tensor.sym_sizes()),
+      strides(temporary_strides),
+      contiguous(strides.equals(contiguous_strides(sizes))),
+      channels_last(sizes.size() == 4 &&
+                    strides.equals(channels_last_strides(sizes))),
+      dense(true) {}
+
+DimVec elementwise_strides(c10::ArrayRef<Operand> operands, DimList shape) {
+  switch (fast_layout(operands, shape)) {
+    case FastLayout::kContiguous:
+      return contiguous_strides(shape);
+    case FastLayout::kChannelsLast:
+      return channels_last_strides(shape);
+    case FastLayout::kSame:
+      return DimVec(operands[0].strides.begin(), operands[0].strides.end());
+    case FastLayout::kNone:
+      break;
+  }
+  DimOrder order(operands, shape);
+  size_t ndim = shape.size();
+  bool inverted = true;
+  for (size_t i = 0; i < ndim; ++i) {
+    inverted = inverted && order.order()[i] == ndim - 1 - i;
+  }
+  if (inverted) return contiguous_strides(shape);
+  DimVec strides(ndim);
+  Dim next = 1;
+  for (size_t dim : order.order()) {
+    strides[dim] = next;
+    next *= shape[dim];
+  }
+  return strides;
+}
+
+}  // namespace magneto::tensor
