@@ -11,7 +11,6 @@
 namespace magneto::bytecode {
 namespace {
 
-using cpython_311::Form;
 using cpython_311::kNoRawOp;
 using cpython_311::kRawForms;
 using cpython_311::kRawInfo;
