@@ -195,9 +195,8 @@ Ref list_inputs(const Graph& graph, const Names& names) {
   });
 }
 
-Ref list_names(const Names& names) {
-  return list_of(names.nodes,
-                 [](const std::string& name) { return text(name); });
+Ref list_names(const std::vector<std::string>& names) {
+  return list_of(names, [](const std::string& name) { return text(name); });
 }
 
 Ref list_examples(const Graph& graph) {

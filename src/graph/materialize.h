@@ -10,7 +10,7 @@ namespace magneto::graph {
 
 Ref build(const Graph& graph, const Names& names, PyObject* create);
 Ref list_inputs(const Graph& graph, const Names& names);
-Ref list_names(const Names& names);
+Ref list_names(const std::vector<std::string>& names);
 Ref list_examples(const Graph& graph);
 Ref list_origins(const Graph& graph);
 Ref list_locations(const Graph& graph);

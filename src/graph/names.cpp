@@ -176,6 +176,7 @@ std::string wanted_name(const Graph& graph, const Node& node,
 Names assign_names(const Graph& graph) {
   Names names;
   names.nodes.resize(graph.node_count());
+  names.recorded.resize(graph.node_count());
   names.parameters.resize(graph.inputs().size());
   Namespace space;
   std::unordered_set<std::string> parameters;
@@ -216,6 +217,7 @@ Names assign_names(const Graph& graph) {
     if (node.op == Op::Placeholder && node.erased) continue;
     const std::string parameter = take_parameter(node);
     names.nodes[i] = space.take(wanted_name(graph, node, parameter));
+    names.recorded[i] = names.nodes[i];
     if (!parameter.empty()) names.parameters[node.input] = parameter;
   }
   rename_until(graph.node_count());

@@ -15,6 +15,9 @@ struct Names {
   // By NodeId. Erased nodes have names as well: they were named before they
   // were erased, so erasing one doesn't rename the others.
   std::vector<std::string> nodes;
+  // By NodeId: the name when the node was recorded, before its value was stored
+  // in a variable; what `source_fn_stack` calls it.
+  std::vector<std::string> recorded;
   // By index in Graph::inputs(): parameter names of forward(), `L_x_`.
   std::vector<std::string> parameters;
 };

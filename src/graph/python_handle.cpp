@@ -61,7 +61,11 @@ PyObject* method_inputs(PyObject* self, PyObject*) noexcept {
 }
 
 PyObject* method_names(PyObject* self, PyObject*) noexcept {
-  return guarded([&] { return list_names(names_in(self)); });
+  return guarded([&] { return list_names(names_in(self).nodes); });
+}
+
+PyObject* method_recorded_names(PyObject* self, PyObject*) noexcept {
+  return guarded([&] { return list_names(names_in(self).recorded); });
 }
 
 PyObject* method_examples(PyObject* self, PyObject*) noexcept {
@@ -143,6 +147,8 @@ PyMethodDef methods[] = {
      "attribute path, kind) for each input, in order."},
     {"names", method_names, METH_NOARGS,
      "The names of all nodes, by node index."},
+    {"recorded_names", method_recorded_names, METH_NOARGS,
+     "The names before values were stored in variables, by node index."},
     {"examples", method_examples, METH_NOARGS,
      "The example values of all nodes (None: unknown), by node index."},
     {"origins", method_origins, METH_NOARGS,

@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The way from a captured graph through a backend to a callable."""
+
+from __future__ import annotations
+
+import copy
+import logging
+import re
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch._guards import CompileId
+
+from magneto import config, logs
+from magneto.backends import graph_passes, safety
+from magneto.backends.context import BackendContext, compiling
+from magneto.backends.registry import NamedBackend
+from magneto.exc import (
+    InvalidBackendResult,
+    MagnetoError,
+    SkipFrame,
+    backend_failure,
+    backend_name,
+)
+from magneto.graph_module import (
+    CapturedGraphModule,
+    capture_module,
+    fast_forward,
+)
+
+log = logging.getLogger("magneto.backends")
+
+_GRAPH_LOGS = ("graph_code", "graph", "graph_sizes")
+
+
+def compile_graph(
+    backend: Callable[..., Any],
+    handle: Any,
+    example_inputs: list[Any],
+    *,
+    frame_id: int = 0,
+    compile_id: int = 0,
+    reason: Any = None,
+    guards: list[Any] | None = None,
+) -> Callable[..., Any]:
+    """Compiles a captured graph.
+
+    Args:
+        backend: what `lookup_backend()` returned.
+        handle: the graph, a `magneto._C.Graph`.
+        example_inputs: the real inputs of the call that is being compiled, in
+            the graph's order.
+        frame_id: number of the frame, for logs: `[frame_id/compile_id]`.
+        compile_id: number of the compilation of that frame.
+        reason: why the graph ends where it ends; `gm.compile_subgraph_reason`.
+        guards: when given, relations between inputs that the compiled callable
+            relies on are appended: ("same", i, j) when inputs i and j must be
+            one object.
+
+    Returns:
+        A callable that takes the graph's inputs by position and returns a tuple
+        of its outputs.
+
+    Raises:
+        SkipFrame: the backend doesn't want this frame to be compiled.
+        BackendCompilerFailed: the backend raised.
+        InvalidBackendResult: it returned something that can't be called.
+        VerificationFailed, UnsafeOperator: see `magneto.config`.
+
+    """
+    safety.check_operators(handle)
+    if _runs_graph_as_it_is(backend):
+        return handle.function()
+    identity = CompileId(frame_id=frame_id, frame_compile_id=compile_id)
+    gm = capture_module(handle, example_inputs, _module_meta(handle, identity))
+    state = gm.__dict__
+    state["compile_subgraph_reason"] = reason
+    state["_param_name_to_source"] = {}
+    state["_source_to_user_stacks"] = {}
+    _log_graph(gm, identity)
+    context = BackendContext()
+    with compiling(context, identity):
+        transformed = graph_passes.run_passes(gm, example_inputs)
+        compiled = _call_backend(backend, transformed, example_inputs)
+    if guards is not None:
+        _collect_guards(context, guards)
+    return fast_forward(compiled)
+
+
+def _runs_graph_as_it_is(backend: Callable[..., Any]) -> bool:
+    """Nothing wants to see the graph: neither a backend, a pass nor a log."""
+    return (
+        isinstance(backend, NamedBackend)
+        and backend.compiler_name == "eager"
+        and not backend.options
+        and not graph_passes.registered_passes()
+        and not any(map(logs.enabled, _GRAPH_LOGS))
+    )
+
+
+def _module_meta(handle: Any, identity: CompileId) -> dict[str, Any]:
+    flat_names = {}
+    for _, _, _, source_name, attribute_path, _ in handle.inputs():
+        if attribute_path:
+            flat_names[_flat_name(source_name, attribute_path)] = attribute_path
+    return {
+        "dynamo_flat_name_to_original_fqn": flat_names,
+        "dynamo_compile_id": identity,
+    }
+
+
+def _flat_name(source_name: str, attribute_path: str) -> str:
+    """How PyTorch's compilers call a parameter: `layer.weight` of `L['self']`
+    is `L__self___layer_weight`.
+    """
+    root = re.split(r"\._(?:modules|parameters|buffers)\[", source_name)[0]
+    flat_root = re.sub(r"[^0-9a-zA-Z]", "_", root)
+    return f"{flat_root}_{attribute_path.replace('.', '_')}"
+
+
+def _log_graph(gm: CapturedGraphModule, identity: CompileId) -> None:
+    for name in filter(logs.enabled, _GRAPH_LOGS):
+        from magneto import graph_text
+
+        logs.emit(name, str(identity), graph_text.TEXTS[name](gm))
+
+
+def _call_backend(
+    backend: Callable[..., Any],
+    gm: torch.fx.GraphModule,
+    example_inputs: list[Any],
+) -> Callable[..., Any]:
+    reference = None
+    if config.verify_correctness:
+        reference = _reference(gm)
+    try:
+        compiled = backend(gm, list(example_inputs))
+    except MagnetoError:
+        raise
+    except Exception as error:
+        _raise_skip(backend, error)
+        raise backend_failure(backend, error) from error
+    if not callable(compiled):
+        raise InvalidBackendResult(
+            f"backend {backend_name(backend)!r} returned "
+            f"{_described(compiled)}; a backend must return a callable"
+        )
+    if reference is not None and fast_forward(compiled) is not reference:
+        from magneto.backends.verify import verify
+
+        verify(backend, reference, compiled, example_inputs)
+    return compiled
+
+
+def _reference(gm: torch.fx.GraphModule) -> Callable[..., Any]:
+    """The graph's own meaning, safe from what the backend does to `gm`."""
+    forward = gm.__dict__.get("forward")
+    if forward is not None:
+        return forward
+    return copy.deepcopy(gm)
+
+
+def _raise_skip(backend: Callable[..., Any], error: Exception) -> None:
+    """Raises SkipFrame where the error means "not this frame"."""
+    dynamo = sys.modules.get("torch._dynamo.exc")
+    if dynamo is not None and isinstance(error, dynamo.SkipFrame):
+        raise SkipFrame(str(error)) from error
+    fake_tensor = sys.modules.get("torch._subclasses.fake_tensor")
+    if fake_tensor is None:
+        return
+    # PyTorch's compilers say so when a result's shape or value depends on data.
+    unsupported = (
+        fake_tensor.DataDependentOutputException,
+        fake_tensor.DynamicOutputShapeException,
+        fake_tensor.UnsupportedOperatorException,
+    )
+    if isinstance(error, unsupported):
+        name = backend_name(backend)
+        log.warning(
+            "backend %r can't compile this graph (%s: %s); the frame runs as "
+            "plain Python",
+            name,
+            type(error).__name__,
+            error,
+        )
+        raise SkipFrame(f"backend {name!r}: {error}") from error
+
+
+def _described(value: Any) -> str:
+    text = repr(value)
+    kind = type(value).__name__
+    return kind if value is None or len(text) > 60 else f"{text} ({kind})"
+
+
+def _collect_guards(context: BackendContext, guards: list[Any]) -> None:
+    for guard in context.guards_context.aotautograd_guards:
+        one = getattr(guard, "input_source_a", None)
+        other = getattr(guard, "input_source_b", None)
+        if one is not None and other is not None:
+            guards.append(("same", one.index, other.index))

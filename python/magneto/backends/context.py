@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is around a backend while it compiles.
+
+AOTAutograd and inductor read PyTorch's tracing context: its fake mode and shape
+environment, and what they leave there for each other. Making a fake mode costs
+milliseconds, so it is made when somebody asks for it: a backend that only looks
+at the graph never pays for it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch._guards import _TLS, CompileContext, CompileId, TracingContext
+
+
+class BackendContext(TracingContext):
+    """A tracing context whose fake mode is made on demand."""
+
+    def __init__(self) -> None:
+        self._fake_mode: Any = None
+        self._may_make_mode = False
+        super().__init__(None)
+        self._may_make_mode = True
+
+    @property
+    def fake_mode(self) -> Any:
+        """The mode whose tensors PyTorch's compilers trace with."""
+        if self._fake_mode is None and self._may_make_mode:
+            self._fake_mode = _make_fake_mode()
+        return self._fake_mode
+
+    @fake_mode.setter
+    def fake_mode(self, mode: Any) -> None:
+        self._fake_mode = mode
+
+    def close(self) -> None:
+        """The compilation is over."""
+        mode = self._fake_mode
+        if mode is not None and mode.shape_env is not None:
+            mode.shape_env.cleanup()
+
+
+def _make_fake_mode() -> Any:
+    import torch._functorch.config as functorch_config
+    from torch._subclasses.fake_tensor import FakeTensorMode
+    from torch.fx.experimental.symbolic_shapes import ShapeEnv
+
+    shape_env = ShapeEnv(
+        assume_static_by_default=True,
+        allow_scalar_outputs=True,
+        allow_dynamic_output_shape_ops=True,
+    )
+    with functorch_config.patch(fake_tensor_allow_unsafe_data_ptr_access=False):
+        return FakeTensorMode(shape_env=shape_env)
+
+
+@contextlib.contextmanager
+def compiling(context: BackendContext, compile_id: CompileId) -> Iterator[None]:
+    """Installs the context; restores global state that a backend may change:
+    grad mode, and the states of Python's and torch's random generators.
+    """
+    outer = (
+        getattr(_TLS, "tracing_context", None),
+        getattr(_TLS, "compile_context", None),
+    )
+    grad_enabled = torch.is_grad_enabled()
+    random_states = (
+        random.getstate(),
+        torch.get_rng_state(),
+        _device_rng_states(),
+    )
+    _TLS.tracing_context = context
+    _TLS.compile_context = CompileContext(compile_id)
+    try:
+        yield
+    finally:
+        _TLS.tracing_context, _TLS.compile_context = outer
+        context.close()
+        torch._C._set_grad_enabled(grad_enabled)
+        random.setstate(random_states[0])
+        torch.set_rng_state(random_states[1])
+        if random_states[2] is not None:
+            torch.cuda.set_rng_state_all(random_states[2])
+
+
+def _device_rng_states() -> list[torch.Tensor] | None:
+    return (
+        torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else None
+    )

@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Settings. Assign to them: `magneto.config.verify_correctness = True`."""
+
+# Backends ---------------------------------------------------------------------
+
+verify_correctness: bool = False
+"""Run what a backend compiled beside the captured graph, on copies of the first
+inputs, and raise VerificationFailed where the results differ."""
+
+verify_tolerance: float = 1e-4
+"""The relative and absolute difference that verify_correctness accepts."""
+
+unsafe_operators: str = "allow"
+"""What happens to operators that aren't known to be safe to compile (registered
+by somebody, without torch.Tag.pt2_compliant_tag): "allow", "log" once each, or
+"refuse" by raising UnsafeOperator."""

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Graphs as text, for logs: `graph_code`, `graph` and `graph_sizes`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+
+def graph_code(gm: torch.fx.GraphModule) -> str:
+    """The graph as Python code, with types, strides and the user's lines."""
+    return gm.print_readable(
+        print_output=False, include_stride=True, include_device=True
+    )
+
+
+def graph_table(gm: torch.fx.GraphModule) -> str:
+    """The graph as a table: opcode, name, target, args, kwargs."""
+    rows = [("opcode", "name", "target", "args", "kwargs")]
+    for node in gm.graph.nodes:
+        rows.append(
+            (
+                node.op,
+                node.name,
+                target_text(node.target),
+                _plain(node.args),
+                _plain(node.kwargs),
+            )
+        )
+    widths = [max(len(row[column]) for row in rows) for column in range(5)]
+    rows.insert(1, tuple("-" * width for width in widths))
+    lines = [
+        "  ".join(
+            cell.ljust(width) for cell, width in zip(row, widths, strict=True)
+        )
+        for row in rows
+    ]
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def graph_sizes(gm: torch.fx.GraphModule) -> str:
+    """The shape of each tensor in the graph, one a line: `name: (2, 3)`."""
+    lines = []
+    for node in gm.graph.nodes:
+        for label, tensor in _tensors(
+            node.name, node.meta.get("example_value")
+        ):
+            lines.append(f"{label}: {tuple(tensor.shape)}")
+    return "\n".join(lines)
+
+
+def graph_sizes_record(gm: torch.fx.GraphModule) -> dict[str, list[int | str]]:
+    """The same as data; sizes that aren't known yet are text."""
+    return {
+        label: [
+            size if isinstance(size, int) else str(size)
+            for size in tensor.shape
+        ]
+        for node in gm.graph.nodes
+        for label, tensor in _tensors(node.name, node.meta.get("example_value"))
+    }
+
+
+def target_text(target: Any) -> str:
+    """What a node calls, without addresses: `torch.add`, `operator.add`."""
+    if isinstance(target, str):
+        return target
+    if isinstance(target, (torch._ops.OpOverload, torch._ops.OpOverloadPacket)):
+        return str(target)
+    name = getattr(target, "__name__", type(target).__name__)
+    module = getattr(target, "__module__", None)
+    if module in ("_operator", "math"):
+        return f"{module.lstrip('_')}.{name}"
+    if module is None or module == "torch._C._nn":
+        return name
+    return f"{module}.{name}"
+
+
+def _plain(value: Any) -> str:
+    """repr() of arguments, without addresses."""
+    if isinstance(value, torch.fx.Node):
+        return value.name
+    if isinstance(value, dict):
+        items = [f"{key!r}: {_plain(item)}" for key, item in value.items()]
+        return "{" + ", ".join(items) + "}"
+    if isinstance(value, slice):
+        parts = (value.start, value.stop, value.step)
+        return f"slice({', '.join(map(_plain, parts))})"
+    if isinstance(value, (tuple, list)):
+        text = ", ".join(map(_plain, value))
+        if isinstance(value, list):
+            return f"[{text}]"
+        return f"({text},)" if len(value) == 1 else f"({text})"
+    if callable(value) and not isinstance(value, (torch.dtype, torch.device)):
+        return target_text(value)
+    text = repr(value)
+    return f"<{type(value).__name__}>" if " at 0x" in text else text
+
+
+def _tensors(label: str, value: Any) -> list[tuple[str, torch.Tensor]]:
+    if isinstance(value, torch.Tensor):
+        return [(label, value)]
+    if isinstance(value, (tuple, list)):
+        return [
+            found
+            for i, item in enumerate(value)
+            for found in _tensors(f"{label}[{i}]", item)
+        ]
+    return []
+
+
+TEXTS = {
+    "graph_code": graph_code,
+    "graph": graph_table,
+    "graph_sizes": graph_sizes,
+}
