@@ -111,7 +111,10 @@ class Context final : public Backing, public Journaled {
   guards::SourceTable sources;
   guards::GuardSet guards{journal};
   Heap heap{journal};
-  graph::Graph graph{&journal};
+  // The backend takes it over when the trace is done.
+  std::unique_ptr<graph::Graph> owned_graph =
+      std::make_unique<graph::Graph>(&journal);
+  graph::Graph& graph = *owned_graph;
   tensor::FakeInputs fakes;
   Inliner* inliner = nullptr;
   NativeTable* natives = nullptr;
