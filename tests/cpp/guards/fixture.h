@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the tests of guards share: Python objects made from source text, a trace
+// to record in, and bytearrays that play tensors (their length is the shape, and
+// can be changed in place as a tensor's metadata can).
+#pragma once
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <gtest/gtest.h>
+
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "guards/guard.h"
+#include "guards/program.h"
+#include "guards/source.h"
+#include "python/ref.h"
+#include "support/journal.h"
+
+namespace magneto::guards {
+
+class GuardFixture : public testing::Test {
+ protected:
+  GuardFixture() {
+    globals_ = Ref::steal(PyDict_New());
+    PyDict_SetItemString(globals_, "__builtins__", PyEval_GetBuiltins());
+    TensorHooks& tensor = hooks().tensor;
+    tensor.matches = [](PyObject* value, const void* snapshot) noexcept {
+      return PyByteArray_CheckExact(value) &&
+             PyByteArray_GET_SIZE(value) ==
+                 *static_cast<const Py_ssize_t*>(snapshot);
+    };
+    tensor.size = [](PyObject* value, int64_t dim) noexcept -> int64_t {
+      if (!PyByteArray_CheckExact(value) || dim != 0) return -1;
+      return PyByteArray_GET_SIZE(value);
+    };
+  }
+  ~GuardFixture() override { hooks() = Hooks(); }
+
+  // Runs statements; their names stay for later ones.
+  void exec(const std::string& source) {
+    Ref result = Ref::steal(
+        PyRun_String(source.c_str(), Py_file_input, globals_, globals_));
+    if (!result) PyErr_Print();
+    ASSERT_TRUE(result);
+  }
+
+  Ref eval(const std::string& source) {
+    Ref result = Ref::steal(
+        PyRun_String(source.c_str(), Py_eval_input, globals_, globals_));
+    if (!result) PyErr_Print();
+    return result;
+  }
+
+  bool is_true(const std::string& source) {
+    Ref result = eval(source);
+    return result && PyObject_IsTrue(result) == 1;
+  }
+
+  // Borrowed: kept alive by the variable.
+  PyObject* var(const char* name) {
+    PyObject* object = PyDict_GetItemString(globals_, name);
+    EXPECT_NE(object, nullptr) << name;
+    return object;
+  }
+
+  PyObject* name(const char* text) {
+    names_.push_back(Ref::steal(PyUnicode_InternFromString(text)));
+    return names_.back();
+  }
+
+  PyObject* keep(Ref object) {
+    names_.push_back(std::move(object));
+    return names_.back();
+  }
+
+  static std::shared_ptr<const void> shape(Py_ssize_t length) {
+    return std::make_shared<Py_ssize_t>(length);
+  }
+
+  // The call's arguments are the variables of these names.
+  CallView view(std::initializer_list<const char*> arguments) {
+    locals_.clear();
+    for (const char* argument : arguments) locals_.push_back(var(argument));
+    return {.locals = locals_.data(),
+            .nlocals = locals_.size(),
+            .cells = cells_.data(),
+            .ncells = cells_.size(),
+            .globals = globals_,
+            .builtins = PyEval_GetBuiltins()};
+  }
+
+  std::unique_ptr<GuardProgram> compiled(
+      std::initializer_list<SourceId> requests = {}) {
+    return compile(sources_, guards_, {requests.begin(), requests.size()});
+  }
+
+  // Runs, and runs again from a program compiled anew, which has no pins: both
+  // must agree, and the explanation with them.
+  bool run(GuardProgram& program, const CallView& call) {
+    std::vector<PyObject*> inputs(program.input_count());
+    const bool result = program.run(call, inputs.data());
+    if (program.alive()) {
+      const auto fresh = compile(sources_, guards_, {});
+      EXPECT_EQ(fresh->run(call, nullptr), result);
+    }
+    EXPECT_EQ(program.explain_failure(call).empty(), result)
+        << program.explain_failure(call);
+    inputs_ = std::move(inputs);
+    return result;
+  }
+
+  Ref globals_;
+  std::vector<Ref> names_;
+  std::vector<PyObject*> locals_;
+  std::vector<PyObject*> cells_;
+  std::vector<PyObject*> inputs_;
+  Journal journal_;
+  SourceTable sources_;
+  GuardSet guards_{journal_};
+};
+
+}  // namespace magneto::guards
