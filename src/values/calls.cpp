@@ -47,8 +47,7 @@ Outcome<V> builtin_new(Context& ctx, PyTypeObject* type, PyObject* found,
                          "make it outside of the compiled function");
 }
 
-Outcome<V> instantiate(Context& ctx, V class_value, const Arguments& args) {
-  auto* type = reinterpret_cast<PyTypeObject*>(class_value->object);
+Outcome<V> call_class(Context& ctx, V class_value, const Arguments& args) {
   PyTypeObject* meta = Py_TYPE(class_value->object);
   if (meta != &PyType_Type) {
     if (PyType_IsSubtype(meta, torch_types().enum_meta)) {
@@ -72,6 +71,21 @@ Outcome<V> instantiate(Context& ctx, V class_value, const Arguments& args) {
                          .keyword_names = args.keyword_names});
     }
   }
+  return instantiate(ctx, class_value, args);
+}
+
+Outcome<V> call_instance(Context& ctx, V callable, const Arguments& args) {
+  MG_TRY(V method, special_method(ctx, callable, interned().dunder_call));
+  if (method) return call(ctx, method, args);
+  return ctx.raise(PyExc_TypeError, std::string("'") +
+                                        _PyType_Name(callable->type) +
+                                        "' object is not callable");
+}
+
+}  // namespace
+
+Outcome<V> instantiate(Context& ctx, V class_value, const Arguments& args) {
+  auto* type = reinterpret_cast<PyTypeObject*>(class_value->object);
   if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE) && !is_exception_type(type))
     return ctx.graph_break("instantiate",
                            std::string("an instance of ") + _PyType_Name(type),
@@ -129,16 +143,6 @@ Outcome<V> instantiate(Context& ctx, V class_value, const Arguments& args) {
   return made;
 }
 
-Outcome<V> call_instance(Context& ctx, V callable, const Arguments& args) {
-  MG_TRY(V method, special_method(ctx, callable, interned().dunder_call));
-  if (method) return call(ctx, method, args);
-  return ctx.raise(PyExc_TypeError, std::string("'") +
-                                        _PyType_Name(callable->type) +
-                                        "' object is not callable");
-}
-
-}  // namespace
-
 Outcome<V> call(Context& ctx, V callable, const Arguments& args) {
   callable = ctx.look(callable);
   switch (callable->kind) {
@@ -157,7 +161,7 @@ Outcome<V> call(Context& ctx, V callable, const Arguments& args) {
       if (ctx.natives->has(object)) return ctx.natives->call(ctx, callable, args);
       if (Py_IS_TYPE(object, &PyFunction_Type))
         return ctx.inliner->inline_function(callable, args);
-      if (PyType_Check(object)) return instantiate(ctx, callable, args);
+      if (PyType_Check(object)) return call_class(ctx, callable, args);
       if (Py_TYPE(object)->tp_call == nullptr ||
           (Py_TYPE(object)->tp_flags & Py_TPFLAGS_HEAPTYPE))
         return call_instance(ctx, callable, args);

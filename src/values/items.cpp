@@ -132,6 +132,10 @@ Outcome<V> get_item(Context& ctx, V container, V key) {
   }
   MG_TRY(V method, overridden(ctx, container, interned().dunder_getitem));
   if (method) return call(ctx, method, {key});
+  return plain_get_item(ctx, container, key);
+}
+
+Outcome<V> plain_get_item(Context& ctx, V container, V key) {
   switch (container->kind) {
     case Kind::Constant: {
       if (PyType_Check(container->object))
@@ -190,6 +194,10 @@ Status set_item(Context& ctx, V container, V key, V value) {
     (void)ignored;
     return done;
   }
+  return plain_set_item(ctx, container, key, value);
+}
+
+Status plain_set_item(Context& ctx, V container, V key, V value) {
   switch (container->kind) {
     case Kind::List: {
       size_t size = ctx.heap[container->heap].items.size();
@@ -244,6 +252,10 @@ Status delete_item(Context& ctx, V container, V key) {
     (void)ignored;
     return done;
   }
+  return plain_delete_item(ctx, container, key);
+}
+
+Status plain_delete_item(Context& ctx, V container, V key) {
   switch (container->kind) {
     case Kind::List: {
       size_t size = ctx.heap[container->heap].items.size();
@@ -285,6 +297,10 @@ Outcome<V> length(Context& ctx, V container) {
   container = ctx.look(container);
   MG_TRY(V method, overridden(ctx, container, interned().dunder_len));
   if (method) return call(ctx, method, {});
+  return plain_length(ctx, container);
+}
+
+Outcome<V> plain_length(Context& ctx, V container) {
   switch (container->kind) {
     case Kind::Constant: {
       Py_ssize_t size = PyObject_Size(container->object);

@@ -5,6 +5,7 @@
 // in the natives' tables.
 #include "python/names.h"
 #include "values/protocol.h"
+#include "values/sets.h"
 
 namespace magneto::values {
 
@@ -20,7 +21,9 @@ V over(Context& ctx, PyTypeObject* type, V container) {
 // iterating over it is wrong anyway, and sees a RuntimeError.
 V over_keys(Context& ctx, V container) {
   std::vector<V> keys;
-  for (const DictEntry* entry : dict_entries(ctx, container))
+  for (const DictEntry* entry : container->kind == Kind::Set
+                                    ? set_entries(ctx, container)
+                                    : dict_entries(ctx, container))
     keys.push_back(entry->key);
   TupleValue snapshot{};
   snapshot.kind = Kind::Tuple;
@@ -66,6 +69,11 @@ Outcome<V> iterate(Context& ctx, V iterable) {
       return call(ctx, method, {});
     }
   }
+  return plain_iterate(ctx, iterable);
+}
+
+Outcome<V> plain_iterate(Context& ctx, V iterable) {
+  PyTypeObject* type = iterable->type;
   switch (iterable->kind) {
     case Kind::Tuple:
       return over(ctx, &PyTupleIter_Type, iterable);

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Operators, comparison, truth, identity.
 #include <array>
+#include <optional>
 
 #include "python/names.h"
 #include "values/hashing.h"
 #include "values/protocol.h"
+#include "values/sets.h"
 #include "values/torch_types.h"
 
 namespace magneto::values {
@@ -59,7 +61,8 @@ constexpr BinaryRow kBinary[] = {
      PyNumber_InPlaceXor},
 };
 constexpr int kBinaryCount = 13;
-constexpr int kAdd = 0, kMultiply = 5, kOr = 7;
+constexpr int kAdd = 0, kAnd = 1, kMultiply = 5, kOr = 7, kSubtract = 10,
+              kXor = 12;
 
 struct CompareRow {
   const char* function;
@@ -125,13 +128,17 @@ bool is_safe_constant(V value) {
   return value->is_constant() && is_safe_type(value->type);
 }
 
-// A method that Python code defines on the value's class, bound; null if the
-// class has none of its own.
+// A method that Python code or the natives' tables define for the value's
+// class, bound; null if there is none, as for the builtin containers, whose
+// operators are written here.
 Outcome<V> python_method(Context& ctx, V value, PyObject* name) {
-  if (!(value->type->tp_flags & Py_TPFLAGS_HEAPTYPE)) return nullptr;
+  if (!(value->type->tp_flags & Py_TPFLAGS_HEAPTYPE) &&
+      value->kind != Kind::Object) {
+    return nullptr;
+  }
   PyObject* found = type_lookup(ctx, value->type, name);
   if (!found || !(Py_IS_TYPE(found, &PyFunction_Type) ||
-                  ctx.natives->has(found)))
+                  (value->kind == Kind::Object && ctx.natives->has(found))))
     return nullptr;
   return bind_descriptor(ctx, found, value, value->type, name);
 }
@@ -204,6 +211,19 @@ Outcome<V> container_operation(Context& ctx, int op, V left, V right,
       return repeat(ctx, left, right, in_place);
     if (right_sequence && left->is_constant() && PyLong_Check(left->object))
       return repeat(ctx, right, left, false);
+  }
+  if (is_set(left) && is_set(right)) {
+    std::optional<SetOperation> operation;
+    if (op == kOr) operation = SetOperation::Union;
+    if (op == kAnd) operation = SetOperation::Intersection;
+    if (op == kSubtract) operation = SetOperation::Difference;
+    if (op == kXor) operation = SetOperation::SymmetricDifference;
+    if (operation && in_place && left->kind == Kind::Set &&
+        PyType_IsSubtype(left->type, &PySet_Type)) {
+      MG_DO(set_update(ctx, *operation, left, right));
+      return left;
+    }
+    if (operation) return set_combine(ctx, *operation, left, right);
   }
   if (op == kOr && left->kind == Kind::Dict && right->kind == Kind::Dict) {
     V target = left;
@@ -288,15 +308,6 @@ Outcome<V> binary_operation(Context& ctx, int kind, V left, V right) {
     if (!result) return ctx.raise_from_python();
     return from_constant(ctx, std::move(result));
   }
-  if (a && b && left->kind == Kind::Set) {
-    Ref result = Ref::steal(kBinary[op].run(a, b));
-    if (!result) return ctx.raise_from_python();
-    MG_TRY(V fresh, from_constant(ctx, std::move(result)));
-    ctx.heap.dict_clear(left->heap);
-    for (const DictEntry* entry : dict_entries(ctx, fresh))
-      ctx.heap.dict_set(left->heap, entry->key, entry->value, entry->token);
-    return left;
-  }
   auto no_numbers = [](V value) {
     return value->type->tp_as_number == nullptr ||
            value->kind == Kind::Object || value->kind == Kind::List ||
@@ -372,7 +383,7 @@ Outcome<V> compare_mappings(Context& ctx, int kind, V left, V right) {
     MG_TRY(V other, dict_get(ctx, right, a[i]->key));
     if (other == nullptr) {
       same = false;
-    } else if (left->kind == Kind::Dict) {
+    } else {
       MG_TRY(same, equal(ctx, a[i]->value, other));
     }
   }
@@ -432,12 +443,19 @@ Outcome<V> compare(Context& ctx, int kind, V left, V right) {
       return ctx.boolean(!same);
     }
   }
+  return plain_compare(ctx, kind, left, right);
+}
+
+Outcome<V> plain_compare(Context& ctx, int kind, V left, V right) {
+  const bool equality = kind == Py_EQ || kind == Py_NE;
   if ((left->kind == Kind::List && right->kind == Kind::List) ||
       (is_tuple_like(left) && is_tuple_like(right)))
     return compare_sequences(ctx, kind, left, right);
-  if (equality &&
-      ((left->kind == Kind::Dict && right->kind == Kind::Dict) ||
-       (left->kind == Kind::Set && right->kind == Kind::Set)))
+  if (is_set(left) && is_set(right)) {
+    MG_TRY(bool result, set_compare(ctx, kind, left, right));
+    return ctx.boolean(result);
+  }
+  if (equality && left->kind == Kind::Dict && right->kind == Kind::Dict)
     return compare_mappings(ctx, kind, left, right);
   if (equality && (is_sequence(left) || left->kind == Kind::Dict ||
                    is_sequence(right) || right->kind == Kind::Dict))
@@ -544,6 +562,10 @@ Outcome<bool> contains(Context& ctx, V container, V item) {
     MG_TRY(V result, call(ctx, method, {item}));
     return truth(ctx, result);
   }
+  return plain_contains(ctx, container, item);
+}
+
+Outcome<bool> plain_contains(Context& ctx, V container, V item) {
   switch (container->kind) {
     case Kind::Constant: {
       V looked = ctx.look(item);

@@ -40,6 +40,8 @@ Outcome<V> call(Context& ctx, V callable, const Arguments& args);
 Outcome<V> call(Context& ctx, V callable, std::initializer_list<V> args);
 Outcome<V> call_method(Context& ctx, V object, PyObject* name,
                        std::initializer_list<V> args);
+// type.__call__: __new__ and __init__, whatever the metaclass says of calls.
+Outcome<V> instantiate(Context& ctx, V class_value, const Arguments& args);
 
 // -- operators (operators.cpp) ------------------------------------------------
 // `kind` is CPython's NB_* number, in-place forms included.
@@ -54,12 +56,21 @@ Outcome<bool> contains(Context& ctx, V container, V item);
 // `is`: guarded where it relates two of the caller's objects.
 Outcome<bool> identical(Context& ctx, V left, V right);
 bool is_instance_of(V value, PyTypeObject* type);
+// What the containers' own C code says, whatever a subclass overrides.
+Outcome<V> plain_compare(Context& ctx, int kind, V left, V right);
+Outcome<bool> plain_contains(Context& ctx, V container, V item);
 
 // -- items (items.cpp) --------------------------------------------------------
 Outcome<V> get_item(Context& ctx, V container, V key);
 Status set_item(Context& ctx, V container, V key, V value);
 Status delete_item(Context& ctx, V container, V key);
 Outcome<V> length(Context& ctx, V container);
+// What the containers' own C code does, whatever a subclass overrides:
+// dict.__getitem__(d, key).
+Outcome<V> plain_get_item(Context& ctx, V container, V key);
+Status plain_set_item(Context& ctx, V container, V key, V value);
+Status plain_delete_item(Context& ctx, V container, V key);
+Outcome<V> plain_length(Context& ctx, V container);
 // Mapping reads for natives: null if there is no such key.
 Outcome<V> dict_get(Context& ctx, V dict, V key);
 Status dict_set(Context& ctx, V dict, V key, V value);
@@ -71,6 +82,8 @@ V dict_get_string(Context& ctx, V dict, PyObject* key);
 
 // -- iteration (iteration.cpp) ------------------------------------------------
 Outcome<V> iterate(Context& ctx, V iterable);
+// The same without __iter__ of a class made in Python: list.__iter__(x).
+Outcome<V> plain_iterate(Context& ctx, V iterable);
 // The next value, or null at the end.
 Outcome<V> next(Context& ctx, V iterator);
 // All values of an iterable.

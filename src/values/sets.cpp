@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "values/sets.h"
+
+#include "values/hashing.h"
+
+namespace magneto::values {
+
+std::vector<const DictEntry*> set_entries(Context& ctx, V set) {
+  auto entries = dict_entries(ctx, set);
+  const HeapObject& state = ctx.heap[set->heap];
+  // A caller's set was read in its own order.
+  if (entries.size() < 2 || (set->object && state.changes == 0)) return entries;
+  Ref real = Ref::steal(PySet_New(nullptr));
+  MG_CHECK(real, "out of memory");
+  for (const DictEntry* entry : entries)
+    MG_CHECK(PySet_Add(real, entry->token) == 0, "tokens are hashable");
+  Ref order = Ref::steal(PySequence_Tuple(real));
+  MG_CHECK(order, "out of memory");
+  for (size_t i = 0; i < entries.size(); ++i) {
+    Py_ssize_t position = ctx.heap.find(
+        set->heap, PyTuple_GET_ITEM(order.get(), static_cast<Py_ssize_t>(i)));
+    MG_CHECK(position >= 0, "a token is found again");
+    entries[i] = &state.dict->entries[static_cast<size_t>(position)];
+  }
+  return entries;
+}
+
+Status set_add(Context& ctx, V set, V item) {
+  MG_TRY(V found, dict_get(ctx, set, item));
+  if (found) return done;
+  return dict_set(ctx, set, item, item);
+}
+
+bool is_set(V value) {
+  return value->kind == Kind::Set ||
+         (value->is_constant() && PyFrozenSet_Check(value->object));
+}
+
+Outcome<V> to_set(Context& ctx, V iterable) {
+  iterable = ctx.look(iterable);
+  if (iterable->kind == Kind::Set) return iterable;
+  std::vector<V> items;
+  MG_DO(unpack(ctx, iterable, items));
+  V made = ctx.set();
+  for (V item : items) MG_DO(set_add(ctx, made, item));
+  return made;
+}
+
+V settle_frozenset(Context& ctx, V set) {
+  if (set->kind != Kind::Set || set->type != &PyFrozenSet_Type) return set;
+  for (const DictEntry* entry : dict_entries(ctx, set))
+    if (!ctx.look(entry->key)->is_constant()) return set;
+  PyObject* real = as_constant(ctx, set);
+  return real ? ctx.constant_share(real) : set;
+}
+
+namespace {
+
+// The keys as they are now: what follows may write to the set.
+std::vector<V> keys_of(Context& ctx, V set) {
+  std::vector<V> keys;
+  for (const DictEntry* entry : set_entries(ctx, set))
+    keys.push_back(entry->key);
+  return keys;
+}
+
+Status discard(Context& ctx, V set, V item) {
+  MG_TRY(V old, dict_pop(ctx, set, item));
+  (void)old;
+  return done;
+}
+
+}  // namespace
+
+Status set_update(Context& ctx, SetOperation operation, V left, V right) {
+  right = ctx.look(right);
+  if (operation == SetOperation::Union && !is_set(right)) {
+    std::vector<V> items;
+    MG_DO(unpack(ctx, right, items));
+    for (V item : items) MG_DO(set_add(ctx, left, item));
+    return done;
+  }
+  MG_TRY(V other, to_set(ctx, right));
+  switch (operation) {
+    case SetOperation::Union:
+      for (V item : keys_of(ctx, other)) MG_DO(set_add(ctx, left, item));
+      break;
+    case SetOperation::Intersection:
+      for (V item : keys_of(ctx, left)) {
+        MG_TRY(V found, dict_get(ctx, other, item));
+        if (!found) MG_DO(discard(ctx, left, item));
+      }
+      break;
+    case SetOperation::Difference:
+      for (V item : keys_of(ctx, other)) MG_DO(discard(ctx, left, item));
+      break;
+    case SetOperation::SymmetricDifference:
+      for (V item : keys_of(ctx, other)) {
+        MG_TRY(V old, dict_pop(ctx, left, item));
+        if (!old) MG_DO(dict_set(ctx, left, item, item));
+      }
+      break;
+  }
+  return done;
+}
+
+Outcome<V> set_combine(Context& ctx, SetOperation operation, V left, V right) {
+  left = ctx.look(left);
+  PyTypeObject* type = PyType_IsSubtype(left->type, &PySet_Type)
+                           ? &PySet_Type
+                           : &PyFrozenSet_Type;
+  V made = ctx.set(type);
+  std::vector<V> items;
+  MG_DO(unpack(ctx, left, items));
+  for (V item : items) MG_DO(set_add(ctx, made, item));
+  MG_DO(set_update(ctx, operation, made, right));
+  return settle_frozenset(ctx, made);
+}
+
+Outcome<bool> set_compare(Context& ctx, int kind, V left, V right) {
+  MG_TRY(V a, to_set(ctx, left));
+  MG_TRY(V b, to_set(ctx, right));
+  size_t a_size = dict_entries(ctx, a).size();
+  size_t b_size = dict_entries(ctx, b).size();
+  switch (kind) {
+    case Py_EQ:
+    case Py_NE:
+      if (a_size != b_size) return kind == Py_NE;
+      break;
+    case Py_LT:
+    case Py_GT:
+      if (kind == Py_LT ? a_size >= b_size : a_size <= b_size) return false;
+      break;
+    default:
+      break;
+  }
+  // Whether the smaller one's items are all in the larger one.
+  if (kind == Py_GT || kind == Py_GE) std::swap(a, b);
+  for (V item : keys_of(ctx, a)) {
+    MG_TRY(V found, dict_get(ctx, b, item));
+    if (!found) return kind == Py_NE;
+  }
+  return kind != Py_NE;
+}
+
+}  // namespace magneto::values

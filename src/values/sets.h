@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Sets while tracing: order, membership, algebra.
+#pragma once
+
+#include "values/protocol.h"
+
+namespace magneto::values {
+
+// A set's or frozenset's items in the order in which CPython's set of them
+// would be iterated; the heap keeps them in the order of insertion.
+std::vector<const DictEntry*> set_entries(Context& ctx, V set);
+
+// An item that is there already stays as it is.
+Status set_add(Context& ctx, V set, V item);
+
+// True for a Set, and for a frozenset that is a Constant.
+bool is_set(V value);
+
+// The iterable's items as a Set; a Set as it is.
+Outcome<V> to_set(Context& ctx, V iterable);
+
+enum class SetOperation : uint8_t {
+  Union,
+  Intersection,
+  Difference,
+  SymmetricDifference,
+};
+
+// A fresh set of left's kind (set or frozenset), of left and the items of
+// `right`, any iterable.
+Outcome<V> set_combine(Context& ctx, SetOperation operation, V left, V right);
+// The same into `left`, a Set.
+Status set_update(Context& ctx, SetOperation operation, V left, V right);
+
+// `kind` is Py_LT .. Py_GE; both are sets.
+Outcome<bool> set_compare(Context& ctx, int kind, V left, V right);
+
+// A frozenset that consists of constants becomes a Constant, so that it can be
+// hashed; anything else stays as it is.
+V settle_frozenset(Context& ctx, V set);
+
+}  // namespace magneto::values
