@@ -11,6 +11,7 @@
 #include <c10/core/GradMode.h>
 #include <c10/core/InferenceMode.h>
 #include <torch/csrc/Device.h>
+#include <torch/csrc/Dtype.h>
 #include <torch/csrc/PyInterpreter.h>
 
 #include <cstring>
@@ -36,19 +37,12 @@ bool is_autocast_device(c10::DeviceType type) {
   return false;
 }
 
-int64_t pack(Autocast state) {
-  return state.enabled ? (int64_t{1} << 8) |
-                             static_cast<int64_t>(
-                                 static_cast<uint8_t>(state.dtype))
-                       : 0;
-}
-
-// The dtype only counts while autocast is on, the cache flag likewise.
+// Bits 0 to 7: the dtype; 8: enabled; 9: the cache is on.
 int64_t autocast_state(c10::DeviceType type) {
-  int64_t packed = pack(autocast(static_cast<int8_t>(type)));
-  return packed && at::autocast::is_autocast_cache_enabled()
-             ? packed | (int64_t{1} << 9)
-             : packed;
+  Autocast state = autocast(static_cast<int8_t>(type));
+  return static_cast<int64_t>(static_cast<uint8_t>(state.dtype)) |
+         static_cast<int64_t>(state.enabled) << 8 |
+         static_cast<int64_t>(at::autocast::is_autocast_cache_enabled()) << 9;
 }
 
 // What the object's own storage has under that name, borrowed, or null.
@@ -79,6 +73,11 @@ int8_t autocast_device(const std::string& name) noexcept {
   } catch (const std::exception&) {
     return -1;
   }
+}
+
+int scalar_type_of(PyObject* dtype) noexcept {
+  if (!THPDtype_Check(dtype)) return -1;
+  return static_cast<int>(reinterpret_cast<THPDtype*>(dtype)->scalar_type);
 }
 
 Autocast autocast(int8_t device_type) noexcept {
@@ -204,9 +203,9 @@ int64_t thread_count_state() noexcept { return at::get_num_threads(); }
 std::string print_bool_state(int64_t value) { return value ? "True" : "False"; }
 
 std::string print_autocast_state(int64_t value) {
-  if (value == 0) return "off";
-  return "torch." + scalar_type_name(static_cast<int8_t>(value & 0xff)) +
-         ((value >> 9) & 1 ? "" : " without cache");
+  return std::string((value >> 8) & 1 ? "on" : "off") + " with torch." +
+         scalar_type_name(static_cast<int8_t>(value & 0xff)) +
+         ((value >> 9) & 1 ? "" : ", without cache");
 }
 
 std::string print_dtype_state(int64_t value) {

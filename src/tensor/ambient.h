@@ -5,6 +5,9 @@
 // All need the GIL; none runs Python code or raises.
 #pragma once
 
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -28,6 +31,8 @@ Autocast autocast(int8_t device_type) noexcept;
 void set_autocast(int8_t device_type, Autocast state) noexcept;
 bool autocast_cache() noexcept;
 void set_autocast_cache(bool enabled) noexcept;
+// The number (c10::ScalarType) of a torch.dtype, -1 for anything else.
+int scalar_type_of(PyObject* dtype) noexcept;
 // Changes the nesting level and returns the new one; at zero torch's users
 // clear the cache of casted weights.
 int autocast_nesting(int change) noexcept;

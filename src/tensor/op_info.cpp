@@ -12,6 +12,8 @@ namespace {
 constexpr auto kTables = {
     &factory_rules, &inplace_rules, &matmul_rules, &pointwise_rules,
     &view_rules,
+    // Last: rules of our own are found first.
+    &structured_rules,
 };
 
 using RulesByBase = std::unordered_map<std::string_view, std::vector<const Rule*>>;

@@ -8,6 +8,7 @@
 // forms as well (delivery.h), so those need none of their own.
 #pragma once
 
+#include <ATen/core/IListRef.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/stack.h>
 
@@ -73,6 +74,16 @@ template <>
 struct Argument<at::TensorList> {
   static std::vector<at::Tensor> read(c10::IValue& value) {
     return value.toTensorVector();
+  }
+};
+struct TensorListHolder {
+  std::vector<at::Tensor> tensors;
+  operator at::ITensorListRef() const { return at::TensorList(tensors); }
+};
+template <>
+struct Argument<const at::ITensorListRef&> {
+  static TensorListHolder read(c10::IValue& value) {
+    return {value.toTensorVector()};
   }
 };
 template <class T>
