@@ -20,8 +20,7 @@ inline bool holds(const Check& check, PyObject* value) noexcept {
     case GuardKind::NotNone:
       return value != Py_None;
     case GuardKind::TypeIs:
-      return Py_TYPE(value) ==
-             reinterpret_cast<PyTypeObject*>(check.object);
+      return Py_TYPE(value) == reinterpret_cast<PyTypeObject*>(check.object);
     case GuardKind::ConstantEquals:
       return value == check.object || check_slow(check, value);
     case GuardKind::Tensor:

@@ -151,10 +151,9 @@ class ProgramBuilder {
   }
 
   void add_nodes() {
-    const auto pinnable = std::stable_partition(
-        roots_.begin(), roots_.end(), [this](uint32_t r) {
-          return is_volatile(r);
-        });
+    const auto pinnable =
+        std::stable_partition(roots_.begin(), roots_.end(),
+                              [this](uint32_t r) { return is_volatile(r); });
     for (auto root = roots_.begin(); root != pinnable; ++root) add_node(*root);
     program_->first_pinnable_ = node_count();
     const auto fixed =
@@ -208,19 +207,18 @@ class ProgramBuilder {
                  "a source is absent or has a value, not both");
         return true;
       }
-      const bool is_implied =
-          std::any_of(guards.begin(), guards.end(), [guard](const Guard* g) {
-            return implies(g->kind, guard->kind);
-          });
+      const bool is_implied = std::any_of(
+          guards.begin(), guards.end(),
+          [guard](const Guard* g) { return implies(g->kind, guard->kind); });
       if (!is_implied) add_check(*guard);
     }
     return false;
   }
 
   void add_check(const Guard& guard) {
-    MG_CHECK(guard.kind != GuardKind::Tensor ||
-                 hooks().tensor.matches != nullptr,
-             "tensor guards need the tensor room's hooks");
+    MG_CHECK(
+        guard.kind != GuardKind::Tensor || hooks().tensor.matches != nullptr,
+        "tensor guards need the tensor room's hooks");
     Check check{.kind = guard.kind, .number = guard.number};
     if (is_one_of(guard.kind, {GuardKind::DictKeys, GuardKind::InstanceKeys,
                                GuardKind::SetItems})) {

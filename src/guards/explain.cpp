@@ -211,8 +211,7 @@ class Explainer {
       return "an object that the guards compare with no longer exists";
     }
     for (const AmbientGuard& guard : program_.ambients_) {
-      const int64_t now =
-          hooks().ambient[static_cast<size_t>(guard.id)].read();
+      const int64_t now = hooks().ambient[static_cast<size_t>(guard.id)].read();
       if (now == guard.value) continue;
       return together({claim(guard), "it is " + show_ambient(guard.id, now)});
     }
@@ -241,8 +240,8 @@ class Explainer {
     }
     if (node.must_be_absent) {
       if (reading.is_absent()) return {};
-      return together({name(number) + " is absent",
-                       "it is " + show(reading.value())});
+      return together(
+          {name(number) + " is absent", "it is " + show(reading.value())});
     }
     if (reading.is_absent()) {
       return together({name(number) + " exists", "it doesn't"});
@@ -264,9 +263,9 @@ class Explainer {
       int64_t value = 0;
       if (!read_integer(binding.kind, slots_[binding.node], binding.dim,
                         &value)) {
-        return together({integer_name(binding) + " is a 64-bit integer",
-                         name(binding.node) + " is " +
-                             show(slots_[binding.node])});
+        return together(
+            {integer_name(binding) + " is a 64-bit integer",
+             name(binding.node) + " is " + show(slots_[binding.node])});
       }
       values.push_back(value);
     }
@@ -275,16 +274,16 @@ class Explainer {
       const int64_t right =
           guard.right.valid() ? values[guard.right.index] : guard.number;
       if (holds(guard.relation, left, right)) continue;
-      const std::string truth =
-          guard.right.valid() ? "they are " + std::to_string(left) + " and " +
-                                    std::to_string(right)
-                              : "it is " + std::to_string(left);
+      const std::string truth = guard.right.valid()
+                                    ? "they are " + std::to_string(left) +
+                                          " and " + std::to_string(right)
+                                    : "it is " + std::to_string(left);
       return together({claim(guard), truth});
     }
     for (const SamePair& pair : relations.same()) {
       if (slots_[pair.a] == slots_[pair.b]) continue;
-      return together({name(pair.a) + " is " + name(pair.b),
-                       "they are two objects"});
+      return together(
+          {name(pair.a) + " is " + name(pair.b), "they are two objects"});
     }
     for (const DistinctNodes& nodes : relations.distinct()) {
       std::string text = distinct_failure(members(nodes));
@@ -330,9 +329,9 @@ class Explainer {
 
   std::string claim(const IntGuard& guard) const {
     const auto& integers = program_.relations_.integers();
-    const std::string right =
-        guard.right.valid() ? integer_name(integers[guard.right.index])
-                            : std::to_string(guard.number);
+    const std::string right = guard.right.valid()
+                                  ? integer_name(integers[guard.right.index])
+                                  : std::to_string(guard.number);
     const std::string text = integer_name(integers[guard.left.index]) +
                              symbol(guard.relation) + right;
     return guard.relation == Relation::Multiple ? text + " == 0" : text;

@@ -3,7 +3,8 @@
 // functions that the module room fills in from the tensor room. This room
 // includes no ATen header.
 //
-// None of these may run Python code or raise. All are called with the GIL.
+// None of these may run Python code or raise; a `tensor` may be any object, and
+// what is no tensor doesn't match. All are called with the GIL.
 #pragma once
 
 #define PY_SSIZE_T_CLEAN

@@ -76,8 +76,7 @@ bool GuardProgram::all_hold(const CallView& view, PyObject** inputs) {
 
 // ---- The precise way -------------------------------------------------------
 
-bool GuardProgram::checks_hold(const Node& node,
-                               PyObject* value) const {
+bool GuardProgram::checks_hold(const Node& node, PyObject* value) const {
   for (uint32_t i = node.first_check; i < node.last_check; ++i) {
     if (!holds(checks_[i], value)) return false;
   }
@@ -135,8 +134,7 @@ bool GuardProgram::roots_unchanged(const Region& region,
 
 // Runs into a second set of slots, so that a failure leaves the pins as they
 // were.
-bool GuardProgram::run_precisely(Region& region,
-                                 const CallView& view) {
+bool GuardProgram::run_precisely(Region& region, const CallView& view) {
   ++counts_.precise_runs;
   if (!run_nodes(region.begin, region.end, trial_.data(), view)) return false;
   std::copy(trial_.begin() + region.begin, trial_.begin() + region.end,
@@ -311,8 +309,8 @@ void GuardProgram::adopt_child(Region& region, uint32_t number) {
     slots_[number] = value;
     ++epoch_;
     const auto& tensor_nodes = region.tensor_nodes;
-    const auto entry = std::lower_bound(tensor_nodes.begin(),
-                                        tensor_nodes.end(), number);
+    const auto entry =
+        std::lower_bound(tensor_nodes.begin(), tensor_nodes.end(), number);
     if (entry != tensor_nodes.end() && *entry == number) {
       region.tensors[static_cast<size_t>(entry - tensor_nodes.begin())].tensor =
           value;

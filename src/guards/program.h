@@ -64,7 +64,7 @@ class GuardProgram {
 
   // For tests and statistics.
   struct Counts {
-    uint64_t pinned_runs = 0;   // of a region whose words were unchanged
+    uint64_t pinned_runs = 0;  // of a region whose words were unchanged
     uint64_t renewed_groups = 0;
     uint64_t precise_runs = 0;  // of a region
   };

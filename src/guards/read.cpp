@@ -36,8 +36,8 @@ PyObject** slot_member_place(PyObject* object, PyObject* member) noexcept {
 }
 
 PyObject** field_place(SourceKind kind, PyObject* base) noexcept {
-  using python::PrivateField;
   using python::private_field;
+  using python::PrivateField;
   switch (kind) {
     case SourceKind::CellContents:
       return PyCell_Check(base) ? &as<PyCellObject>(base)->ob_ref : nullptr;
@@ -209,11 +209,11 @@ Reading read_TensorGrad(const Source&, PyObject* base) noexcept {
 }
 
 // Rows that are one pointer in the object; null there reads as absent.
-#define MG_FIELD(Kind)                                                    \
-  Reading read_##Kind(const Source&, PyObject* base) noexcept {           \
-    PyObject** place = field_place(SourceKind::Kind, base);               \
-    return place == nullptr ? Reading::unreadable()                       \
-                            : present_or_absent(*place);                  \
+#define MG_FIELD(Kind)                                          \
+  Reading read_##Kind(const Source&, PyObject* base) noexcept { \
+    PyObject** place = field_place(SourceKind::Kind, base);     \
+    return place == nullptr ? Reading::unreadable()             \
+                            : present_or_absent(*place);        \
   }
 MG_FIELD(CellContents)
 MG_FIELD(DefaultFactory)

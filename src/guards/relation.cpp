@@ -71,8 +71,8 @@ void Relations::seal(uint32_t volatile_nodes) {
   };
   order_.clear();
   for (uint32_t i = 0; i < integers_.size(); ++i) order_.push_back(i);
-  const auto late = std::stable_partition(order_.begin(), order_.end(),
-                                          is_early);
+  const auto late =
+      std::stable_partition(order_.begin(), order_.end(), is_early);
   early_integers_ = static_cast<size_t>(late - order_.begin());
   const auto late_guard = std::stable_partition(
       guards_.begin(), guards_.end(), [&](const IntGuard& guard) {
@@ -140,8 +140,7 @@ bool Relations::hold_early(PyObject* const* slots) noexcept {
   return bind(0, early_integers_, slots) && relations_hold(0, early_guards_);
 }
 
-bool Relations::hold_late(PyObject* const* slots,
-                          uint64_t epoch) noexcept {
+bool Relations::hold_late(PyObject* const* slots, uint64_t epoch) noexcept {
   if (!bind(early_integers_, integers_.size(), slots) ||
       !relations_hold(early_guards_, guards_.size())) {
     return false;

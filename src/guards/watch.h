@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How a program refers to the objects that it compares by identity without
 // keeping them alive. An address alone is not enough: once the object is freed,
-// another may get the same address. So each is watched by a weak reference whose
-// callback notes the death, and the program stops matching.
+// another may get the same address. So each is watched by a weak reference
+// whose callback notes the death, and the program stops matching.
 #pragma once
 
 #define PY_SSIZE_T_CLEAN

@@ -46,8 +46,7 @@ Py_ssize_t index_at(const PyDictKeysObject* keys, size_t i) {
   if (log2_size < 8) return reinterpret_cast<const int8_t*>(indices)[i];
   if (log2_size < 16) return reinterpret_cast<const int16_t*>(indices)[i];
   if (log2_size < 32) return reinterpret_cast<const int32_t*>(indices)[i];
-  return static_cast<Py_ssize_t>(
-      reinterpret_cast<const int64_t*>(indices)[i]);
+  return static_cast<Py_ssize_t>(reinterpret_cast<const int64_t*>(indices)[i]);
 }
 
 constexpr Py_ssize_t kNotFound = DKIX_EMPTY;
@@ -78,8 +77,7 @@ Py_ssize_t probe(const PyDictKeysObject* keys, Py_hash_t hash, Match match) {
   }
 }
 
-Py_ssize_t find_string(PyDictKeysObject* keys, PyObject* name,
-                       Py_hash_t hash) {
+Py_ssize_t find_string(PyDictKeysObject* keys, PyObject* name, Py_hash_t hash) {
   const PyDictUnicodeEntry* entries = DK_UNICODE_ENTRIES(keys);
   return probe(keys, hash, [=](Py_ssize_t ix) -> int {
     PyObject* stored = entries[ix].me_key;
@@ -119,18 +117,15 @@ struct OrderedDict {
 // Objects/descrobject.c, funcobject.c; Modules/_functoolsmodule.c,
 // _collectionsmodule.c.
 struct Property {
-  PyObject_HEAD
-  PyObject* getter;
+  PyObject_HEAD PyObject* getter;
   PyObject* setter;
   PyObject* deleter;
 };
 struct MethodWrapper {
-  PyObject_HEAD
-  PyObject* callable;
+  PyObject_HEAD PyObject* callable;
 };
 struct Partial {
-  PyObject_HEAD
-  PyObject* function;
+  PyObject_HEAD PyObject* function;
   PyObject* args;
   PyObject* keywords;
 };
@@ -177,8 +172,7 @@ PyObject** dict_slot(PyObject* object) noexcept {
     if (size < 0) size = -size;
     offset += static_cast<Py_ssize_t>(_PyObject_VAR_SIZE(type, size));
   }
-  return reinterpret_cast<PyObject**>(reinterpret_cast<char*>(object) +
-                                      offset);
+  return reinterpret_cast<PyObject**>(reinterpret_cast<char*>(object) + offset);
 }
 
 void** values_slot(PyObject* object) noexcept {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the tests of guards share: Python objects made from source text, a trace
-// to record in, and bytearrays that play tensors (their length is the shape, and
-// can be changed in place as a tensor's metadata can).
+// to record in, and bytearrays that play tensors (their length is the shape,
+// and can be changed in place as a tensor's metadata can).
 #pragma once
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
+
 #include <gtest/gtest.h>
 
 #include <initializer_list>
@@ -31,6 +32,17 @@ class GuardFixture : public testing::Test {
       return PyByteArray_CheckExact(value) &&
              PyByteArray_GET_SIZE(value) ==
                  *static_cast<const Py_ssize_t*>(snapshot);
+    };
+    tensor.explain = [](PyObject* value, const void* snapshot,
+                        const std::string& name) {
+      const auto length = *static_cast<const Py_ssize_t*>(snapshot);
+      if (!PyByteArray_CheckExact(value)) return name + " is no tensor";
+      return name + ".size(0) == " + std::to_string(length) + ", but it is " +
+             std::to_string(PyByteArray_GET_SIZE(value));
+    };
+    tensor.describe = [](const void* snapshot, const std::string& name) {
+      return name + ": " +
+             std::to_string(*static_cast<const Py_ssize_t*>(snapshot));
     };
     tensor.size = [](PyObject* value, int64_t dim) noexcept -> int64_t {
       if (!PyByteArray_CheckExact(value) || dim != 0) return -1;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // When a program may skip its steps, and when it must not: unchanged words,
 // renewed words, objects that die, addresses that are used again.
-#include "guards/program.h"
-
 #include <random>
 
 #include "guards/fixture.h"
+#include "guards/program.h"
 
 namespace magneto::guards {
 namespace {
@@ -47,8 +46,7 @@ class PinTest : public GuardFixture {
     for (const char* key : modules) record_module(sub(source, key), {});
   }
   SourceId weight(const char* module, Py_ssize_t length) {
-    const SourceId source =
-        item(attr(sub(x(), module), "_parameters"), "w");
+    const SourceId source = item(attr(sub(x(), module), "_parameters"), "w");
     guards_.tensor(source, shape(length));
     return source;
   }
@@ -201,7 +199,9 @@ TEST_F(PinTest, ConstantsAtAReusedAddressAreTheirNewValue) {
   const auto program = compiled();
   names_.clear();
   for (int i = 0; i < 50; ++i) {
-    exec("x.l[0] = int('1000000'); x.l[1] = float('0.5'); x.n = int('10000000')");
+    exec(
+        "x.l[0] = int('1000000'); x.l[1] = float('0.5'); x.n = "
+        "int('10000000')");
     ASSERT_TRUE(run(*program, view({"x"})));
     exec("x.l[0] = None; x.l[0] = int('1000001')");
     ASSERT_FALSE(run(*program, view({"x"})));
@@ -377,7 +377,8 @@ constexpr const char* kRandomWorld =
     "  if kind == 0: return r.choice([0, 1, 2.5, None, True, 'k', 10 ** 9])\n"
     "  if kind == 1: return bytearray(r.randrange(3))\n"
     "  if kind == 2: return (r.randrange(3), 'x')\n"
-    "  if kind == 3: return [make(r, depth - 1) for i in range(r.randrange(4))]\n"
+    "  if kind == 3: return [make(r, depth - 1) for i in "
+    "range(r.randrange(4))]\n"
     "  if kind == 4: return {k: make(r, depth - 1) for k in 'abc'}\n"
     "  o = [Plain, Slot, Module][kind % 3]()\n"
     "  if r.randrange(2) and kind % 3 == 0: o.__dict__\n"
@@ -426,8 +427,7 @@ constexpr const char* kRandomWorld =
     "def undo_all():\n"
     "  while undo: undo.pop()()\n";
 
-class RandomPinTest : public PinTest,
-                      public testing::WithParamInterface<int> {
+class RandomPinTest : public PinTest, public testing::WithParamInterface<int> {
  protected:
   // Guards on everything below `source`, as it is now.
   void record(SourceId source, PyObject* value, int depth = 0) {
@@ -455,13 +455,13 @@ class RandomPinTest : public PinTest,
     const bool slots = Py_TYPE(value) == slot_type();
     for (const char* key : {"a", "b"}) {
       const SourceId child =
-          slots ? sources_.slot_member(
-                      source, keep(eval(std::string("Slot.") + key)))
+          slots ? sources_.slot_member(source,
+                                       keep(eval(std::string("Slot.") + key)))
                 : attr(source, key);
       const Reading reading =
-          slots ? read_slot_member(value,
-                                   keep(eval(std::string("Slot.") + key)))
-                : read_instance_attr(value, name(key));
+          slots
+              ? read_slot_member(value, keep(eval(std::string("Slot.") + key)))
+              : read_instance_attr(value, name(key));
       if (reading.is_present()) record(child, reading.value());
       if (reading.is_absent()) guards_.absent(child);
     }

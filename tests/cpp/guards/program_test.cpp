@@ -156,22 +156,23 @@ const GuardCase kGuardCases[] = {
      "Attrs(a=3, b=4)", "Attrs(b=1, a=2)"},
     {"instance_keys_inline", "seen = Attrs(a=1); v = Attrs(a=1)",
      "instance_keys", "Attrs(a=5)", "Attrs(a=1, b=2)"},
-    {"items", "seen = {1, 'a', int}", "items", "{'a', int, 1}", "{1, 'a', str}"},
+    {"items", "seen = {1, 'a', int}", "items", "{'a', int, 1}",
+     "{1, 'a', str}"},
     {"item_types", "seen = {1}", "items", "{1}", "{True}"},
     {"tensor", "seen = bytearray(4)", "tensor", "bytearray(b'abcd')",
      "bytearray(5)"},
     {"tensor_type", "seen = bytearray(4)", "tensor", "bytearray(4)", "b'abcd'"},
 };
 
-INSTANTIATE_TEST_SUITE_P(
-    Kinds, GuardKindTest,
-    testing::Combine(testing::ValuesIn(kGuardCases),
-                     testing::Values("dict", "list", "slot", "inline",
-                                     "instance", "local")),
-    [](const auto& test) {
-      return std::string(std::get<0>(test.param).name) + "_in_" +
-             std::get<1>(test.param);
-    });
+INSTANTIATE_TEST_SUITE_P(Kinds, GuardKindTest,
+                         testing::Combine(testing::ValuesIn(kGuardCases),
+                                          testing::Values("dict", "list",
+                                                          "slot", "inline",
+                                                          "instance", "local")),
+                         [](const auto& test) {
+                           return std::string(std::get<0>(test.param).name) +
+                                  "_in_" + std::get<1>(test.param);
+                         });
 
 TEST_F(ProgramTest, ChangesInPlaceAreSeen) {
   exec("x = dict(l=[1], d={}, s={1}, t=bytearray(2), o=type('C', (), {})())");
@@ -215,8 +216,7 @@ TEST_F(ProgramTest, AbsenceEndsWhenSomethingIsPutThere) {
   guards_.absent(sources_.dict_item(attr("dict"), name("o")));
   guards_.absent(sources_.list_item(attr("list"), 0));
   guards_.absent(sources_.slot_member(attr("slot"), keep(eval("S.o"))));
-  guards_.absent(
-      sources_.field(attr("f"), SourceKind::FunctionDefaults));
+  guards_.absent(sources_.field(attr("f"), SourceKind::FunctionDefaults));
   guards_.absent(sources_.type_attr(attr("type"), name("o")));
   const auto program = compiled();
   const auto check = [&](const char* change, const char* back) {

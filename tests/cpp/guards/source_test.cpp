@@ -110,7 +110,8 @@ TEST_F(SourceTest, NeverRunsTheUsersCode) {
 }
 
 TEST_F(SourceTest, DictItemsAreFoundByTheEqualityOfPython) {
-  exec("import math\nx = {1: 'a', (1, 'b'): 'c', math: 'd', 2.5: 'e', None: 0}");
+  exec(
+      "import math\nx = {1: 'a', (1, 'b'): 'c', math: 'd', 2.5: 'e', None: 0}");
   EXPECT_TRUE(read(sources_.dict_item(x(), Py_True)).is_present());
   EXPECT_TRUE(read(sources_.dict_item(x(), Py_None)).is_present());
   EXPECT_TRUE(read(sources_.dict_item(x(), var("math"))).is_present());
@@ -119,12 +120,14 @@ TEST_F(SourceTest, DictItemsAreFoundByTheEqualityOfPython) {
   EXPECT_TRUE(read(sources_.dict_item(x(), keep(eval("2")))).is_absent());
   exec("x = {str(i): i for i in range(5000)}");
   for (int i = 0; i < 5000; i += 617) {
-    Reading item = read(sources_.dict_item(
-        x(), keep(eval("str(" + std::to_string(i) + ")"))));
+    Reading item = read(
+        sources_.dict_item(x(), keep(eval("str(" + std::to_string(i) + ")"))));
     ASSERT_TRUE(item.is_present());
     EXPECT_EQ(PyLong_AsLong(item.value()), i);
   }
-  exec("x = {i * 64: i for i in range(300)}\nfor i in range(0, 300, 2): del x[i * 64]");
+  exec(
+      "x = {i * 64: i for i in range(300)}\nfor i in range(0, 300, 2): del x[i "
+      "* 64]");
   EXPECT_TRUE(read(sources_.dict_item(x(), keep(eval("64")))).is_present());
   EXPECT_TRUE(read(sources_.dict_item(x(), keep(eval("128")))).is_absent());
 }
@@ -243,8 +246,7 @@ INSTANTIATE_TEST_SUITE_P(
         FieldCase{"static_method", "C.__dict__['s']",
                   SourceKind::StaticMethodTarget, "C.s"},
         FieldCase{"class_method", "C.__dict__['c']",
-                  SourceKind::ClassMethodTarget,
-                  "C.__dict__['c'].__func__"},
+                  SourceKind::ClassMethodTarget, "C.__dict__['c'].__func__"},
         FieldCase{"getter", "C.p", SourceKind::PropertyGetter, "C.p.fget"},
         FieldCase{"setter", "C.p", SourceKind::PropertySetter, "C.p.fset"},
         FieldCase{"deleter", "C.p", SourceKind::PropertyDeleter, nullptr},
@@ -260,8 +262,8 @@ INSTANTIATE_TEST_SUITE_P(
 TEST_F(SourceTest, PathsPrintAsTheUserWritesThem) {
   const SourceId self = sources_.local(0, name("self"));
   const auto module = [this](SourceId owner, const char* key) {
-    return sources_.dict_item(
-        sources_.instance_attr(owner, name("_modules")), name(key));
+    return sources_.dict_item(sources_.instance_attr(owner, name("_modules")),
+                              name(key));
   };
   const SourceId layer = module(module(self, "layers"), "0");
   const SourceId weight = sources_.dict_item(
@@ -276,12 +278,11 @@ TEST_F(SourceTest, PathsPrintAsTheUserWritesThem) {
   EXPECT_EQ(sources_.print(sources_.dict_item(cfg, name("hidden"))),
             "cfg['hidden']");
   EXPECT_EQ(sources_.torch_name(cfg), "L['cfg']");
-  EXPECT_EQ(sources_.print(
-                sources_.dict_item(sources_.globals(), name("F"))),
+  EXPECT_EQ(sources_.print(sources_.dict_item(sources_.globals(), name("F"))),
             "G['F']");
-  EXPECT_EQ(sources_.print(
-                sources_.dict_item(sources_.builtins(), name("len"))),
-            "builtins.len");
+  EXPECT_EQ(
+      sources_.print(sources_.dict_item(sources_.builtins(), name("len"))),
+      "builtins.len");
   const SourceId cell = sources_.closure_cell(0, name("w"));
   EXPECT_EQ(sources_.print(sources_.cell_contents(cell)), "w");
   EXPECT_EQ(sources_.torch_name(sources_.cell_contents(cell)), "L['w']");
@@ -291,9 +292,9 @@ TEST_F(SourceTest, PathsPrintAsTheUserWritesThem) {
   EXPECT_EQ(sources_.print(sources_.tuple_item(
                 sources_.field(f, SourceKind::FunctionDefaults), 0)),
             "C.f.__defaults__[0]");
-  EXPECT_EQ(sources_.print(sources_.type_own_attr(sources_.type_of(cfg),
-                                                  name("g"))),
-            "type(cfg).__dict__['g']");
+  EXPECT_EQ(
+      sources_.print(sources_.type_own_attr(sources_.type_of(cfg), name("g"))),
+      "type(cfg).__dict__['g']");
 }
 
 }  // namespace
