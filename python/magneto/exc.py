@@ -50,7 +50,7 @@ class BackendCompilerFailed(MagnetoError):
             f"{type(inner_exception).__name__}: {inner_exception}"
         )
         hint = _hint_for(inner_exception)
-        super().__init__(f"{message}\n{hint}" if hint else message)
+        RuntimeError.__init__(self, f"{message}\n{hint}" if hint else message)
 
 
 def backend_failure(backend: object, cause: Exception) -> BackendCompilerFailed:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Makes the torch.fx graph of a captured graph, with the metadata on its
-nodes that PyTorch's backends and people's passes read: `example_value`, `stack_trace`,
-`nn_module_stack`, `source_fn_stack`, and for inputs `tensor_dict`, `grapharg`
-and the source.
+"""Makes the torch.fx graph of a captured graph.
+
+Its nodes carry the metadata that PyTorch's backends and people's passes read:
+`example_value`, `stack_trace`, `nn_module_stack`, `source_fn_stack`, and inputs
+`tensor_dict`, `grapharg` and their source.
 """
 
 from __future__ import annotations

@@ -46,7 +46,11 @@ class CapturedGraphModule(_LazyGraphModule):
                 raise AttributeError("_graph")
             from magneto.graph_materialize import materialize
 
-            graph = materialize(captured)
+            try:
+                graph = materialize(captured)
+            except AttributeError as error:
+                # nn.Module would take it for "there is no attribute graph".
+                raise RuntimeError("the graph can't be materialized") from error
             graph.owning_module = self
             self.__dict__["_graph"] = graph
         return graph

@@ -14,14 +14,14 @@ KINDS = ("tensor", "parameter", "buffer", "number", "object")
 
 
 def _library_folders():
-    """Where test extensions may lie: beside the extension that is tested, else
-    the newest build."""
+    """Where test extensions may lie: in the folder that is asked for, beside
+    the extension that is tested, else in the newest build."""
+    if folder := os.environ.get("MAGNETO_TEST_LIB"):
+        yield Path(folder)
     package = Path(os.environ.get("MAGNETO_PACKAGE", ROOT / "python"))
     yield from (path.resolve().parent for path in package.glob("magneto/_C.*"))
     builds = ROOT.glob("build*/lib")
-    yield from sorted(
-        builds, key=lambda path: path.stat().st_mtime, reverse=True
-    )
+    yield from sorted(builds, key=lambda path: path.stat().st_mtime, reverse=True)
 
 
 def load_extension(name):

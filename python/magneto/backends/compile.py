@@ -80,7 +80,7 @@ def compile_graph(
     state["_param_name_to_source"] = {}
     state["_source_to_user_stacks"] = {}
     _log_graph(gm, identity)
-    context = BackendContext()
+    context = BackendContext(example_inputs)
     with compiling(context, identity):
         transformed = graph_passes.run_passes(gm, example_inputs)
         compiled = _call_backend(backend, transformed, example_inputs)

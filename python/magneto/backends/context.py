@@ -19,19 +19,32 @@ from torch._guards import _TLS, CompileContext, CompileId, TracingContext
 
 
 class BackendContext(TracingContext):
-    """A tracing context whose fake mode is made on demand."""
+    """A tracing context whose fake mode is made on demand.
 
-    def __init__(self) -> None:
+    Args:
+        example_inputs: the graph's inputs. The mode knows them from the start,
+            with static shapes: left to itself, PyTorch would give each tensor
+            that it meets symbolic sizes, and guards that nobody checks.
+    """
+
+    def __init__(self, example_inputs: list[Any]) -> None:
         self._fake_mode: Any = None
-        self._may_make_mode = False
+        self._example_inputs: list[Any] | None = None
+        # The mode remembers its tensors weakly.
+        self._fake_inputs: list[Any] = []
         super().__init__(None)
-        self._may_make_mode = True
+        self._example_inputs = example_inputs
 
     @property
     def fake_mode(self) -> Any:
         """The mode whose tensors PyTorch's compilers trace with."""
-        if self._fake_mode is None and self._may_make_mode:
-            self._fake_mode = _make_fake_mode()
+        if self._fake_mode is None and self._example_inputs is not None:
+            mode = self._fake_mode = _make_fake_mode()
+            self._fake_inputs = [
+                mode.from_tensor(value, static_shapes=True)
+                for value in self._example_inputs
+                if isinstance(value, torch.Tensor)
+            ]
         return self._fake_mode
 
     @fake_mode.setter
@@ -39,7 +52,11 @@ class BackendContext(TracingContext):
         self._fake_mode = mode
 
     def close(self) -> None:
-        """The compilation is over."""
+        """The compilation is over: the inputs are forgotten. (The context may
+        live on in what was compiled, for its backward.)
+        """
+        self._example_inputs = None
+        self._fake_inputs = []
         mode = self._fake_mode
         if mode is not None and mode.shape_env is not None:
             mode.shape_env.cleanup()
