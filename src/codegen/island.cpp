@@ -237,27 +237,24 @@ std::optional<Island> make_island(PyCodeObject* code_object, int32_t index) {
   return island;
 }
 
-const Branch& take_results(const Island& island, Ref returned,
-                           std::vector<PyObject*>& stack) {
+const Branch& branch_taken(const Island& island, PyObject* returned) {
   const Branch* token = token_branch(island);
-  const bool is_token = token && returned.get() == branch_token();
-  const Branch& branch = is_token                   ? *token
-                         : token == &*island.through ? *island.jump
-                                                     : *island.through;
+  if (token == nullptr) return *island.through;
+  if (returned == branch_token()) return *token;
+  return token == &*island.through ? *island.jump : *island.through;
+}
+
+void take_results(const Branch& branch, Ref returned,
+                  std::span<PyObject*> stack) {
   const size_t count = branch.value_count();
-  size_t taken = 0;
-  for (bool is_value : branch.pushes) {
-    if (!is_value)
-      stack.push_back(nullptr);
-    else if (count == 1)
-      stack.push_back(returned.release());
-    else
-      stack.push_back(
-          Ref::share(PyTuple_GET_ITEM(returned.get(),
-                                      static_cast<Py_ssize_t>(taken++)))
-              .release());
+  Py_ssize_t taken = 0;
+  for (size_t i = 0; i < branch.pushes.size(); ++i) {
+    if (!branch.pushes[i]) continue;
+    stack[i] = count == 1
+                   ? returned.release()
+                   : Ref::share(PyTuple_GET_ITEM(returned.get(), taken++))
+                         .release();
   }
-  return branch;
 }
 
 }  // namespace magneto::codegen

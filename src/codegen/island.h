@@ -42,9 +42,12 @@ struct Island {
 // Python error set only if something failed.
 std::optional<Island> make_island(PyCodeObject* code, int32_t index);
 
-// What an island's frame returned, taken apart: which branch, and the values
-// that it pushes, appended to `stack` with nulls for NULLs.
-const Branch& take_results(const Island& island, Ref returned,
-                           std::vector<PyObject*>& stack);
+// The way on that the return value of an island's frame stands for.
+const Branch& branch_taken(const Island& island, PyObject* returned);
+
+// Takes the return value apart: the values that the branch pushes, null for a
+// NULL, as new references. `stack` has as many places, all of them null.
+void take_results(const Branch& branch, Ref returned,
+                  std::span<PyObject*> stack);
 
 }  // namespace magneto::codegen

@@ -85,7 +85,12 @@ void ProgramBuilder::add(StepOp op, std::span<const Operand> operands,
   operands_.insert(operands_.end(), operands.begin(), operands.end());
 }
 
-DirectProgram ProgramBuilder::finish(size_t graph_inputs) {
+DirectProgram ProgramBuilder::finish(size_t graph_inputs,
+                                     bool graph_has_calls) {
+  const bool calls_graph =
+      calls_graph_ && (graph_has_calls || graph_outputs_ != 0);
+  MG_CHECK(calls_graph || graph_outputs_ == 0,
+           "outputs of a graph need a call of it");
   // Slots: the graph's inputs, the other inputs, the graph's outputs,
   // temporaries.
   const size_t outputs = graph_inputs + inputs_;
@@ -109,20 +114,19 @@ DirectProgram ProgramBuilder::finish(size_t graph_inputs) {
   program.input_count_ = outputs;
   program.graph_input_count_ = graph_inputs;
   program.graph_output_count_ = graph_outputs_;
-  program.calls_graph_ = calls_graph_;
+  program.calls_graph_ = calls_graph;
   program.operands_.reserve(operands_.size());
   for (Operand operand : operands_) program.operands_.push_back(place(operand));
   for (Operand operand : results_) program.results_.push_back(place(operand));
   for (const PendingStep& step : steps_) {
     Place target = -1;
+    if (step.op == StepOp::CallGraph && !calls_graph) continue;
     if (step.op == StepOp::CallGraph) target = static_cast<Place>(outputs);
     if (step.temporary >= 0)
       target = static_cast<Place>(temporaries) + step.temporary;
     program.steps_.push_back({step.op, step.first, step.count, target});
   }
   program.constants_ = std::move(constants_);
-  MG_CHECK(calls_graph_ || graph_outputs_ == 0,
-           "outputs of a graph need a call of it");
   return program;
 }
 

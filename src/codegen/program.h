@@ -118,8 +118,9 @@ class ProgramBuilder {
   }
   void result(Operand operand) { results_.push_back(operand); }
 
-  // The graph takes `graph_inputs` arguments; the builder is used up.
-  DirectProgram finish(size_t graph_inputs);
+  // The graph takes `graph_inputs` arguments; without outputs and without
+  // `graph_has_calls` it isn't called. The builder is used up.
+  DirectProgram finish(size_t graph_inputs, bool graph_has_calls);
 
  private:
   struct PendingStep {

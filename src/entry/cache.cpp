@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "entry/cache.h"
+
+#include <algorithm>
+#include <string_view>
+#include <unordered_set>
+
+#include "python/code_object.h"
+#include "support/check.h"
+
+namespace magneto::entry {
+namespace {
+
+// All records that there are; for reset_all().
+std::unordered_set<CodeRecord*>& all_records() {
+  static auto* const records = new std::unordered_set<CodeRecord*>;
+  return *records;
+}
+
+void free_record(void* record) noexcept {
+  delete static_cast<CodeRecord*>(record);
+}
+
+Py_ssize_t record_index() {
+  static const Py_ssize_t index = _PyEval_RequestCodeExtraIndex(free_record);
+  MG_CHECK(index >= 0, "CPython must have a place left in co_extra");
+  return index;
+}
+
+bool mentions(PyObject* names, std::initializer_list<std::string_view> wanted) {
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); ++i) {
+    const char* name = PyUnicode_AsUTF8(PyTuple_GET_ITEM(names, i));
+    if (name && std::find(wanted.begin(), wanted.end(), name) != wanted.end())
+      return true;
+  }
+  return false;
+}
+
+// Slots that are read without an instruction that says so.
+std::vector<int32_t> pinned_slots(PyCodeObject* code) {
+  std::vector<int32_t> pinned;
+  // These see all variables.
+  if (mentions(code->co_names, {"locals", "vars", "dir", "eval", "exec"})) {
+    for (int32_t i = 0; i < code->co_nlocalsplus; ++i) pinned.push_back(i);
+    return pinned;
+  }
+  // super() takes the first argument.
+  if (code->co_argcount > 0 && mentions(code->co_names, {"super"}))
+    pinned.push_back(0);
+  return pinned;
+}
+
+}  // namespace
+
+// -- CodeCache ----------------------------------------------------------------
+
+CodeCache::CodeCache(CodeRecord& record, Settings* settings, Point point)
+    : record_(record), settings_(settings), point_(std::move(point)) {
+  settings_->caches->insert(this);
+}
+
+CodeCache::~CodeCache() {
+  clear();
+  settings_->caches->erase(this);
+}
+
+void CodeCache::add(EntryHold entry) {
+  entries_.insert(entries_.begin(), std::move(entry));
+}
+
+void CodeCache::move_to_front(size_t index) {
+  std::rotate(entries_.begin(),
+              entries_.begin() + static_cast<std::ptrdiff_t>(index),
+              entries_.begin() + static_cast<std::ptrdiff_t>(index) + 1);
+}
+
+void CodeCache::drop_dead() {
+  std::vector<EntryHold> dead;  // freed when the list is consistent again
+  auto is_dead = [](const EntryHold& entry) {
+    return entry->guards && !entry->guards->alive();
+  };
+  auto first = std::stable_partition(entries_.begin(), entries_.end(),
+                                     std::not_fn(is_dead));
+  dead.assign(std::make_move_iterator(first),
+              std::make_move_iterator(entries_.end()));
+  entries_.erase(first, entries_.end());
+}
+
+void CodeCache::clear() {
+  is_plain = false;
+  limit_was_reported = false;
+  compilations = 0;
+  std::vector<EntryHold> old = std::move(entries_);
+  entries_.clear();
+}
+
+// -- CodeRecord ---------------------------------------------------------------
+
+CodeRecord::CodeRecord() { all_records().insert(this); }
+
+CodeRecord::~CodeRecord() {
+  all_records().erase(this);
+  caches_.clear();
+}
+
+CodeRecord& CodeRecord::of(PyCodeObject* code) {
+  auto* object = reinterpret_cast<PyObject*>(code);
+  void* extra = nullptr;
+  MG_CHECK(_PyCode_GetExtra(object, record_index(), &extra) == 0,
+           "co_extra must be readable");
+  if (extra == nullptr) {
+    std::unique_ptr<CodeRecord> made(new CodeRecord);
+    MG_CHECK(_PyCode_SetExtra(object, record_index(), made.get()) == 0,
+             "co_extra must be writable");
+    extra = made.release();
+  }
+  return *static_cast<CodeRecord*>(extra);
+}
+
+CodeCache& CodeRecord::cache(Settings* settings, const Point& point) {
+  for (const auto& cache : caches_)
+    if (cache->settings() == settings && cache->point() == point) return *cache;
+  caches_.push_back(std::make_unique<CodeCache>(*this, settings, point));
+  return *caches_.back();
+}
+
+void CodeRecord::drop_caches_of(Settings* settings) {
+  std::vector<std::unique_ptr<CodeCache>> dropped;
+  auto first = std::stable_partition(
+      caches_.begin(), caches_.end(),
+      [&](const auto& cache) { return cache->settings() != settings; });
+  dropped.assign(std::make_move_iterator(first),
+                 std::make_move_iterator(caches_.end()));
+  caches_.erase(first, caches_.end());
+}
+
+const codegen::Island* CodeRecord::island(PyCodeObject* code, int32_t index) {
+  auto found = islands_.find(index);
+  if (found == islands_.end())
+    found = islands_.emplace(index, codegen::make_island(code, index)).first;
+  return found->second ? &*found->second : nullptr;
+}
+
+const bytecode::Liveness& CodeRecord::liveness(PyCodeObject* code) {
+  if (!liveness_)
+    liveness_ = std::make_unique<bytecode::Liveness>(python::decoded(code),
+                                                     pinned_slots(code));
+  return *liveness_;
+}
+
+void CodeRecord::reset_all() {
+  // Clearing drops what was compiled, which may run finalizers.
+  std::vector<CodeRecord*> records(all_records().begin(), all_records().end());
+  for (CodeRecord* record : records) {
+    if (!all_records().contains(record)) continue;
+    for (size_t i = 0; i < record->caches_.size(); ++i)
+      record->caches_[i]->clear();
+  }
+}
+
+}  // namespace magneto::entry

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What was compiled, and where it is kept: a CodeRecord hangs on each code
+// object and dies with it; in it there is a CodeCache for each Settings and each
+// point that a frame of that code can be entered at; in that, the entries, the
+// one that hit last first.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "bytecode/liveness.h"
+#include "codegen/island.h"
+#include "codegen/program.h"
+#include "codegen/rebuild.h"
+#include "entry/settings.h"
+#include "guards/program.h"
+
+namespace magneto::entry {
+
+class CodeRecord;
+
+// Where a frame is entered: at its start, or behind a graph break.
+struct Point {
+  PyCodeObject* code = nullptr;  // borrowed
+  int32_t start = 0;
+  codegen::FrameShape shape = {};  // start != 0
+
+  friend bool operator==(const Point&, const Point&) = default;
+};
+
+// How a frame goes on where its graph broke.
+struct Continuation {
+  // One way on from the instruction.
+  struct Way {
+    CodeCache* cache = nullptr;
+    // Of the live locals: whether they are live there too.
+    std::vector<bool> keeps;
+  };
+
+  const codegen::Island* island = nullptr;  // lives in the code's record
+  int32_t index = 0;                        // the instruction
+  codegen::FrameShape shape;
+  Way through;
+  Way jump;
+};
+
+// One compilation. Kept alive by its cache and by whoever runs it.
+class Entry {
+ public:
+  std::unique_ptr<guards::GuardProgram> guards;
+  // None: where the guards hold, the frame runs in plain Python.
+  std::optional<codegen::DirectProgram> program;
+  std::optional<Continuation> rest;
+
+ private:
+  friend class EntryHold;
+  size_t holds_ = 0;
+};
+
+// Counts references to an Entry; the GIL is held.
+class EntryHold {
+ public:
+  EntryHold() = default;
+  explicit EntryHold(Entry* entry) : entry_(entry) {
+    if (entry_) ++entry_->holds_;
+  }
+  EntryHold(const EntryHold& other) : EntryHold(other.entry_) {}
+  EntryHold(EntryHold&& other) noexcept
+      : entry_(std::exchange(other.entry_, nullptr)) {}
+  EntryHold& operator=(EntryHold other) noexcept {
+    std::swap(entry_, other.entry_);
+    return *this;
+  }
+  ~EntryHold() {
+    if (entry_ && --entry_->holds_ == 0) delete entry_;
+  }
+  Entry* operator->() const { return entry_; }
+  Entry& operator*() const { return *entry_; }
+  explicit operator bool() const { return entry_ != nullptr; }
+
+ private:
+  Entry* entry_ = nullptr;
+};
+
+class CodeCache {
+ public:
+  CodeCache(CodeRecord& record, Settings* settings, Point point);
+  ~CodeCache();
+  CodeCache(const CodeCache&) = delete;
+
+  const Point& point() const { return point_; }
+  CodeRecord& record() const { return record_; }
+  Settings* settings() const { return settings_; }
+
+  std::vector<EntryHold>& entries() { return entries_; }
+  // Puts the entry in front.
+  void add(EntryHold entry);
+  void move_to_front(size_t index);
+  void drop_dead();
+  // Forgets everything that was compiled or decided.
+  void clear();
+
+  // Nothing is compiled here any more.
+  bool is_plain = false;
+  bool limit_was_reported = false;
+  // Numbers for logs; the frame's is given at the first compilation.
+  int32_t frame_id = -1;
+  int32_t compilations = 0;
+
+ private:
+  CodeRecord& record_;
+  Settings* settings_;  // dies after this
+  Point point_;
+  std::vector<EntryHold> entries_;
+};
+
+class CodeRecord {
+ public:
+  // The record of a code object, made if there is none yet. Throws
+  // InternalError if CPython has no place for it.
+  static CodeRecord& of(PyCodeObject* code);
+
+  // Made if there is none yet. `point.code` is the record's own code, or
+  // another one that has to be told apart by this one: a module's __call__, of
+  // which there is one for all modules, is kept with its forward().
+  CodeCache& cache(Settings* settings, const Point& point);
+  void drop_caches_of(Settings* settings);
+
+  // Of the code object with this record. Null if the instruction can't be an
+  // island.
+  const codegen::Island* island(PyCodeObject* code, int32_t index);
+  const bytecode::Liveness& liveness(PyCodeObject* code);
+
+  ~CodeRecord();
+  CodeRecord(const CodeRecord&) = delete;
+
+  // Everything compiled so far is forgotten, in all records.
+  static void reset_all();
+
+ private:
+  CodeRecord();
+
+  std::vector<std::unique_ptr<CodeCache>> caches_;
+  std::unordered_map<int32_t, std::optional<codegen::Island>> islands_;
+  std::unique_ptr<bytecode::Liveness> liveness_;
+};
+
+}  // namespace magneto::entry

@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "entry/compiler.h"
+
+#include <exception>
+
+#include "codegen/rebuild.h"
+#include "entry/foreign.h"
+#include "entry/report.h"
+#include "graph/passes.h"
+#include "graph/python_handle.h"
+#include "guards/hooks.h"
+#include "python/code_object.h"
+#include "support/check.h"
+
+namespace magneto::entry {
+
+namespace {
+
+using values::BreakInfo;
+using values::Capture;
+using values::Context;
+using values::Ending;
+
+CaptureFrame capture_frame = nullptr;
+thread_local bool compiling = false;
+int32_t next_frame_id = 0;
+
+// Nothing that runs meanwhile is compiled, by us or by others.
+class CompilingScope {
+ public:
+  CompilingScope() : outer_(std::exchange(compiling, true)) {}
+  ~CompilingScope() { compiling = outer_; }
+  CompilingScope(const CompilingScope&) = delete;
+
+ private:
+  bool outer_;
+  python::FrameHookScope pause_{false};
+  ForeignPause foreign_;
+};
+
+guards::CallView view_of(const python::FrameRequest& request) {
+  return {.locals = request.values.data(),
+          .nlocals = request.values.size(),
+          .cells = request.cells.data(),
+          .ncells = request.cells.size(),
+          .globals = request.globals,
+          .builtins = request.builtins};
+}
+
+// The compilation of one frame.
+class Compilation {
+ public:
+  Compilation(CodeCache& cache, const python::FrameRequest& request)
+      : cache_(cache), request_(request), code_(request.code) {}
+
+  Compiled run();
+
+ private:
+  Compiled finish(Capture& capture);
+  Compiled refuse(const BreakInfo& why, int32_t instruction);
+  Compiled add_plain();
+  Compiled add(codegen::Plan& plan, const Capture& capture);
+  std::vector<int32_t> live_slots(const Capture& capture);
+  bool can_break(const Capture& capture, BreakInfo* why);
+  bool in_handler(int32_t instruction, BreakInfo* why);
+  std::vector<guards::SourceId> requests(const codegen::Plan& plan) const;
+  bool compile_graph(std::vector<guards::SourceId>& requests, Ref examples,
+                     const Capture& capture, Entry& entry);
+  bool add_backend_guards(PyObject* list,
+                          std::span<const guards::SourceId> requests);
+  Continuation continuation(const Capture& capture,
+                            const codegen::FrameShape& shape);
+  Continuation::Way way(const codegen::Branch& branch,
+                        const Continuation& from);
+  bool describe(const Capture& capture, const Entry& entry);
+
+  CodeCache& cache_;
+  const python::FrameRequest& request_;
+  PyCodeObject* code_;
+  Context ctx_;
+};
+
+Compiled Compilation::run() {
+  Capture capture = capture_frame(ctx_, request_);
+  if (PyErr_Occurred()) return Compiled::Error;  // KeyboardInterrupt
+  return finish(capture);
+}
+
+Compiled Compilation::finish(Capture& capture) {
+  const auto index = static_cast<int32_t>(capture.index);
+  BreakInfo why;
+  switch (capture.ending) {
+    case Ending::Raised:
+      return add_plain();
+    case Ending::Skip:
+      return refuse(capture.info, request_.start);
+    case Ending::Break:
+      if (cache_.settings()->fullgraph) return refuse(capture.info, index);
+      if (!can_break(capture, &why)) return refuse(why, index);
+      break;
+    case Ending::Return:
+      break;
+  }
+  codegen::Plan plan;
+  const std::vector<int32_t> live = live_slots(capture);
+  if (!codegen::plan(ctx_, capture, request_, live, plan, &why))
+    return refuse(why, capture.ending == Ending::Break ? index
+                                                       : request_.start);
+  return add(plan, capture);
+}
+
+// The frame runs in plain Python: an error if the user wants none of that.
+Compiled Compilation::refuse(const BreakInfo& why, int32_t instruction) {
+  Details details;
+  details.add_break(why).add_place(code_, instruction);
+  if (cache_.settings()->fullgraph) {
+    (void)tell_user("unsupported", details);
+    return Compiled::Error;
+  }
+  report("skip", cache_, details);
+  return add_plain();
+}
+
+// An entry that says: in this case, plain Python.
+Compiled Compilation::add_plain() {
+  auto* entry = new Entry;
+  EntryHold hold(entry);
+  entry->guards = guards::compile(ctx_.sources, ctx_.guards, {});
+  cache_.add(std::move(hold));
+  return Compiled::Plain;
+}
+
+std::vector<int32_t> Compilation::live_slots(const Capture& capture) {
+  if (capture.ending != Ending::Break) return {};
+  return CodeRecord::of(code_).liveness(code_).live_at(
+      static_cast<int32_t>(capture.index));
+}
+
+// Whether the rest of the frame can be gone on with behind the instruction.
+bool Compilation::can_break(const Capture& capture, BreakInfo* why) {
+  const auto index = static_cast<int32_t>(capture.index);
+  if (in_handler(index, why)) return false;
+  if (CodeRecord::of(code_).island(code_, index)) return true;
+  *why = capture.info;
+  why->detail += " (and nothing can be run in its place)";
+  return false;
+}
+
+bool Compilation::in_handler(int32_t instruction, BreakInfo* why) {
+  if (!python::decoded(code_).handler_for(instruction)) return false;
+  *why = {"break-in-block",
+          "the graph would break inside a with or try block",
+          "move what isn't supported out of the block"};
+  return true;
+}
+
+std::vector<guards::SourceId> Compilation::requests(
+    const codegen::Plan& plan) const {
+  std::vector<guards::SourceId> sources;
+  for (const graph::Input& input : ctx_.graph.inputs())
+    sources.push_back(guards::SourceId(input.source));
+  sources.insert(sources.end(), plan.sources.begin(), plan.sources.end());
+  return sources;
+}
+
+Compiled Compilation::add(codegen::Plan& plan, const Capture& capture) {
+  graph::Graph& graph = ctx_.graph;
+  graph.seal();
+  const auto& grad_mode =
+      guards::hooks().ambient[static_cast<size_t>(guards::Ambient::GradMode)];
+  graph::clean_up(graph, grad_mode.read ? grad_mode.read() != 0 : true);
+
+  auto* entry = new Entry;
+  EntryHold hold(entry);
+  std::vector<guards::SourceId> sources = requests(plan);
+  entry->guards = guards::compile(ctx_.sources, ctx_.guards, sources);
+  std::vector<PyObject*> inputs(sources.size() + 1);
+  const guards::CallView view = view_of(request_);
+  if (!entry->guards->run(view, inputs.data()))
+    MG_CHECK(false, "the guards must hold for what was traced: " +
+                        entry->guards->explain_failure(view));
+
+  const size_t graph_inputs = graph.inputs().size();
+  entry->program = plan.builder.finish(graph_inputs, graph.call_count() != 0);
+  if (capture.ending == Ending::Break)
+    entry->rest = continuation(capture, plan.shape);
+  if (entry->program->calls_graph()) {
+    Ref examples =
+        Ref::steal(PyList_New(static_cast<Py_ssize_t>(graph_inputs)));
+    if (!examples) return Compiled::Error;
+    for (size_t i = 0; i < graph_inputs; ++i)
+      PyList_SET_ITEM(examples.get(), static_cast<Py_ssize_t>(i),
+                      Ref::share(inputs[i]).release());
+    if (!compile_graph(sources, std::move(examples), capture, *entry)) {
+      Ref skip = Ref::steal(PyErr_Occurred() ? nullptr : PyList_New(0));
+      return skip ? add_plain() : Compiled::Error;
+    }
+  }
+  if (is_observed()) describe(capture, *entry);
+  cache_.add(std::move(hold));
+  return Compiled::Entry;
+}
+
+// False with a Python error set, or without one if the backend doesn't want the
+// frame.
+bool Compilation::compile_graph(std::vector<guards::SourceId>& requests,
+                                Ref examples, const Capture& capture,
+                                Entry& entry) {
+  Ref backend = backend_of(cache_.settings());
+  Ref module = Ref::steal(PyImport_ImportModule("magneto.backends"));
+  Ref function = Ref::steal(
+      module ? PyObject_GetAttrString(module, "compile_graph") : nullptr);
+  Ref handle = graph::make_handle(std::move(ctx_.owned_graph));
+  Ref backend_guards = Ref::steal(PyList_New(0));
+  if (!backend || !function || !handle || !backend_guards) return false;
+  Details reason;
+  reason.add_break(capture.info)
+      .add("graph_break", capture.ending == Ending::Break ? Py_True : Py_False)
+      .add_place(code_, capture.ending == Ending::Break
+                            ? static_cast<int32_t>(capture.index)
+                            : request_.start);
+  Ref args = Ref::steal(
+      PyTuple_Pack(3, backend.get(), handle.get(), examples.get()));
+  Ref keywords = Ref::steal(Py_BuildValue(
+      "{s:i,s:i,s:O,s:O}", "frame_id", cache_.frame_id, "compile_id",
+      cache_.compilations, "reason", reason.dict(), "guards",
+      backend_guards.get()));
+  if (!args || !keywords) return false;
+  Ref compiled = Ref::steal(PyObject_Call(function, args, keywords));
+  if (!compiled) {
+    Ref exc = Ref::steal(PyImport_ImportModule("magneto.exc"));
+    Ref skip = Ref::steal(exc ? PyObject_GetAttrString(exc, "SkipFrame")
+                              : nullptr);
+    if (skip && PyErr_ExceptionMatches(skip)) PyErr_Clear();
+    return false;
+  }
+  if (!add_backend_guards(backend_guards, requests)) return false;
+  if (PyList_GET_SIZE(backend_guards.get()) > 0)
+    entry.guards = guards::compile(ctx_.sources, ctx_.guards, requests);
+  entry.program->set_graph(std::move(compiled));
+  return true;
+}
+
+bool Compilation::add_backend_guards(
+    PyObject* list, std::span<const guards::SourceId> requests) {
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i) {
+    const char* kind = nullptr;
+    Py_ssize_t one = 0, other = 0;
+    if (!PyArg_ParseTuple(PyList_GET_ITEM(list, i), "snn", &kind, &one, &other))
+      return false;
+    MG_CHECK(std::string_view(kind) == "same" &&
+                 static_cast<size_t>(std::max(one, other)) < requests.size(),
+             "a backend's guard relates two inputs of the graph");
+    ctx_.guards.same_object(requests[static_cast<size_t>(one)],
+                            requests[static_cast<size_t>(other)]);
+  }
+  return true;
+}
+
+Continuation Compilation::continuation(const Capture& capture,
+                                       const codegen::FrameShape& shape) {
+  Continuation rest;
+  rest.index = static_cast<int32_t>(capture.index);
+  rest.island = CodeRecord::of(code_).island(code_, rest.index);
+  rest.shape = shape;
+  if (rest.island->through) rest.through = way(*rest.island->through, rest);
+  if (rest.island->jump) rest.jump = way(*rest.island->jump, rest);
+  return rest;
+}
+
+Continuation::Way Compilation::way(const codegen::Branch& branch,
+                                   const Continuation& from) {
+  const bytecode::Liveness& liveness = CodeRecord::of(code_).liveness(code_);
+  Continuation::Way way;
+  Point point{.code = code_, .start = branch.next};
+  for (int32_t slot : from.shape.locals) {
+    const bool is_live = liveness.is_live(branch.next, slot);
+    way.keeps.push_back(is_live);
+    if (is_live) point.shape.locals.push_back(slot);
+  }
+  const auto& before = from.shape.stack_is_null;
+  point.shape.stack_is_null.assign(
+      before.begin(), before.end() - from.island->operands);
+  for (bool is_value : branch.pushes)
+    point.shape.stack_is_null.push_back(!is_value);
+  way.cache = &cache_.record().cache(cache_.settings(), point);
+  return way;
+}
+
+// Tells the observer what was compiled.
+bool Compilation::describe(const Capture& capture, const Entry& entry) {
+  Details details;
+  details.add_place(code_, request_.start)
+      .add("start", static_cast<int64_t>(request_.start))
+      .add("guards", entry.guards->describe())
+      .add("program", entry.program->print());
+  if (entry.program->graph()) details.add("graph", entry.program->graph());
+  report("compiled", cache_, details);
+  if (capture.ending == Ending::Break) {
+    Details where;
+    where.add_break(capture.info)
+        .add_place(code_, static_cast<int32_t>(capture.index));
+    report("graph_break", cache_, where);
+  }
+  return true;
+}
+
+// -- recompilation ------------------------------------------------------------
+
+std::vector<std::string> why_missed(CodeCache& cache,
+                                    const python::FrameRequest& request) {
+  std::vector<std::string> lines;
+  const guards::CallView view = view_of(request);
+  for (const EntryHold& entry : cache.entries())
+    lines.push_back(entry->guards->explain_failure(view));
+  return lines;
+}
+
+// True if another entry may be made; else with what to do instead.
+bool may_compile(CodeCache& cache, const python::FrameRequest& request,
+                 Compiled* instead) {
+  const int64_t limit = config_number("recompile_limit", 8);
+  if (static_cast<int64_t>(cache.entries().size()) < limit) return true;
+  Details details;
+  details.add_place(request.code, request.start)
+      .add("limit", limit)
+      .add("why", why_missed(cache, request));
+  *instead = Compiled::Plain;
+  if (cache.settings()->fullgraph) {
+    (void)tell_user("limit_reached_in_full_graph", details);
+    *instead = Compiled::Error;
+  } else if (!cache.limit_was_reported) {
+    cache.limit_was_reported = true;
+    if (!tell_user("limit_reached", details)) *instead = Compiled::Error;
+  }
+  return false;
+}
+
+// A defect of ours: the frame runs in plain Python, and the user is told.
+Compiled defect(CodeCache& cache, const python::FrameRequest& request,
+                const char* what) {
+  // Whatever the trace left behind is of no interest.
+  PyErr_Clear();
+  cache.is_plain = true;
+  Details details;
+  details.add("what", std::string(what))
+      .add_place(request.code, request.start);
+  if (!tell_user("internal_failure", details)) {
+    cache.is_plain = false;
+    return Compiled::Error;
+  }
+  return Compiled::Plain;
+}
+
+}  // namespace
+
+void set_capture_frame(CaptureFrame capture) noexcept {
+  capture_frame = capture;
+}
+
+bool is_compiling() noexcept { return compiling; }
+
+Compiled compile_frame(CodeCache& cache, const python::FrameRequest& request) {
+  MG_CHECK(capture_frame, "the module says how frames are traced");
+  cache.drop_dead();
+  Compiled instead;
+  if (!may_compile(cache, request, &instead)) return instead;
+  if (cache.frame_id < 0) cache.frame_id = next_frame_id++;
+  CompilingScope scope;
+  if (is_observed() && !cache.entries().empty()) {
+    Details details;
+    details.add_place(request.code, request.start)
+        .add("why", why_missed(cache, request));
+    report("recompile", cache, details);
+  }
+  Compiled compiled;
+  try {
+    compiled = Compilation(cache, request).run();
+  } catch (const InternalError& error) {
+    return defect(cache, request, error.what());
+  }
+  ++cache.compilations;
+  return compiled;
+}
+
+}  // namespace magneto::entry

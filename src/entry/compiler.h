@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What happens on a miss: trace, plan, compile the graph, keep the entry.
+#pragma once
+
+#include "entry/cache.h"
+#include "python/frame.h"
+#include "values/capture.h"
+
+namespace magneto::entry {
+
+// How frames are traced: trace::capture_frame, given by the module room; tests
+// give their own.
+using CaptureFrame = values::Capture (*)(values::Context& ctx,
+                                         const python::FrameRequest& request);
+void set_capture_frame(CaptureFrame capture) noexcept;
+
+enum class Compiled : uint8_t {
+  Entry,  // a new entry is in front of the cache's list; its guards hold
+  Plain,  // run the frame in plain Python
+  Error,  // a Python error is set, for the caller of the frame
+};
+
+// `why`: what failed last in each entry that there is, for logs; may be empty.
+Compiled compile_frame(CodeCache& cache, const python::FrameRequest& request);
+
+// True while this thread traces a frame or a backend compiles its graph.
+bool is_compiling() noexcept;
+
+}  // namespace magneto::entry

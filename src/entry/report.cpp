@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "entry/report.h"
+
+#include "python/code_object.h"
+
+namespace magneto::entry {
+namespace {
+
+// Owned; lives until it is replaced.
+PyObject* current_observer = nullptr;
+
+Ref attribute_of(const char* module_name, const char* name) {
+  Ref module = Ref::steal(PyImport_ImportModule(module_name));
+  return Ref::steal(module ? PyObject_GetAttrString(module, name) : nullptr);
+}
+
+Ref text_object(const std::string& text) {
+  return Ref::steal(PyUnicode_DecodeUTF8(
+      text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
+}
+
+}  // namespace
+
+bool is_observed() noexcept { return current_observer != nullptr; }
+
+void set_observer(PyObject* observer) noexcept {
+  Ref old = Ref::steal(std::exchange(
+      current_observer,
+      observer == Py_None ? nullptr : Ref::share(observer).release()));
+}
+
+int64_t config_number(const char* name, int64_t otherwise) {
+  Ref value = attribute_of("magneto.config", name);
+  const int64_t number = value ? PyLong_AsLongLong(value) : -1;
+  if (!PyErr_Occurred()) return number;
+  PyErr_Clear();
+  return otherwise;
+}
+
+bool config_flag(const char* name) {
+  Ref value = attribute_of("magneto.config", name);
+  const int truth = value ? PyObject_IsTrue(value) : -1;
+  if (truth < 0) PyErr_Clear();
+  return truth > 0;
+}
+
+Details& Details::add(const char* key, PyObject* object) {
+  if (!object || !dict_ || PyDict_SetItemString(dict_, key, object) != 0)
+    PyErr_Clear();
+  return *this;
+}
+
+Details& Details::add(const char* key, const std::string& text) {
+  Ref object = text_object(text);
+  return add(key, object.get());
+}
+
+Details& Details::add(const char* key, int64_t number) {
+  Ref object = Ref::steal(PyLong_FromLongLong(number));
+  return add(key, object.get());
+}
+
+Details& Details::add(const char* key, const std::vector<std::string>& lines) {
+  Ref list = Ref::steal(PyList_New(0));
+  for (const std::string& line : lines) {
+    Ref text = text_object(line);
+    if (!list || !text || PyList_Append(list, text) != 0) PyErr_Clear();
+  }
+  return add(key, list.get());
+}
+
+Details& Details::add_place(PyCodeObject* code, int32_t instruction) {
+  add("function", code->co_qualname);
+  add("filename", code->co_filename);
+  return add("line", static_cast<int64_t>(
+                         python::decoded(code).position(instruction).line));
+}
+
+Details& Details::add_break(const values::BreakInfo& info) {
+  return add("reason", info.reason)
+      .add("detail", info.detail)
+      .add("hint", info.hint);
+}
+
+void report(const char* kind, const CodeCache& cache, const Details& details) {
+  if (!current_observer) return;
+  Ref observer = Ref::share(current_observer);
+  Ref result = Ref::steal(PyObject_CallFunction(
+      observer, "siiO", kind, cache.frame_id, cache.compilations,
+      details.dict()));
+  if (!result) PyErr_WriteUnraisable(observer);
+}
+
+bool tell_user(const char* function, const Details& details) {
+  Ref callable = attribute_of("magneto.reports", function);
+  Ref result = Ref::steal(
+      callable ? PyObject_CallOneArg(callable, details.dict()) : nullptr);
+  if (!result) return false;
+  if (result.get() == Py_None) return true;
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(result.get())), result);
+  return false;
+}
+
+}  // namespace magneto::entry
