@@ -173,7 +173,7 @@ int clear(PyObject* object) noexcept {
 
 void dealloc(PyObject* object) noexcept {
   CompiledFunction* self = cast(object);
-  PyTypeObject* type = Py_TYPE(object);
+  Ref type = Ref::steal(reinterpret_cast<PyObject*>(Py_TYPE(object)));
   PyObject_GC_UnTrack(object);
   if (self->weakrefs) PyObject_ClearWeakRefs(object);
   Py_CLEAR(self->dict);
@@ -185,8 +185,7 @@ void dealloc(PyObject* object) noexcept {
   Py_CLEAR(self->anchor);
   Py_CLEAR(self->cached_code);
   Py_CLEAR(self->function);
-  type->tp_free(object);
-  Py_DECREF(type);
+  Py_TYPE(object)->tp_free(object);
 }
 
 PyObject* bind_to(PyObject* object, PyObject* instance, PyObject*) noexcept {

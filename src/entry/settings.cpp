@@ -45,7 +45,7 @@ int traverse(PyObject* object, visitproc visit, void* arg) noexcept {
 
 void dealloc(PyObject* object) noexcept {
   Settings* self = cast(object);
-  PyTypeObject* type = Py_TYPE(object);
+  Ref type = Ref::steal(reinterpret_cast<PyObject*>(Py_TYPE(object)));
   PyObject_GC_UnTrack(object);
   if (self->weakrefs) PyObject_ClearWeakRefs(object);
   // Dropping caches takes them off this list.
@@ -54,8 +54,7 @@ void dealloc(PyObject* object) noexcept {
   delete self->caches;
   Py_CLEAR(self->backend);
   Py_CLEAR(self->dynamic);
-  type->tp_free(object);
-  Py_DECREF(type);
+  Py_TYPE(object)->tp_free(object);
 }
 
 PyObject* get_backend(PyObject* object, void*) noexcept {

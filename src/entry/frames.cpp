@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which functions are looked at is said by python/magneto/frames.py, once for
+// each code object.
+#include "entry/frames.h"
+
+#include <exception>
+
+#include "entry/compiler.h"
+#include "entry/driver.h"
+#include "entry/foreign.h"
+#include "python/frame.h"
+#include "tensor/fake_tensor.h"
+
+namespace magneto::entry {
+namespace {
+
+using python::FrameAction;
+using python::FrameRequest;
+
+FrameAction ask_python(PyCodeObject* code) {
+  Ref module = Ref::steal(PyImport_ImportModule("magneto.frames"));
+  Ref function =
+      Ref::steal(module ? PyObject_GetAttrString(module, "action") : nullptr);
+  Ref answer = Ref::steal(
+      function ? PyObject_CallOneArg(function,
+                                     reinterpret_cast<PyObject*>(code))
+               : nullptr);
+  const long action = answer ? PyLong_AsLong(answer) : -1;
+  switch (action) {
+    case static_cast<long>(FrameAction::Evaluate):
+    case static_cast<long>(FrameAction::Pause):
+    case static_cast<long>(FrameAction::Handle):
+      return static_cast<FrameAction>(action);
+    default:
+      PyErr_WriteUnraisable(function);
+      return FrameAction::Evaluate;
+  }
+}
+
+FrameAction classify(PyCodeObject* code) noexcept {
+  python::FrameHookScope pause(false);
+  ForeignPause foreign;
+  return ask_python(code);
+}
+
+// -- frames without tensors ---------------------------------------------------
+
+constexpr int kDepth = 3;
+
+// A tensor, or a module, or a container of such. Compiling a function that sees
+// none of these gives an empty graph.
+bool holds_tensor(PyObject* object, int depth) {
+  if (object == nullptr) return false;
+  if (tensor::is_tensor(object)) return true;
+  if (PyTuple_Check(object) || PyList_CheckExact(object)) {
+    if (depth == 0) return false;
+    PyObject** items = PySequence_Fast_ITEMS(object);
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i)
+      if (holds_tensor(items[i], depth - 1)) return true;
+    return false;
+  }
+  if (PyDict_Check(object)) {
+    PyObject *key, *value;
+    Py_ssize_t position = 0;
+    while (depth > 0 && PyDict_Next(object, &position, &key, &value))
+      if (holds_tensor(value, depth - 1)) return true;
+    return false;
+  }
+  if (PyCell_Check(object)) return holds_tensor(PyCell_GET(object), depth);
+  return false;
+}
+
+// nn.Module, once torch was imported. Lives as long as the process.
+PyTypeObject* module_type() {
+  static PyTypeObject* type = nullptr;
+  if (type) return type;
+  Ref torch_nn = Ref::steal(PyImport_ImportModule("torch.nn"));
+  Ref found = Ref::steal(torch_nn ? PyObject_GetAttrString(torch_nn, "Module")
+                                  : nullptr);
+  if (!found || !PyType_Check(found.get())) {
+    PyErr_Clear();
+    return nullptr;
+  }
+  type = reinterpret_cast<PyTypeObject*>(found.release());
+  return type;
+}
+
+bool is_module(PyObject* object) {
+  PyTypeObject* type = module_type();
+  return object && type && PyObject_TypeCheck(object, type);
+}
+
+// The function names torch, or a module of torch's, in its globals.
+bool mentions_torch(const FrameRequest& request) {
+  PyObject* names = request.code->co_names;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); ++i) {
+    PyObject* value =
+        PyDict_GetItemWithError(request.globals, PyTuple_GET_ITEM(names, i));
+    if (!value || !PyModule_Check(value)) continue;
+    const char* name = PyModule_GetName(value);
+    if (!name) {
+      PyErr_Clear();
+      continue;
+    }
+    const std::string_view view(name);
+    if (view == "torch" || view.starts_with("torch.")) return true;
+  }
+  return false;
+}
+
+bool is_worth_it(const FrameRequest& request) {
+  for (PyObject* value : request.values)
+    if (holds_tensor(value, kDepth) || is_module(value)) return true;
+  for (PyObject* cell : request.cells)
+    if (holds_tensor(cell, kDepth) || is_module(PyCell_GET(cell))) return true;
+  return mentions_torch(request);
+}
+
+// -- running ------------------------------------------------------------------
+
+bool run(const FrameRequest& request, PyObject** result) noexcept {
+  BasicRef<Settings> settings = BasicRef<Settings>::share(active_settings());
+  if (!settings || is_compiling()) return false;
+  auto code = BasicRef<PyCodeObject>::share(request.code);
+  try {
+    CodeCache& cache =
+        CodeRecord::of(code).cache(settings, {.code = code.get()});
+    if (cache.entries().empty() && !is_worth_it(request)) return false;
+    return run_frame(cache, request, result) == Ran::Done;
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_SystemError, error.what());
+    *result = nullptr;
+    return true;
+  }
+}
+
+}  // namespace
+
+void install_frame_handlers() noexcept {
+  python::set_frame_handlers({.classify = classify, .run = run});
+}
+
+}  // namespace magneto::entry

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "entry/register.h"
+
+#include "entry/cache.h"
+#include "entry/compiled_function.h"
+#include "entry/disabled_function.h"
+#include "entry/frames.h"
+#include "entry/report.h"
+#include "entry/settings.h"
+#include "python/frame.h"
+
+namespace magneto::entry {
+namespace {
+
+PyObject* py_set_observer(PyObject*, PyObject* observer) noexcept {
+  if (observer != Py_None && !PyCallable_Check(observer)) {
+    PyErr_SetString(PyExc_TypeError, "an observer is a callable or None");
+    return nullptr;
+  }
+  set_observer(observer);
+  Py_RETURN_NONE;
+}
+
+PyObject* py_reset(PyObject*, PyObject*) noexcept {
+  CodeRecord::reset_all();
+  Py_RETURN_NONE;
+}
+
+PyObject* py_is_compiling(PyObject*, PyObject*) noexcept {
+  return PyBool_FromLong(is_compiling());
+}
+
+PyObject* py_skip_code(PyObject*, PyObject* code) noexcept {
+  if (!PyCode_Check(code)) {
+    PyErr_SetString(PyExc_TypeError, "skip_code() takes a code object");
+    return nullptr;
+  }
+  python::set_frame_action(reinterpret_cast<PyCodeObject*>(code),
+                           python::FrameAction::Evaluate);
+  Py_RETURN_NONE;
+}
+
+PyMethodDef functions[] = {
+    {"set_observer", py_set_observer, METH_O,
+     "set_observer(observer, /)\n--\n\nobserver(kind, frame_id, compile_id, "
+     "details) hears of every compilation; None: nobody does."},
+    {"reset", py_reset, METH_NOARGS,
+     "reset()\n--\n\nForgets everything that was compiled."},
+    {"is_compiling", py_is_compiling, METH_NOARGS,
+     "is_compiling()\n--\n\nTrue while this thread compiles."},
+    {"skip_code", py_skip_code, METH_O,
+     "skip_code(code, /)\n--\n\nFrames of this code object are never compiled "
+     "by themselves."},
+    {nullptr},
+};
+
+}  // namespace
+
+bool register_entry(PyObject* module) {
+  if (!init_settings_type(module) || !init_compiled_function_type(module) ||
+      !init_disabled_function_type(module) ||
+      PyModule_AddFunctions(module, functions) != 0) {
+    return false;
+  }
+  install_frame_handlers();
+  return true;
+}
+
+}  // namespace magneto::entry
