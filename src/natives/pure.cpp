@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "natives/pure.h"
+
+namespace magneto::natives {
+
+bool is_safe(PyObject* object) {
+  if (PyTuple_CheckExact(object)) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)
+      if (!is_safe(PyTuple_GET_ITEM(object, i))) return false;
+    return true;
+  }
+  if (PySlice_Check(object)) {
+    auto* slice = reinterpret_cast<PySliceObject*>(object);
+    return is_safe(slice->start) && is_safe(slice->stop) &&
+           is_safe(slice->step);
+  }
+  if (PyList_CheckExact(object)) {
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(object); ++i)
+      if (!is_safe(PyList_GET_ITEM(object, i))) return false;
+    return true;
+  }
+  if (PyDict_CheckExact(object)) {
+    PyObject *key, *value;
+    Py_ssize_t position = 0;
+    while (PyDict_Next(object, &position, &key, &value))
+      if (!is_safe(key) || !is_safe(value)) return false;
+    return true;
+  }
+  if (PyAnySet_CheckExact(object)) {
+    PyObject* item;
+    Py_hash_t hash;
+    Py_ssize_t position = 0;
+    while (_PySet_NextEntry(object, &position, &item, &hash))
+      if (!is_safe(item)) return false;
+    return true;
+  }
+  return is_safe_type(Py_TYPE(object));
+}
+
+PyObject* safe_object(Context& ctx, V value) {
+  PyObject* object = as_constant(ctx, value);
+  return object && is_safe(object) ? object : nullptr;
+}
+
+PyObject* examined_object(Context& ctx, V value) {
+  value = ctx.look(value);
+  if (value->kind == Kind::BoundMethod) {
+    const auto* method = as<MethodValue>(value);
+    V function = ctx.look(method->function);
+    V self = ctx.look(method->self);
+    if (!function->is_constant() || !self->object) return nullptr;
+    Ref bound = Ref::steal(PyMethod_New(function->object, self->object));
+    MG_CHECK(bound, "out of memory");
+    return ctx.keep(std::move(bound));
+  }
+  return as_constant(ctx, value);
+}
+
+Outcome<bool> call_really(Context& ctx, PyObject* callable,
+                          const Arguments& args, Ref& result,
+                          PyObject* (*convert)(Context&, V)) {
+  constexpr size_t kFew = 8;
+  PyObject* few[kFew];
+  std::vector<PyObject*> many;
+  const size_t count = args.count() + args.keyword_names.size();
+  PyObject** real = few;
+  if (count > kFew) {
+    many.resize(count);
+    real = many.data();
+  }
+  size_t at = 0;
+  for (auto part : {args.positional, args.keyword_values}) {
+    for (V value : part) {
+      real[at] = convert(ctx, value);
+      if (!real[at++]) return false;
+    }
+  }
+  Ref names;
+  if (args.has_keywords()) {
+    names = Ref::steal(
+        PyTuple_New(static_cast<Py_ssize_t>(args.keyword_names.size())));
+    MG_CHECK(names, "out of memory");
+    for (size_t i = 0; i < args.keyword_names.size(); ++i)
+      PyTuple_SET_ITEM(names.get(), static_cast<Py_ssize_t>(i),
+                       Ref::share(args.keyword_names[i]).release());
+  }
+  result = Ref::steal(PyObject_Vectorcall(callable, real, args.count(), names));
+  if (!result) return ctx.raise_from_python();
+  return true;
+}
+
+Outcome<V> lift(Context& ctx, Ref object) {
+  if (is_safe(object)) return from_constant(ctx, std::move(object));
+  PyObject* real = object.get();
+  if (PyList_CheckExact(real) || PyTuple_CheckExact(real)) {
+    Ref items = Ref::steal(PySequence_Tuple(real));
+    MG_CHECK(items, "out of memory");
+    std::vector<V> values;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items.get()); ++i) {
+      MG_TRY(V item, lift(ctx, Ref::share(PyTuple_GET_ITEM(items.get(), i))));
+      values.push_back(item);
+    }
+    return PyList_CheckExact(real) ? ctx.list(values) : ctx.tuple(values);
+  }
+  if (PyDict_CheckExact(real)) {
+    V made = ctx.dict();
+    PyObject *key, *item;
+    Py_ssize_t position = 0;
+    while (PyDict_Next(real, &position, &key, &item)) {
+      MG_TRY(V value, lift(ctx, Ref::share(item)));
+      MG_DO(values::dict_set(ctx, made, ctx.constant_share(key), value));
+    }
+    return made;
+  }
+  // An artifact refers to constants weakly where that is possible: a fresh
+  // object that nobody else keeps would be gone.
+  if (Py_REFCNT(real) == 1 && PyType_SUPPORTS_WEAKREFS(Py_TYPE(real)))
+    return ctx.graph_break(
+        "native-call", std::string("a ") + _PyType_Name(Py_TYPE(real)) +
+                           " made while tracing",
+        "make it outside of the compiled function");
+  PyObject* kept = ctx.keep(std::move(object));
+  return ctx.known(kept, ctx.sources.constant(kept));
+}
+
+}  // namespace magneto::natives

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Calls that are made for real while tracing: only where neither the callable
+// nor any argument can run user code or have an effect.
+#pragma once
+
+#include "natives/registry.h"
+
+namespace magneto::natives {
+
+// The real object that `value` stands for, if it consists of numbers, strings
+// and the like (values::is_safe_type), through tuples, lists, dicts, sets and
+// slices; null otherwise. Without an error set.
+PyObject* safe_object(Context& ctx, V value);
+
+// The real object of a constant (also a function, class, module or enum
+// member), of a method of the caller's, or one that safe_object() gives; null
+// otherwise.
+PyObject* examined_object(Context& ctx, V value);
+
+// Calls `callable` with what `convert` (one of the above) makes of the
+// arguments. False if one of them has no such object.
+Outcome<bool> call_really(Context& ctx, PyObject* callable,
+                          const Arguments& args, Ref& result,
+                          PyObject* (*convert)(Context&, V) = safe_object);
+
+// The value of a fresh result of such a call. What isn't plain data (a
+// Signature, say) becomes an object that the artifact keeps.
+Outcome<V> lift(Context& ctx, Ref object);
+
+// True for what safe_object() gives.
+bool is_safe(PyObject* object);
+
+}  // namespace magneto::natives

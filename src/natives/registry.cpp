@@ -1,0 +1,465 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Finding the row of a callable, and doing what it says.
+#include "natives/registry.h"
+
+#include <memory>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "natives/pure.h"
+#include "natives/signature.h"
+#include "natives/text.h"
+#include "natives/torch_rows.h"
+#include "python/names.h"
+#include "values/exceptions.h"
+
+namespace magneto::natives {
+
+#define MG_ROWS(function) std::span<const Row> function();
+#include "natives/tables.def"
+#undef MG_ROWS
+
+namespace {
+
+struct NamelessType {
+  const char* name;
+  PyTypeObject* type;
+};
+// Classes of CPython's that are no attribute of any module.
+const NamelessType kNamelessTypes[] = {
+    {"dict_keys", &PyDictKeys_Type},
+    {"dict_values", &PyDictValues_Type},
+    {"dict_items", &PyDictItems_Type},
+    {"dict_keyiterator", &PyDictIterKey_Type},
+    {"dict_valueiterator", &PyDictIterValue_Type},
+    {"dict_itemiterator", &PyDictIterItem_Type},
+    {"list_iterator", &PyListIter_Type},
+    {"tuple_iterator", &PyTupleIter_Type},
+    {"range_iterator", &PyRangeIter_Type},
+    {"set_iterator", &PySetIter_Type},
+    {"iterator", &PySeqIter_Type},
+    {"list_reverseiterator", &PyListRevIter_Type},
+    {"generator", &PyGen_Type},
+    {"coroutine", &PyCoro_Type},
+    {"function", &PyFunction_Type},
+    {"method", &PyMethod_Type},
+    {"builtin_function_or_method", &PyCFunction_Type},
+    {"method_descriptor", &PyMethodDescr_Type},
+    {"wrapper_descriptor", &PyWrapperDescr_Type},
+    {"method-wrapper", &_PyMethodWrapper_Type},
+    {"cell", &PyCell_Type},
+    {"module", &PyModule_Type},
+    {"NoneType", Py_TYPE(Py_None)},
+};
+
+std::string text_of(PyObject* name) {
+  const char* chars = name ? PyUnicode_AsUTF8(name) : nullptr;
+  if (chars == nullptr) {
+    PyErr_Clear();
+    return "?";
+  }
+  return chars;
+}
+
+// What a user calls it, for messages: math.sqrt, list.append.
+std::string describe(PyObject* callable) {
+  if (PyType_Check(callable))
+    return reinterpret_cast<PyTypeObject*>(callable)->tp_name;
+  Ref name = Ref::steal(PyObject_GetAttrString(callable, "__qualname__"));
+  if (!name) PyErr_Clear();
+  Ref module = Ref::steal(PyObject_GetAttrString(callable, "__module__"));
+  if (!module) PyErr_Clear();
+  std::string text = name && PyUnicode_Check(name.get())
+                         ? text_of(name)
+                         : std::string("a ") + Py_TYPE(callable)->tp_name;
+  if (module && PyUnicode_Check(module.get()) &&
+      PyUnicode_CompareWithASCIIString(module, "builtins") != 0)
+    text = text_of(module) + "." + text;
+  return text;
+}
+
+// The class that a descriptor belongs to, or null.
+PyTypeObject* owner_of(PyObject* callable) {
+  PyTypeObject* type = Py_TYPE(callable);
+  if (type == &PyMethodDescr_Type || type == &PyWrapperDescr_Type ||
+      type == &PyGetSetDescr_Type || type == &PyMemberDescr_Type)
+    return reinterpret_cast<PyDescrObject*>(callable)->d_type;
+  return nullptr;
+}
+
+Signal refuse(Context& ctx, PyObject* callable, const Arguments& args,
+              const char* hint) {
+  std::string detail = describe(callable);
+  if (args.count()) {
+    detail += " of ";
+    for (size_t i = 0; i < args.count() && i < 4; ++i)
+      detail += std::string(i ? ", " : "") +
+                _PyType_Name(args.positional[i]->type);
+  }
+  return ctx.graph_break("native-call", detail, hint);
+}
+
+constexpr const char* kOutside = "call it outside of the compiled function";
+
+// A method, slot wrapper or getset of a C class: its first argument must be an
+// instance.
+Outcome<bool> check_receiver(Context& ctx, PyObject* callable,
+                             const Arguments& args) {
+  PyTypeObject* owner = owner_of(callable);
+  if (!owner) return true;
+  const std::string name =
+      text_of(reinterpret_cast<PyDescrObject*>(callable)->d_name);
+  const bool is_slot = Py_IS_TYPE(callable, &PyWrapperDescr_Type);
+  if (!args.count())
+    return is_slot ? ctx.raise(PyExc_TypeError,
+                               "descriptor '" + name + "' of '" +
+                                   owner->tp_name +
+                                   "' object needs an argument")
+                   : ctx.raise(PyExc_TypeError,
+                               std::string("unbound method ") +
+                                   _PyType_Name(owner) + "." + name +
+                                   "() needs an argument");
+  V receiver = ctx.look(args.positional[0]);
+  if (PyType_IsSubtype(receiver->type, owner)) return true;
+  return ctx.raise(
+      PyExc_TypeError,
+      is_slot ? "descriptor '" + name + "' requires a '" + owner->tp_name +
+                    "' object but received a '" +
+                    _PyType_Name(receiver->type) + "'"
+              : "descriptor '" + name + "' for '" + owner->tp_name +
+                    "' objects doesn't apply to a '" +
+                    _PyType_Name(receiver->type) + "' object");
+}
+
+Outcome<V> call_pure(Context& ctx, PyObject* callable, const Arguments& args,
+                     bool examine) {
+  Ref result;
+  MG_TRY(bool called,
+         call_really(ctx, callable, args, result,
+                     examine ? examined_object : safe_object));
+  if (!called) return refuse(ctx, callable, args, kOutside);
+  return lift(ctx, std::move(result));
+}
+
+// -- the table ----------------------------------------------------------------
+
+struct Entry {
+  const Row* row;
+  Ref object;  // keeps the address from being used again
+};
+
+class Registry final : public values::NativeTable {
+ public:
+  Registry();
+  // Finds the rows of modules that have been imported since.
+  void refresh();
+
+  bool has(PyObject* callable) const override {
+    return entries_.contains(callable) || is_graph_callable(callable);
+  }
+  Outcome<V> call(Context& ctx, V callable, const Arguments& args) override;
+  Outcome<V> next_item(Context& ctx, V iterator) override;
+  Outcome<V> format(Context& ctx, V value, int conversion, V spec) override {
+    return format_field(ctx, value, conversion, spec);
+  }
+  Outcome<V> tensor_attribute(Context& ctx, V tensor,
+                              PyObject* name) override {
+    return natives::tensor_attribute(ctx, tensor, name);
+  }
+  Status set_tensor_attribute(Context& ctx, V tensor, PyObject* name,
+                              V value) override {
+    return natives::set_tensor_attribute(ctx, tensor, name, value);
+  }
+
+ private:
+  // Rows of one module, until it is imported.
+  struct Waiting {
+    Ref name;
+    std::vector<std::span<const Row>> rows;
+  };
+  void add(std::span<const Row> rows);
+  void resolve(PyObject* module, std::span<const Row> rows);
+  void enter(Ref found, const Row& row, PyTypeObject* owner);
+  const Row* find(PyObject* callable) const {
+    auto found = entries_.find(callable);
+    return found == entries_.end() ? nullptr : found->second.row;
+  }
+  Outcome<V> call_unlisted(Context& ctx, V callable, const Arguments& args);
+  Outcome<V> call_bound(Context& ctx, V callable, const Arguments& args,
+                        bool* found);
+
+  std::unordered_map<PyObject*, Entry> entries_;
+  std::unordered_map<PyTypeObject*, NextItem> next_;
+  std::vector<Waiting> waiting_;
+};
+
+Registry::Registry() {
+  entries_.reserve(8192);
+#define MG_ROWS(function) add(function());
+#include "natives/tables.def"
+#undef MG_ROWS
+  refresh();
+}
+
+void Registry::add(std::span<const Row> rows) {
+  // Rows of one module stand together.
+  size_t begin = 0;
+  while (begin < rows.size()) {
+    std::string_view module = rows[begin].module;
+    size_t end = begin;
+    while (end < rows.size() && rows[end].module == module) ++end;
+    auto part = rows.subspan(begin, end - begin);
+    begin = end;
+    if (module == "<types>") {
+      resolve(nullptr, part);
+      continue;
+    }
+    Waiting* waiting = nullptr;
+    for (Waiting& other : waiting_)
+      if (PyUnicode_CompareWithASCIIString(other.name, part[0].module) == 0)
+        waiting = &other;
+    if (!waiting) {
+      waiting_.push_back(
+          {Ref::steal(PyUnicode_InternFromString(part[0].module)), {}});
+      waiting = &waiting_.back();
+    }
+    waiting->rows.push_back(part);
+  }
+}
+
+void Registry::refresh() {
+  PyObject* modules = PyImport_GetModuleDict();
+  std::erase_if(waiting_, [&](const Waiting& waiting) {
+    PyObject* module = PyDict_GetItemWithError(modules, waiting.name);
+    if (!module) return false;
+    for (auto rows : waiting.rows) resolve(module, rows);
+    return true;
+  });
+}
+
+PyTypeObject* nameless_type(std::string_view name) {
+  for (const NamelessType& row : kNamelessTypes)
+    if (name == row.name) return row.type;
+  return nullptr;
+}
+
+Ref attribute(PyObject* object, std::string_view name) {
+  Ref key = Ref::steal(PyUnicode_FromStringAndSize(
+      name.data(), static_cast<Py_ssize_t>(name.size())));
+  MG_CHECK(key, "out of memory");
+  // A class's own entry, unbound.
+  if (PyType_Check(object))
+    return Ref::share(PyDict_GetItemWithError(
+        reinterpret_cast<PyTypeObject*>(object)->tp_dict, key));
+  if (PyModule_Check(object))
+    return Ref::share(
+        PyDict_GetItemWithError(PyModule_GetDict(object), key));
+  Ref found = Ref::steal(PyObject_GetAttr(object, key));
+  if (!found) PyErr_Clear();
+  return found;
+}
+
+// A function that somebody has put in the place of the one that is meant.
+bool is_replaced(PyObject* found, const Row& row) {
+  if (!PyFunction_Check(found)) return false;
+  PyObject* module =
+      reinterpret_cast<PyFunctionObject*>(found)->func_module;
+  if (!module || !PyUnicode_Check(module)) return true;
+  std::string_view meant = row.module;
+  meant = meant.substr(0, meant.find('.'));
+  std::string actual = text_of(module);
+  if (actual.starts_with("_")) actual.erase(0, 1);
+  if (meant.starts_with("_")) meant.remove_prefix(1);
+  return actual != meant && !actual.starts_with(std::string(meant) + ".");
+}
+
+void Registry::resolve(PyObject* module, std::span<const Row> rows) {
+  // Methods of one class stand together as well.
+  std::string_view last_path;
+  Ref last;
+  for (const Row& row : rows) {
+    std::string_view name = row.name;
+    const size_t dot = name.rfind('.');
+    std::string_view path =
+        dot == std::string_view::npos ? std::string_view() : name.substr(0, dot);
+    if (!last || path != last_path) {
+      last = Ref::share(module);
+      last_path = path;
+      for (std::string_view rest = path; !rest.empty();) {
+        const size_t at = rest.find('.');
+        std::string_view step = rest.substr(0, at);
+        rest = at == std::string_view::npos ? std::string_view()
+                                            : rest.substr(at + 1);
+        if (!last) {
+          last = Ref::share(reinterpret_cast<PyObject*>(nameless_type(step)));
+          MG_CHECK(last, "a row of an unknown class");
+        } else {
+          last = attribute(last, step);
+        }
+        if (!last) break;
+      }
+    }
+    if (!last) continue;  // this release has no such thing
+    Ref found =
+        attribute(last, dot == std::string_view::npos ? name
+                                                      : name.substr(dot + 1));
+    if (found && Py_IS_TYPE(found.get(), &PyStaticMethod_Type))
+      found = attribute(found, "__func__");
+    if (!found || is_replaced(found, row)) continue;
+    enter(std::move(found), row,
+          PyType_Check(last.get()) ? reinterpret_cast<PyTypeObject*>(last.get())
+                                   : nullptr);
+  }
+}
+
+void Registry::enter(Ref found, const Row& row, PyTypeObject* owner) {
+  if (row.meaning == Meaning::Next) {
+    MG_CHECK(owner, "__next__ belongs to a class");
+    next_[owner] = row.next;
+  }
+  PyObject* key = found.get();
+  // None and the like can't be rows: some releases lack the function.
+  if (key == Py_None) return;
+  entries_.insert_or_assign(key, Entry{&row, std::move(found)});
+}
+
+Outcome<V> Registry::call(Context& ctx, V callable, const Arguments& args) {
+  if (const Row* row = find(callable->object))
+    return call_row(ctx, *row, callable->object, args);
+  if (is_graph_callable(callable->object))
+    return call_graph(ctx, callable->object, args);
+  return call_unlisted(ctx, callable, args);
+}
+
+Outcome<V> Registry::next_item(Context& ctx, V iterator) {
+  auto found = next_.find(iterator->type);
+  if (found != next_.end()) return found->second(ctx, iterator);
+  return ctx.graph_break("native-call",
+                         std::string("next() of a ") + iterator->type->tp_name,
+                         "iterate outside of the compiled function");
+}
+
+// A builtin method that is bound already: dict.fromkeys, or a list's append
+// that the caller has taken out of it.
+Outcome<V> Registry::call_bound(Context& ctx, V callable,
+                                const Arguments& args, bool* found) {
+  PyObject* self = PyCFunction_GET_SELF(callable->object);
+  *found = false;
+  if (!self || PyModule_Check(self)) return nullptr;
+  Ref name = Ref::steal(PyUnicode_InternFromString(
+      reinterpret_cast<PyCFunctionObject*>(callable->object)->m_ml->ml_name));
+  MG_CHECK(name, "out of memory");
+  PyTypeObject* owner =
+      PyType_Check(self) ? reinterpret_cast<PyTypeObject*>(self) : Py_TYPE(self);
+  PyObject* descriptor = _PyType_Lookup(owner, name);
+  const Row* row = descriptor ? find(descriptor) : nullptr;
+  if (!row) return nullptr;
+  *found = true;
+  guards::SourceId source =
+      callable->source.valid()
+          ? ctx.sources.field(callable->source,
+                              guards::SourceKind::BuiltinSelf)
+          : ctx.sources.constant(self);
+  std::vector<V> positional{ctx.known(self, source)};
+  positional.insert(positional.end(), args.positional.begin(),
+                    args.positional.end());
+  return call_row(ctx, *row, descriptor,
+                  {.positional = positional,
+                   .keyword_values = args.keyword_values,
+                   .keyword_names = args.keyword_names});
+}
+
+// Without a row: methods of numbers, strings and the like, on nothing but
+// those, are pure.
+Outcome<V> Registry::call_unlisted(Context& ctx, V callable,
+                                   const Arguments& args) {
+  PyObject* object = callable->object;
+  PyTypeObject* owner = owner_of(object);
+  if (Py_IS_TYPE(object, &PyCFunction_Type)) {
+    bool found = false;
+    MG_TRY(V result, call_bound(ctx, callable, args, &found));
+    if (found) return result;
+    PyObject* self = PyCFunction_GET_SELF(object);
+    if (self && !PyModule_Check(self))
+      owner = PyType_Check(self) ? reinterpret_cast<PyTypeObject*>(self)
+                                 : Py_TYPE(self);
+  } else if (!owner) {
+    // An instance that is called.
+    PyObject* method = _PyType_Lookup(Py_TYPE(object), interned().dunder_call);
+    if (const Row* row = method ? find(method) : nullptr) {
+      std::vector<V> positional{callable};
+      positional.insert(positional.end(), args.positional.begin(),
+                        args.positional.end());
+      return call_row(ctx, *row, method,
+                      {.positional = positional,
+                       .keyword_values = args.keyword_values,
+                       .keyword_names = args.keyword_names});
+    }
+  }
+  MG_TRY(bool fits, check_receiver(ctx, object, args));
+  (void)fits;
+  if (owner && is_safe_type(owner)) {
+    Ref result;
+    MG_TRY(bool called, call_really(ctx, object, args, result));
+    if (called && is_safe(result))
+      return from_constant(ctx, std::move(result));
+  }
+  return refuse(ctx, object, args, kOutside);
+}
+
+}  // namespace
+
+Outcome<V> call_row(Context& ctx, const Row& row, PyObject* callable,
+                    const Arguments& args) {
+  MG_TRY(bool fits, check_receiver(ctx, callable, args));
+  (void)fits;
+  switch (row.meaning) {
+    case Meaning::Handle:
+      MG_DO(check_signature(ctx, row, callable, args));
+      return row.handler(ctx, args);
+    case Meaning::Next: {
+      MG_TRY(V item, row.next(ctx, ctx.look(args.positional[0])));
+      if (item) return item;
+      return ctx.raise_value(make_exception(
+          ctx, reinterpret_cast<PyTypeObject*>(PyExc_StopIteration), {}));
+    }
+    case Meaning::Pure:
+      return call_pure(ctx, callable, args, false);
+    case Meaning::Examine:
+      return call_pure(ctx, callable, args, true);
+    case Meaning::Polyfill:
+      return call_polyfill(ctx, row.text, args);
+    case Meaning::Break:
+      return refuse(ctx, callable, args, row.text);
+  }
+  MG_CHECK(false, "a meaning of a row");
+}
+
+Outcome<V> call_polyfill(Context& ctx, const char* path,
+                         const Arguments& args) {
+  // Kept as long as the process lives, as the module is.
+  static std::unordered_map<std::string_view, PyObject*> found;
+  PyObject*& function = found[path];
+  if (!function) {
+    std::string_view text = path;
+    const size_t dot = text.rfind('.');
+    std::string module = "magneto.polyfills." + std::string(text.substr(0, dot));
+    Ref imported = Ref::steal(PyImport_ImportModule(module.c_str()));
+    if (!imported) return ctx.raise_from_python();
+    function = PyObject_GetAttrString(
+        imported, std::string(text.substr(dot + 1)).c_str());
+    MG_CHECK(function, "a polyfill that is there");
+  }
+  return call(ctx, ctx.known(function, ctx.sources.constant(function)),
+                      args);
+}
+
+values::NativeTable& table() {
+  // Lives as long as the process: rows hold objects of modules that do.
+  static Registry* const registry = new Registry;
+  registry->refresh();
+  return *registry;
+}
+
+}  // namespace magneto::natives

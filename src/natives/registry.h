@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What callables written in C (and a few Python functions) mean while tracing:
+// rows, one file of them per Python module or type, and the table that finds
+// the row of a callable by its identity.
+//
+// A row names its callable as module and dotted name: {"builtins", "list.append"}
+// is the descriptor in list.__dict__; classes without a name of their own are
+// found in the module "<types>" (kNamelessTypes in registry.cpp). The module is
+// never imported for it: rows of a module wait until somebody has imported it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "values/protocol.h"
+
+namespace magneto::natives {
+
+// This room is written in the terms of that one throughout.
+using namespace values;
+
+// For methods, slot wrappers and getsets the receiver is positional[0]; that it
+// is an instance of the right class has been checked.
+using Handler = Outcome<V> (*)(Context&, const Arguments&);
+// The next item of an iterator, null at its end.
+using NextItem = Outcome<V> (*)(Context&, V iterator);
+
+enum class Meaning : uint8_t {
+  Handle,    // `handler`
+  Next,      // `next`: the __next__ of an iterator class
+  Pure,      // called for real; the arguments are numbers, strings and the like
+  Examine,   // the same, for functions that look at classes and functions
+  Polyfill,  // a Python function of magneto.polyfills (`text`: "module.name")
+             // is traced in its place
+  Break,     // the graph ends here; `text` is the hint
+};
+// Torch's functions that the graph records as one call have no rows here: see
+// torch_graph.def.
+
+constexpr int8_t kAny = -1;
+
+struct Row {
+  const char* module;
+  const char* name;
+  Handler handler = nullptr;
+  // Handle: how many positional arguments it takes, the receiver included.
+  // CPython's own TypeError is raised for others, before the handler is called.
+  int8_t least = 0;
+  int8_t most = kAny;
+  // Handle: the keywords that it takes, separated by blanks; "*" for any.
+  const char* text = "*";
+  Meaning meaning = Meaning::Handle;
+  NextItem next = nullptr;
+};
+
+namespace row {
+
+constexpr Row next(const char* module, const char* name, NextItem function) {
+  return {.module = module,
+          .name = name,
+          .meaning = Meaning::Next,
+          .next = function};
+}
+constexpr Row pure(const char* module, const char* name) {
+  return {.module = module, .name = name, .meaning = Meaning::Pure};
+}
+constexpr Row examine(const char* module, const char* name) {
+  return {.module = module, .name = name, .meaning = Meaning::Examine};
+}
+constexpr Row polyfill(const char* module, const char* name,
+                       const char* function) {
+  return {.module = module,
+          .name = name,
+          .text = function,
+          .meaning = Meaning::Polyfill};
+}
+constexpr Row breaks(const char* module, const char* name,
+                     const char* hint = "call it outside of the compiled "
+                                        "function") {
+  return {.module = module,
+          .name = name,
+          .text = hint,
+          .meaning = Meaning::Break};
+}
+
+}  // namespace row
+
+// The table of this process. Looks for modules that were imported since the
+// last call, so each trace should ask for it once, at its start.
+values::NativeTable& table();
+
+// Has the meaning of a row, whatever the callable is: for handlers that end in
+// one (`callable` is what the graph or an error message refers to).
+Outcome<V> call_row(Context& ctx, const Row& row, PyObject* callable,
+                    const Arguments& args);
+
+// The Python function of magneto.polyfills that `path` ("itertools.product")
+// names, called in the traced program.
+Outcome<V> call_polyfill(Context& ctx, const char* path, const Arguments& args);
+
+}  // namespace magneto::natives

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "natives/signature.h"
+
+#include <string_view>
+
+#include "python/names.h"
+
+namespace magneto::natives {
+
+namespace {
+
+bool is_listed(const char* keywords, PyObject* keyword) {
+  if (keywords == nullptr) return false;
+  std::string_view list = keywords;
+  if (list == "*") return true;
+  const char* chars = PyUnicode_AsUTF8(keyword);
+  if (!chars) {
+    PyErr_Clear();
+    return false;
+  }
+  std::string_view wanted = chars;
+  for (size_t at = 0; at < list.size();) {
+    size_t end = std::min(list.find(' ', at), list.size());
+    if (list.substr(at, end - at) == wanted) return true;
+    at = end + 1;
+  }
+  return false;
+}
+
+// CPython's own words: the call is made with nothing but None, which its
+// argument parser refuses before anything happens.
+Signal wrong_call(Context& ctx, PyObject* callable, const Arguments& args) {
+  std::vector<PyObject*> real(args.count() + args.keyword_names.size(),
+                              Py_None);
+  Ref receiver;
+  if (Py_IS_TYPE(callable, &PyMethodDescr_Type) ||
+      Py_IS_TYPE(callable, &PyWrapperDescr_Type)) {
+    receiver = Ref::steal(PyObject_CallNoArgs(reinterpret_cast<PyObject*>(
+        reinterpret_cast<PyDescrObject*>(callable)->d_type)));
+    if (!receiver) {
+      PyErr_Clear();
+      return ctx.graph_break("native-call", "a call with wrong arguments");
+    }
+    real[0] = receiver;
+  }
+  Ref names;
+  if (args.has_keywords()) {
+    names = Ref::steal(
+        PyTuple_New(static_cast<Py_ssize_t>(args.keyword_names.size())));
+    MG_CHECK(names, "out of memory");
+    for (size_t i = 0; i < args.keyword_names.size(); ++i)
+      PyTuple_SET_ITEM(names.get(), static_cast<Py_ssize_t>(i),
+                       Ref::share(args.keyword_names[i]).release());
+  }
+  Ref result = Ref::steal(
+      PyObject_Vectorcall(callable, real.data(), args.count(), names));
+  if (result) return ctx.graph_break("native-call", "a call in another form");
+  return ctx.raise_from_python();
+}
+
+}  // namespace
+
+Status check_signature(Context& ctx, const Row& row, PyObject* callable,
+                       const Arguments& args) {
+  const auto count = static_cast<ptrdiff_t>(args.count());
+  bool fits = row.most == kAny || count <= row.most;
+  if (count < row.least)
+    // The missing ones may be given by name.
+    fits = fits && args.has_keywords() && row.text != nullptr;
+  for (PyObject* keyword : args.keyword_names)
+    fits = fits && is_listed(row.text, keyword);
+  if (fits) [[likely]]
+    return done;
+  return wrong_call(ctx, callable, args);
+}
+
+Outcome<PyObject*> attribute_name(Context& ctx, V value, const char* message) {
+  value = ctx.look(value);
+  if (!value->is_constant() || !PyUnicode_Check(value->object))
+    return ctx.raise(PyExc_TypeError,
+                     message ? std::string(message)
+                             : std::string("attribute name must be string, "
+                                           "not '") +
+                                   _PyType_Name(value->type) + "'");
+  if (PyUnicode_CHECK_INTERNED(value->object)) return value->object;
+  Ref interned_name = Ref::share(value->object);
+  PyUnicode_InternInPlace(interned_name.slot());
+  return ctx.keep(std::move(interned_name));
+}
+
+Outcome<Py_ssize_t> index_argument(Context& ctx, V value) {
+  value = ctx.look(value);
+  if (!value->is_constant() || !PyIndex_Check(value->object)) {
+    MG_TRY(V method,
+           special_method(ctx, value, interned().dunder_index));
+    if (!method || value->kind == Kind::Tensor)
+      return value->kind == Kind::Tensor
+                 ? ctx.graph_break("data-dependent",
+                                   "a tensor in the place of an integer",
+                                   "pass a Python integer")
+                 : ctx.raise(PyExc_TypeError,
+                             std::string("'") + _PyType_Name(value->type) +
+                                 "' object cannot be interpreted as an "
+                                 "integer");
+    MG_TRY(value, call(ctx, method, {}));
+    if (!value->is_constant() || !PyLong_Check(value->object))
+      return ctx.raise(PyExc_TypeError,
+                       std::string("__index__ returned non-int (type ") +
+                           _PyType_Name(value->type) + ")");
+  }
+  Py_ssize_t number = PyNumber_AsSsize_t(value->object, PyExc_OverflowError);
+  if (number == -1 && PyErr_Occurred()) return ctx.raise_from_python();
+  return number;
+}
+
+}  // namespace magneto::natives

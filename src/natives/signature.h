@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Arguments of native calls: how many, which keywords, and of what type.
+#pragma once
+
+#include "natives/registry.h"
+
+namespace magneto::natives {
+
+// Raises the TypeError that CPython raises for a call with a wrong number of
+// arguments or an unknown keyword.
+Status check_signature(Context& ctx, const Row& row, PyObject* callable,
+                       const Arguments& args);
+
+// An interned name, made once: name<"start">().
+template <size_t N>
+struct Literal {
+  char text[N];
+  constexpr Literal(const char (&chars)[N]) {
+    for (size_t i = 0; i < N; ++i) text[i] = chars[i];
+  }
+};
+template <Literal literal>
+PyObject* name() {
+  static PyObject* const interned_name =
+      PyUnicode_InternFromString(literal.text);
+  return interned_name;
+}
+
+// A parameter that may be given by position or by name; null if it isn't.
+inline V argument(const Arguments& args, size_t position, PyObject* keyword) {
+  if (position < args.count()) return args.positional[position];
+  return args.keyword(keyword);
+}
+inline V argument(const Arguments& args, size_t position) {
+  return position < args.count() ? args.positional[position] : nullptr;
+}
+
+// The arguments without the first `count` positional ones.
+inline Arguments without(const Arguments& args, size_t count) {
+  return {.positional = args.positional.subspan(count),
+          .keyword_values = args.keyword_values,
+          .keyword_names = args.keyword_names};
+}
+
+// The interned name of an attribute; raises TypeError for other than strings.
+Outcome<PyObject*> attribute_name(Context& ctx, V value,
+                                  const char* message = nullptr);
+
+// An integer, through __index__.
+Outcome<Py_ssize_t> index_argument(Context& ctx, V value);
+
+}  // namespace magneto::natives
