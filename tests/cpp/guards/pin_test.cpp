@@ -131,7 +131,7 @@ TEST_F(PinTest, AnotherDictIsSeen) {
   ASSERT_TRUE(run(*program, view({"x"})));
   exec("x.__dict__ = dict(x.__dict__)");
   EXPECT_TRUE(run(*program, view({"x"})));
-  exec("x.__dict__ = dict(x.__dict__, training=False)");
+  exec("old = x.__dict__; x.__dict__ = dict(old, training=False)");
   EXPECT_FALSE(run(*program, view({"x"})));
 }
 
@@ -239,6 +239,21 @@ TEST_F(PinTest, APoppedItemIsNotReadFromTheListsSpareRoom) {
   ASSERT_TRUE(run(*program, view({"x"})));
   exec("x.l.pop()");
   EXPECT_FALSE(run(*program, view({"x"})));
+}
+
+TEST_F(PinTest, AListThatMovedIsReadWhereItIsNow) {
+  exec(
+      "x = Plain(); x.l = [bytearray(1) for i in range(40)]\n"
+      "old = list(x.l)");
+  const SourceId item = sources_.list_item(attr(x(), "l"), 30);
+  guards_.tensor(item, shape(1));
+  const auto program = compiled({item});
+  ASSERT_TRUE(run(*program, view({"x"})));
+  // The old storage is freed; what it held may still stand there.
+  exec("x.l.extend(range(100000)); del x.l[40:]; x.l[30] = bytearray(2)");
+  EXPECT_FALSE(run(*program, view({"x"})));
+  exec("x.l[30] = bytearray(1)");
+  EXPECT_TRUE(run(*program, view({"x"})));
 }
 
 TEST_F(PinTest, NothingOfTheUsersIsKeptAlive) {

@@ -3,6 +3,8 @@
 // a program with pins, one without and the explanation agree.
 #include "guards/program.h"
 
+#include <ostream>
+
 #include "guards/fixture.h"
 #include "support/check.h"
 
@@ -27,6 +29,10 @@ struct GuardCase {
   const char* accepted;  // expressions
   const char* refused;
 };
+
+std::ostream& operator<<(std::ostream& out, const GuardCase& guard) {
+  return out << guard.name;
+}
 
 class GuardKindTest
     : public ProgramTest,
