@@ -14,7 +14,7 @@ import torch
 from torch._guards import CompileId
 
 from magneto import config, logs
-from magneto.backends import graph_passes, safety
+from magneto.backends import aliasing, graph_passes, safety
 from magneto.backends.context import BackendContext, compiling
 from magneto.backends.registry import NamedBackend
 from magneto.exc import (
@@ -43,7 +43,6 @@ def compile_graph(
     frame_id: int = 0,
     compile_id: int = 0,
     reason: Any = None,
-    guards: list[Any] | None = None,
 ) -> Callable[..., Any]:
     """Compiles a captured graph.
 
@@ -51,13 +50,11 @@ def compile_graph(
         backend: what `lookup_backend()` returned.
         handle: the graph, a `magneto._C.Graph`.
         example_inputs: the real inputs of the call that is being compiled, in
-            the graph's order.
+            the graph's order; distinct objects, as a trace makes one input of
+            each object (AOTAutograd can't compile for anything else).
         frame_id: number of the frame, for logs: `[frame_id/compile_id]`.
         compile_id: number of the compilation of that frame.
         reason: why the graph ends where it ends; `gm.compile_subgraph_reason`.
-        guards: when given, relations between inputs that the compiled callable
-            relies on are appended: ("same", i, j) when inputs i and j must be
-            one object.
 
     Returns:
         A callable that takes the graph's inputs by position and returns a tuple
@@ -83,10 +80,17 @@ def compile_graph(
     context = BackendContext(example_inputs)
     with compiling(context, identity):
         transformed = graph_passes.run_passes(gm, example_inputs)
-        compiled = _call_backend(backend, transformed, example_inputs)
-    if guards is not None:
-        _collect_guards(context, guards)
-    return fast_forward(compiled)
+        reference = _reference(transformed)
+        compiled = fast_forward(
+            _call_backend(backend, transformed, example_inputs)
+        )
+        if config.verify_correctness and compiled is not reference:
+            from magneto.backends.verify import verify
+
+            verify(backend, reference, compiled, example_inputs)
+    if aliasing.writes_inputs(context):
+        return aliasing.AliasChecked(compiled, reference, example_inputs)
+    return compiled
 
 
 def _runs_graph_as_it_is(backend: Callable[..., Any]) -> bool:
@@ -101,23 +105,23 @@ def _runs_graph_as_it_is(backend: Callable[..., Any]) -> bool:
 
 
 def _module_meta(handle: Any, identity: CompileId) -> dict[str, Any]:
+    """`gm.meta`. PyTorch's compilers call the parameter `layer.weight` of
+    `L['self']` `L__self___layer_weight`, and look up there what it is.
+    """
+    roots: dict[str, str] = {}
     flat_names = {}
     for _, _, _, source_name, attribute_path, _ in handle.inputs():
-        if attribute_path:
-            flat_names[_flat_name(source_name, attribute_path)] = attribute_path
+        if not attribute_path:
+            continue
+        root = source_name.partition("._")[0]
+        if root not in roots:
+            roots[root] = re.sub(r"[^0-9a-zA-Z]", "_", root)
+        flat_path = attribute_path.replace(".", "_")
+        flat_names[f"{roots[root]}_{flat_path}"] = attribute_path
     return {
         "dynamo_flat_name_to_original_fqn": flat_names,
         "dynamo_compile_id": identity,
     }
-
-
-def _flat_name(source_name: str, attribute_path: str) -> str:
-    """How PyTorch's compilers call a parameter: `layer.weight` of `L['self']`
-    is `L__self___layer_weight`.
-    """
-    root = re.split(r"\._(?:modules|parameters|buffers)\[", source_name)[0]
-    flat_root = re.sub(r"[^0-9a-zA-Z]", "_", root)
-    return f"{flat_root}_{attribute_path.replace('.', '_')}"
 
 
 def _log_graph(gm: CapturedGraphModule, identity: CompileId) -> None:
@@ -132,9 +136,6 @@ def _call_backend(
     gm: torch.fx.GraphModule,
     example_inputs: list[Any],
 ) -> Callable[..., Any]:
-    reference = None
-    if config.verify_correctness:
-        reference = _reference(gm)
     try:
         compiled = backend(gm, list(example_inputs))
     except MagnetoError:
@@ -147,10 +148,6 @@ def _call_backend(
             f"backend {backend_name(backend)!r} returned "
             f"{_described(compiled)}; a backend must return a callable"
         )
-    if reference is not None and fast_forward(compiled) is not reference:
-        from magneto.backends.verify import verify
-
-        verify(backend, reference, compiled, example_inputs)
     return compiled
 
 
@@ -192,11 +189,3 @@ def _described(value: Any) -> str:
     text = repr(value)
     kind = type(value).__name__
     return kind if value is None or len(text) > 60 else f"{text} ({kind})"
-
-
-def _collect_guards(context: BackendContext, guards: list[Any]) -> None:
-    for guard in context.guards_context.aotautograd_guards:
-        one = getattr(guard, "input_source_a", None)
-        other = getattr(guard, "input_source_b", None)
-        if one is not None and other is not None:
-            guards.append(("same", one.index, other.index))

@@ -25,6 +25,7 @@ class BackendContext(TracingContext):
         example_inputs: the graph's inputs. The mode knows them from the start,
             with static shapes: left to itself, PyTorch would give each tensor
             that it meets symbolic sizes, and guards that nobody checks.
+
     """
 
     def __init__(self, example_inputs: list[Any]) -> None:

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Inputs that share memory, where a graph writes to its inputs.
+
+PyTorch's compilers turn writes into functional code and decide, from the inputs
+that they compile with, which of them are the same memory. Called with inputs
+that alias otherwise, that code computes something else than the program, and
+nothing in PyTorch notices. So what they compile is wrapped: it runs for inputs
+that are related as the first ones were; for others the graph itself runs, as
+plain PyTorch.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+log = logging.getLogger("magneto.backends")
+
+Relation = tuple[tuple[int, ...], ...]
+
+
+def relation_of(inputs: Sequence[Any]) -> Relation:
+    """Which inputs are the same object or lie in the same storage, and where:
+    one entry for each tensor that shares its storage with an earlier one.
+    """
+    objects: dict[int, int] = {}
+    storages: dict[int, int] = {}
+    relation = []
+    for index, value in enumerate(inputs):
+        if not isinstance(value, torch.Tensor):
+            continue
+        same_object = objects.setdefault(id(value), index)
+        first = storages.setdefault(_storage_key(value), index)
+        if first != index:
+            offsets = inputs[first].storage_offset(), value.storage_offset()
+            relation.append((index, same_object, first, *offsets))
+    return tuple(relation)
+
+
+def _storage_key(value: torch.Tensor) -> int:
+    try:
+        return value.untyped_storage()._cdata
+    except NotImplementedError:  # a tensor without a storage
+        return -id(value)
+
+
+def writes_inputs(context: Any) -> bool:
+    """Whether AOTAutograd, run in this tracing context, saw that the graph
+    writes to its inputs. False where it didn't run.
+    """
+    metadata = context.fw_metadata
+    return metadata is not None and any(
+        info.mutates_data
+        or info.mutates_metadata
+        or info.mutation_inductor_storage_resize
+        for info in metadata.input_info
+    )
+
+
+class AliasChecked:
+    """`compiled` for inputs that are related as `example_inputs` are, else
+    `reference`.
+    """
+
+    def __init__(
+        self,
+        compiled: Callable[..., Any],
+        reference: Callable[..., Any],
+        example_inputs: Sequence[Any],
+    ) -> None:
+        self.compiled = compiled
+        self.reference = reference
+        self.relation = relation_of(example_inputs)
+        self._warned = False
+
+    def __call__(self, *inputs: Any) -> Any:
+        """Runs the graph."""
+        if relation_of(inputs) == self.relation:
+            return self.compiled(*inputs)
+        if not self._warned:
+            self._warned = True
+            log.warning(
+                "inputs of a compiled graph that writes to its inputs share "
+                "memory in another way than when it was compiled; the graph "
+                "runs uncompiled for such inputs"
+            )
+        return self.reference(*inputs)
