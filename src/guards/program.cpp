@@ -12,8 +12,15 @@
 namespace magneto::guards {
 namespace {
 
-// A region that is never met twice unchanged is pinned less and less often.
-constexpr uint32_t kMaxPenalty = 63;
+// A region that is never met twice unchanged is pinned less and less often:
+// after 0, 0, 1, 3, 7 ... 63 runs without pins.
+constexpr uint32_t kMostDoublings = 6;
+
+uint32_t runs_to_wait(uint32_t useless_pins) {
+  if (useless_pins < 2) return 0;
+  const uint32_t doublings = std::min(useless_pins - 1, kMostDoublings);
+  return (uint32_t{1} << doublings) - 1;
+}
 
 size_t first_changed(const std::vector<Word>& words, size_t from) noexcept {
   const Word* const all = words.data();
@@ -142,10 +149,8 @@ bool GuardProgram::run_precisely(Region& region, const CallView& view) {
   ++epoch_;
   if (region.is_pinned) {
     region.is_pinned = false;
-    const bool useless = region.hits == 0;
-    region.penalty =
-        useless ? std::min(2 * region.penalty + 1, kMaxPenalty) : 0;
-    region.wait = region.penalty;
+    region.useless_pins = region.hits == 0 ? region.useless_pins + 1 : 0;
+    region.wait = runs_to_wait(region.useless_pins);
   }
   if (region.wait > 0) {
     --region.wait;

@@ -92,9 +92,9 @@ class GuardProgram {
     uint32_t begin;
     uint32_t end;
     bool is_pinned = false;
-    uint32_t hits = 0;     // since it was pinned
-    uint32_t penalty = 0;  // successful runs to wait before pinning again
-    uint32_t wait = 0;
+    uint32_t hits = 0;          // since it was pinned
+    uint32_t useless_pins = 0;  // in a row, that had no hit
+    uint32_t wait = 0;          // runs until it may be pinned again
     std::vector<Word> words;
     std::vector<Group> groups;  // of words, in their order
     std::vector<TensorEntry> tensors;

@@ -129,10 +129,12 @@ TEST_F(PinTest, AReplacedModuleIsReadAnew) {
 TEST_F(PinTest, AnotherDictIsSeen) {
   const auto program = model_program();
   ASSERT_TRUE(run(*program, view({"x"})));
-  exec("x.__dict__ = dict(x.__dict__)");
-  EXPECT_TRUE(run(*program, view({"x"})));
-  exec("old = x.__dict__; x.__dict__ = dict(old, training=False)");
+  // The first one stays alive and unchanged.
+  exec("first = x.__dict__; x.__dict__ = dict(first, training=False)");
   EXPECT_FALSE(run(*program, view({"x"})));
+  exec("x.__dict__ = dict(first)");
+  EXPECT_TRUE(run(*program, view({"x"})));
+  EXPECT_EQ(precise(*program), 1u);
 }
 
 TEST_F(PinTest, AnotherClassIsSeen) {
