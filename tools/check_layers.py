@@ -26,7 +26,7 @@ LINE_COMMENT = re.compile(r"//.*")
 BANNED = [
     (
         "counting references by hand",
-        re.compile(r"\bPy_X?(INCREF|DECREF|NewRef|CLEAR)\b"),
+        re.compile(r"\bPy_X?(INCREF|DECREF|NewRef)\b"),
         ("src/python/",),
         "use Ref::share, Ref::steal and release()",
     ),
