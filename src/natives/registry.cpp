@@ -10,7 +10,6 @@
 #include "natives/pure.h"
 #include "natives/signature.h"
 #include "natives/text.h"
-#include "natives/torch_rows.h"
 #include "python/names.h"
 #include "values/exceptions.h"
 
@@ -31,6 +30,9 @@ const NamelessType kNamelessTypes[] = {
     {"dict_keys", &PyDictKeys_Type},
     {"dict_values", &PyDictValues_Type},
     {"dict_items", &PyDictItems_Type},
+    {"odict_keys", &PyODictKeys_Type},
+    {"odict_values", &PyODictValues_Type},
+    {"odict_items", &PyODictItems_Type},
     {"dict_keyiterator", &PyDictIterKey_Type},
     {"dict_valueiterator", &PyDictIterValue_Type},
     {"dict_itemiterator", &PyDictIterItem_Type},
@@ -156,7 +158,7 @@ class Registry final : public values::NativeTable {
   void refresh();
 
   bool has(PyObject* callable) const override {
-    return entries_.contains(callable) || is_graph_callable(callable);
+    return entries_.contains(callable);
   }
   Outcome<V> call(Context& ctx, V callable, const Arguments& args) override;
   Outcome<V> next_item(Context& ctx, V iterator) override;
@@ -327,8 +329,6 @@ void Registry::enter(Ref found, const Row& row, PyTypeObject* owner) {
 Outcome<V> Registry::call(Context& ctx, V callable, const Arguments& args) {
   if (const Row* row = find(callable->object))
     return call_row(ctx, *row, callable->object, args);
-  if (is_graph_callable(callable->object))
-    return call_graph(ctx, callable->object, args);
   return call_unlisted(ctx, callable, args);
 }
 
@@ -430,6 +430,15 @@ Outcome<V> call_row(Context& ctx, const Row& row, PyObject* callable,
       return call_pure(ctx, callable, args, true);
     case Meaning::Polyfill:
       return call_polyfill(ctx, row.text, args);
+    case Meaning::Function:
+      return record_function(ctx, callable, args);
+    case Meaning::Method: {
+      std::string_view path = row.name;
+      Ref name = Ref::steal(PyUnicode_InternFromString(
+          std::string(path.substr(path.rfind('.') + 1)).c_str()));
+      MG_CHECK(name, "out of memory");
+      return record_method(ctx, ctx.keep(std::move(name)), args);
+    }
     case Meaning::Break:
       return refuse(ctx, callable, args, row.text);
   }

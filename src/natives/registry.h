@@ -32,10 +32,10 @@ enum class Meaning : uint8_t {
   Examine,   // the same, for functions that look at classes and functions
   Polyfill,  // a Python function of magneto.polyfills (`text`: "module.name")
              // is traced in its place
+  Function,  // recorded in the graph as a call of this function
+  Method,    // recorded in the graph as a call of this tensor method
   Break,     // the graph ends here; `text` is the hint
 };
-// Torch's functions that the graph records as one call have no rows here: see
-// torch_graph.def.
 
 constexpr int8_t kAny = -1;
 
@@ -74,6 +74,12 @@ constexpr Row polyfill(const char* module, const char* name,
           .text = function,
           .meaning = Meaning::Polyfill};
 }
+constexpr Row function(const char* module, const char* name) {
+  return {.module = module, .name = name, .meaning = Meaning::Function};
+}
+constexpr Row method(const char* module, const char* name) {
+  return {.module = module, .name = name, .meaning = Meaning::Method};
+}
 constexpr Row breaks(const char* module, const char* name,
                      const char* hint = "call it outside of the compiled "
                                         "function") {
@@ -97,5 +103,9 @@ Outcome<V> call_row(Context& ctx, const Row& row, PyObject* callable,
 // The Python function of magneto.polyfills that `path` ("itertools.product")
 // names, called in the traced program.
 Outcome<V> call_polyfill(Context& ctx, const char* path, const Arguments& args);
+
+// Attributes of tensors (torch_attributes.cpp); see values::NativeTable.
+Outcome<V> tensor_attribute(Context& ctx, V tensor, PyObject* name);
+Status set_tensor_attribute(Context& ctx, V tensor, PyObject* name, V value);
 
 }  // namespace magneto::natives

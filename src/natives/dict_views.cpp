@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// dict.keys(), values() and items(): objects whose slot 0 is the dict, and the
+// iterators over them.
+#include "natives/dicts.h"
+#include "natives/signature.h"
+#include "values/construction.h"
+#include "values/sets.h"
+
+namespace magneto::natives {
+
+namespace {
+
+V dict_of(Context& ctx, V view) { return ctx.heap[view->heap].slots[0]; }
+
+V receiver(Context& ctx, const Arguments& args) {
+  return ctx.look(args.positional[0]);
+}
+
+size_t size_of(Context& ctx, V dict) {
+  ctx.heap.dict_complete(dict->heap, ctx);
+  return ctx.heap[dict->heap].dict->live;
+}
+
+Outcome<V> count(Context& ctx, const Arguments& args) {
+  return ctx.integer(
+      static_cast<int64_t>(size_of(ctx, dict_of(ctx, receiver(ctx, args)))));
+}
+
+V pair_of(Context& ctx, V key, V value) {
+  V pair[] = {key, value};
+  return ctx.tuple(pair);
+}
+
+// -- iteration ----------------------------------------------------------------
+
+Outcome<V> iterate_keys(Context& ctx, const Arguments& args) {
+  return plain_iterate(ctx, dict_of(ctx, receiver(ctx, args)));
+}
+
+V iterate_entries(Context& ctx, V view, PyTypeObject* type) {
+  V dict = dict_of(ctx, view);
+  V slots[] = {dict, ctx.integer(static_cast<int64_t>(size_of(ctx, dict)))};
+  return ctx.iterator(type, slots);
+}
+
+Outcome<V> iterate_values(Context& ctx, const Arguments& args) {
+  return iterate_entries(ctx, receiver(ctx, args), &PyDictIterValue_Type);
+}
+Outcome<V> iterate_items(Context& ctx, const Arguments& args) {
+  return iterate_entries(ctx, receiver(ctx, args), &PyDictIterItem_Type);
+}
+
+// The entry that the iterator stands at, or null at the end.
+Outcome<const DictEntry*> next_entry(Context& ctx, V iterator) {
+  const HeapObject& state = ctx.heap[iterator->heap];
+  int64_t position = state.number;
+  if (position < 0) return nullptr;
+  V dict = state.slots[0];
+  const int64_t size = PyLong_AsLongLong(state.slots[1]->object);
+  const DictState& entries = *ctx.heap[dict->heap].dict;
+  if (static_cast<int64_t>(entries.live) != size)
+    return ctx.raise(PyExc_RuntimeError,
+                     "dictionary changed size during iteration");
+  const auto end = static_cast<int64_t>(entries.entries.size());
+  while (position < end &&
+         !entries.entries[static_cast<size_t>(position)].value)
+    ++position;
+  if (position >= end) {
+    ctx.heap.set_number(iterator->heap, -1);
+    return nullptr;
+  }
+  ctx.heap.set_number(iterator->heap, position + 1);
+  return &entries.entries[static_cast<size_t>(position)];
+}
+
+Outcome<V> next_value(Context& ctx, V iterator) {
+  MG_TRY(const DictEntry* entry, next_entry(ctx, iterator));
+  return entry ? entry->value : nullptr;
+}
+
+Outcome<V> next_item(Context& ctx, V iterator) {
+  MG_TRY(const DictEntry* entry, next_entry(ctx, iterator));
+  return entry ? pair_of(ctx, entry->key, entry->value) : nullptr;
+}
+
+Outcome<V> itself(Context& ctx, const Arguments& args) {
+  return receiver(ctx, args);
+}
+
+enum class Part : uint8_t { Keys, Values, Items };
+
+std::vector<V> all_of(Context& ctx, V view, Part part) {
+  Items items = items_of(ctx, dict_of(ctx, view));
+  if (part == Part::Keys) return items.keys;
+  if (part == Part::Values) return items.values;
+  std::vector<V> pairs;
+  for (size_t i = 0; i < items.keys.size(); ++i)
+    pairs.push_back(pair_of(ctx, items.keys[i], items.values[i]));
+  return pairs;
+}
+
+template <Part part>
+Outcome<V> backwards(Context& ctx, const Arguments& args) {
+  std::vector<V> all = all_of(ctx, receiver(ctx, args), part);
+  return reversed_iterator(ctx, ctx.list(all), all.size());
+}
+
+// -- as sets ------------------------------------------------------------------
+
+Outcome<V> contains_key(Context& ctx, const Arguments& args) {
+  MG_TRY(V found, dict_get(ctx, dict_of(ctx, receiver(ctx, args)),
+                           args.positional[1]));
+  return ctx.boolean(found != nullptr);
+}
+
+Outcome<V> contains_item(Context& ctx, const Arguments& args) {
+  V pair = ctx.look(args.positional[1]);
+  std::vector<V> parts;
+  if (is_instance_of(pair, &PyTuple_Type)) MG_DO(unpack(ctx, pair, parts));
+  if (parts.size() != 2) return ctx.boolean(false);
+  MG_TRY(V found, dict_get(ctx, dict_of(ctx, receiver(ctx, args)), parts[0]));
+  if (!found) return ctx.boolean(false);
+  MG_TRY(bool same, equal(ctx, found, parts[1]));
+  return ctx.boolean(same);
+}
+
+Part part_of(V view) {
+  return PyType_IsSubtype(view->type, &PyDictKeys_Type) ? Part::Keys
+                                                        : Part::Items;
+}
+
+// A keys or items view as a set; anything else as it is.
+Outcome<V> set_of(Context& ctx, V value) {
+  value = ctx.look(value);
+  if (!PyType_IsSubtype(value->type, &PyDictKeys_Type) &&
+      !PyType_IsSubtype(value->type, &PyDictItems_Type))
+    return value;
+  V made = ctx.set();
+  for (V item : all_of(ctx, value, part_of(value)))
+    MG_DO(set_add(ctx, made, item));
+  return made;
+}
+
+template <SetOperation operation, bool reflected>
+Outcome<V> combine(Context& ctx, const Arguments& args) {
+  MG_TRY(V left, set_of(ctx, args.positional[reflected ? 1 : 0]));
+  MG_TRY(V right, set_of(ctx, args.positional[reflected ? 0 : 1]));
+  V made = ctx.set();
+  MG_DO(set_update(ctx, SetOperation::Union, made, left));
+  MG_DO(set_update(ctx, operation, made, right));
+  return made;
+}
+
+template <int kind>
+Outcome<V> compared(Context& ctx, const Arguments& args) {
+  MG_TRY(V left, set_of(ctx, args.positional[0]));
+  MG_TRY(V right, set_of(ctx, args.positional[1]));
+  if (!is_set(right)) return ctx.constant_share(Py_NotImplemented);
+  MG_TRY(bool result, set_compare(ctx, kind, left, right));
+  return ctx.boolean(result);
+}
+
+Outcome<V> is_disjoint(Context& ctx, const Arguments& args) {
+  MG_TRY(V left, set_of(ctx, args.positional[0]));
+  MG_TRY(V right, set_of(ctx, args.positional[1]));
+  MG_TRY(V both, set_combine(ctx, SetOperation::Intersection, left, right));
+  MG_TRY(V size, length(ctx, both));
+  MG_TRY(bool some, truth(ctx, size));
+  return ctx.boolean(!some);
+}
+
+constexpr const char* kTypes = "<types>";
+
+#define MG_BINARY(view, method, operation)                                   \
+  {kTypes, view ".__" method "__", combine<operation, false>, 2, 2, nullptr}, \
+      {kTypes, view ".__r" method "__", combine<operation, true>, 2, 2, nullptr}
+
+#define MG_SET_LIKE(view)                                             \
+  {kTypes, view ".__len__", count, 1, 1, nullptr},                    \
+      MG_BINARY(view, "and", SetOperation::Intersection),             \
+      MG_BINARY(view, "or", SetOperation::Union),                     \
+      MG_BINARY(view, "sub", SetOperation::Difference),               \
+      MG_BINARY(view, "xor", SetOperation::SymmetricDifference),      \
+      {kTypes, view ".__eq__", compared<Py_EQ>, 2, 2, nullptr},       \
+      {kTypes, view ".__ne__", compared<Py_NE>, 2, 2, nullptr},       \
+      {kTypes, view ".__lt__", compared<Py_LT>, 2, 2, nullptr},       \
+      {kTypes, view ".__le__", compared<Py_LE>, 2, 2, nullptr},       \
+      {kTypes, view ".__gt__", compared<Py_GT>, 2, 2, nullptr},       \
+      {kTypes, view ".__ge__", compared<Py_GE>, 2, 2, nullptr},       \
+      {kTypes, view ".isdisjoint", is_disjoint, 2, 2, nullptr}
+
+constexpr Row kRows[] = {
+    MG_SET_LIKE("dict_keys"),
+    {kTypes, "dict_keys.__contains__", contains_key, 2, 2, nullptr},
+    {kTypes, "dict_keys.__iter__", iterate_keys, 1, 1, nullptr},
+    {kTypes, "dict_keys.__reversed__", backwards<Part::Keys>, 1, 1, nullptr},
+    {kTypes, "odict_keys.__iter__", iterate_keys, 1, 1, nullptr},
+    {kTypes, "odict_keys.__reversed__", backwards<Part::Keys>, 1, 1, nullptr},
+    {kTypes, "dict_values.__len__", count, 1, 1, nullptr},
+    {kTypes, "dict_values.__iter__", iterate_values, 1, 1, nullptr},
+    {kTypes, "dict_values.__reversed__", backwards<Part::Values>, 1, 1,
+     nullptr},
+    {kTypes, "odict_values.__iter__", iterate_values, 1, 1, nullptr},
+    {kTypes, "odict_values.__reversed__", backwards<Part::Values>, 1, 1,
+     nullptr},
+    MG_SET_LIKE("dict_items"),
+    {kTypes, "dict_items.__contains__", contains_item, 2, 2, nullptr},
+    {kTypes, "dict_items.__iter__", iterate_items, 1, 1, nullptr},
+    {kTypes, "dict_items.__reversed__", backwards<Part::Items>, 1, 1, nullptr},
+    {kTypes, "odict_items.__iter__", iterate_items, 1, 1, nullptr},
+    {kTypes, "odict_items.__reversed__", backwards<Part::Items>, 1, 1, nullptr},
+    row::next(kTypes, "dict_valueiterator.__next__", next_value),
+    row::next(kTypes, "dict_itemiterator.__next__", next_item),
+    {kTypes, "dict_valueiterator.__iter__", itself, 1, 1, nullptr},
+    {kTypes, "dict_itemiterator.__iter__", itself, 1, 1, nullptr},
+};
+
+#undef MG_SET_LIKE
+#undef MG_BINARY
+
+}  // namespace
+
+std::span<const Row> dict_view_rows() { return kRows; }
+
+}  // namespace magneto::natives

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// isinstance() and issubclass(): classes, tuples and unions of them, abstract
+// base classes, and metaclasses with a hook of their own.
+#include "natives/signature.h"
+#include "python/names.h"
+
+namespace magneto::natives {
+
+namespace {
+
+// The object of an immutable thing of the caller's (a union, a generic alias):
+// guarded by its identity.
+PyObject* pinned(Context& ctx, V value) {
+  if (value->object && value->source.valid())
+    ctx.guards.identity(value->source, value->object);
+  return value->object;
+}
+
+PyTypeObject* union_type() {
+  static PyTypeObject* const type = [] {
+    Ref made = Ref::steal(
+        PyNumber_Or(reinterpret_cast<PyObject*>(&PyLong_Type),
+                    reinterpret_cast<PyObject*>(&PyFloat_Type)));
+    MG_CHECK(made, "int | float is a union");
+    return Py_TYPE(made.get());  // a static type
+  }();
+  return type;
+}
+
+PyObject* abc_hook(PyObject* hook) {
+  static PyObject* const abc_meta = [] {
+    Ref module = Ref::steal(PyImport_ImportModule("abc"));
+    MG_CHECK(module, "the module abc");
+    return PyObject_GetAttrString(module, "ABCMeta");
+  }();
+  return PyDict_GetItemWithError(
+      reinterpret_cast<PyTypeObject*>(abc_meta)->tp_dict, hook);
+}
+
+Signal wrong_classinfo(Context& ctx, bool instance) {
+  return ctx.raise(PyExc_TypeError,
+                   instance ? "isinstance() arg 2 must be a type, a tuple of "
+                              "types, or a union"
+                            : "issubclass() arg 2 must be a class, a tuple of "
+                              "classes, or a union");
+}
+
+// Whether `type` (of `value`, or `value` itself) is a subclass of `classinfo`.
+// `hook` is __instancecheck__ or __subclasscheck__.
+Outcome<bool> check(Context& ctx, V value, PyTypeObject* type, V classinfo,
+                    PyObject* hook, bool instance) {
+  classinfo = ctx.look(classinfo);
+  if (classinfo->kind == Kind::Tuple ||
+      (classinfo->is_constant() && PyTuple_CheckExact(classinfo->object))) {
+    std::vector<V> options;
+    MG_DO(unpack(ctx, classinfo, options));
+    for (V option : options) {
+      MG_TRY(bool matches, check(ctx, value, type, option, hook, instance));
+      if (matches) return true;
+    }
+    return false;
+  }
+  if (classinfo->type == union_type()) {
+    PyObject* real = pinned(ctx, classinfo);
+    if (!real) return wrong_classinfo(ctx, instance);
+    Ref options = Ref::steal(PyObject_GetAttr(real, name<"__args__">()));
+    if (!options) return ctx.raise_from_python();
+    return check(ctx, value, type, ctx.constant(std::move(options)), hook,
+                 instance);
+  }
+  if (!classinfo->is_constant() || !PyType_Check(classinfo->object)) {
+    MG_TRY(V method, special_method(ctx, classinfo, hook));
+    if (!method) return wrong_classinfo(ctx, instance);
+    MG_TRY(V result, call(ctx, method, {value}));
+    return truth(ctx, result);
+  }
+  auto* wanted = reinterpret_cast<PyTypeObject*>(classinfo->object);
+  // As PyObject_IsInstance: no hook is asked about the very class.
+  if (instance && type == wanted) return true;
+  PyTypeObject* meta = Py_TYPE(classinfo->object);
+  if (meta == &PyType_Type) return PyType_IsSubtype(type, wanted) != 0;
+  PyObject* found = type_lookup(ctx, meta, hook);
+  if (found == _PyType_Lookup(&PyType_Type, hook))
+    return PyType_IsSubtype(type, wanted) != 0;
+  if (found == abc_hook(hook)) {
+    // The cache of the abstract class and the hooks that its author wrote for
+    // classes, not for objects.
+    int matches = PyObject_IsSubclass(reinterpret_cast<PyObject*>(type),
+                                      classinfo->object);
+    if (matches < 0) return ctx.raise_from_python();
+    return matches != 0;
+  }
+  MG_TRY(V method, bind_descriptor(ctx, found, classinfo, meta, hook));
+  MG_TRY(V result, call(ctx, method, {value}));
+  return truth(ctx, result);
+}
+
+Outcome<V> is_instance(Context& ctx, const Arguments& args) {
+  V value = ctx.look(args.positional[0]);
+  MG_TRY(bool matches, check(ctx, value, value->type, args.positional[1],
+                             name<"__instancecheck__">(), true));
+  return ctx.boolean(matches);
+}
+
+Outcome<V> is_subclass(Context& ctx, const Arguments& args) {
+  V value = ctx.look(args.positional[0]);
+  if (!value->is_constant() || !PyType_Check(value->object))
+    return ctx.raise(PyExc_TypeError, "issubclass() arg 1 must be a class");
+  MG_TRY(bool matches,
+         check(ctx, value, reinterpret_cast<PyTypeObject*>(value->object),
+               args.positional[1], name<"__subclasscheck__">(), false));
+  return ctx.boolean(matches);
+}
+
+// type.__instancecheck__ and type.__subclasscheck__, through super().
+Outcome<V> plain_instance(Context& ctx, const Arguments& args) {
+  V wanted = ctx.look(args.positional[0]);
+  V value = ctx.look(args.positional[1]);
+  return ctx.boolean(PyType_IsSubtype(
+      value->type, reinterpret_cast<PyTypeObject*>(wanted->object)));
+}
+
+Outcome<V> plain_subclass(Context& ctx, const Arguments& args) {
+  V wanted = ctx.look(args.positional[0]);
+  V value = ctx.look(args.positional[1]);
+  if (!value->is_constant() || !PyType_Check(value->object))
+    return ctx.raise(PyExc_TypeError, "issubclass() arg 1 must be a class");
+  return ctx.boolean(
+      PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(value->object),
+                       reinterpret_cast<PyTypeObject*>(wanted->object)));
+}
+
+// ABCMeta's own hooks, when a metaclass in between calls them.
+Outcome<V> abstract_check(Context& ctx, V wanted, PyObject* type) {
+  Ref result = Ref::steal(PyObject_CallFunctionObjArgs(
+      abc_hook(name<"__subclasscheck__">()), ctx.look(wanted)->object, type,
+      nullptr));
+  if (!result) return ctx.raise_from_python();
+  return ctx.constant(std::move(result));
+}
+
+Outcome<V> abstract_instance(Context& ctx, const Arguments& args) {
+  V value = ctx.look(args.positional[1]);
+  return abstract_check(ctx, args.positional[0],
+                        reinterpret_cast<PyObject*>(value->type));
+}
+
+Outcome<V> abstract_subclass(Context& ctx, const Arguments& args) {
+  V value = ctx.look(args.positional[1]);
+  if (!value->is_constant() || !PyType_Check(value->object))
+    return ctx.raise(PyExc_TypeError, "issubclass() arg 1 must be a class");
+  return abstract_check(ctx, args.positional[0], value->object);
+}
+
+constexpr const char* kBuiltins = "builtins";
+
+constexpr Row kRows[] = {
+    {kBuiltins, "isinstance", is_instance, 2, 2, nullptr},
+    {kBuiltins, "issubclass", is_subclass, 2, 2, nullptr},
+    {kBuiltins, "type.__instancecheck__", plain_instance, 2, 2, nullptr},
+    {kBuiltins, "type.__subclasscheck__", plain_subclass, 2, 2, nullptr},
+    {"abc", "ABCMeta.__instancecheck__", abstract_instance, 2, 2, nullptr},
+    {"abc", "ABCMeta.__subclasscheck__", abstract_subclass, 2, 2, nullptr},
+};
+
+}  // namespace
+
+std::span<const Row> instance_rows() { return kRows; }
+
+}  // namespace magneto::natives

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Sorting, for sorted() and list.sort().
+#pragma once
+
+#include "natives/registry.h"
+
+namespace magneto::natives {
+
+// Stable, by the keywords `key` and `reverse` of `args`.
+Status sort(Context& ctx, std::vector<V>& items, const Arguments& args);
+
+}  // namespace magneto::natives

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Builtins that use up an iterable: sum, min, max, any, all, sorted.
+#include "natives/ordering.h"
+#include "natives/signature.h"
+#include "python/names.h"
+
+namespace magneto::natives {
+
+namespace {
+
+constexpr int kAdd = 0;  // NB_ADD
+
+Outcome<V> sum(Context& ctx, const Arguments& args) {
+  V total = argument(args, 1, name<"start">());
+  if (!total) {
+    total = ctx.integer(0);
+  } else {
+    total = ctx.look(total);
+    if (total->is_constant() && PyUnicode_Check(total->object))
+      return ctx.raise(PyExc_TypeError,
+                       "sum() can't sum strings [use ''.join(seq) instead]");
+    if (total->is_constant() && PyBytes_Check(total->object))
+      return ctx.raise(PyExc_TypeError,
+                       "sum() can't sum bytes [use b''.join(seq) instead]");
+  }
+  MG_TRY(V iterator, iterate(ctx, args.positional[0]));
+  for (;;) {
+    MG_TRY(V item, next(ctx, iterator));
+    if (!item) return total;
+    MG_TRY(total, binary_operation(ctx, kAdd, total, item));
+  }
+}
+
+Outcome<V> any_or_all(Context& ctx, V iterable, bool wanted) {
+  MG_TRY(V iterator, iterate(ctx, iterable));
+  for (;;) {
+    MG_TRY(V item, next(ctx, iterator));
+    if (!item) return ctx.boolean(!wanted);
+    MG_TRY(bool holds, truth(ctx, item));
+    if (holds == wanted) return ctx.boolean(wanted);
+  }
+}
+
+Outcome<V> any(Context& ctx, const Arguments& args) {
+  return any_or_all(ctx, args.positional[0], true);
+}
+Outcome<V> all(Context& ctx, const Arguments& args) {
+  return any_or_all(ctx, args.positional[0], false);
+}
+
+V key_function(Context& ctx, const Arguments& args) {
+  V key = args.keyword(interned().key);
+  if (!key) return nullptr;
+  key = ctx.look(key);
+  return key->is_constant() && key->object == Py_None ? nullptr : key;
+}
+
+// min() and max(): `kind` is what a better item's key is to the best so far.
+template <int kind>
+Outcome<V> extreme(Context& ctx, const Arguments& args) {
+  const char* function = kind == Py_LT ? "min" : "max";
+  V fallback = args.keyword(interned().default_);
+  if (fallback && args.count() > 1)
+    return ctx.raise(PyExc_TypeError,
+                     std::string("Cannot specify a default for ") + function +
+                         "() with multiple positional arguments");
+  std::vector<V> items;
+  if (args.count() > 1)
+    items.assign(args.positional.begin(), args.positional.end());
+  else
+    MG_DO(unpack(ctx, args.positional[0], items));
+  if (items.empty()) {
+    if (fallback) return fallback;
+    return ctx.raise(PyExc_ValueError,
+                     std::string(function) + "() arg is an empty sequence");
+  }
+  V key = key_function(ctx, args);
+  V best = nullptr, best_key = nullptr;
+  for (V item : items) {
+    V item_key = item;
+    if (key) {
+      MG_TRY(item_key, call(ctx, key, {item}));
+    }
+    if (best) {
+      MG_TRY(V result, compare(ctx, kind, item_key, best_key));
+      MG_TRY(bool better, truth(ctx, result));
+      if (!better) continue;
+    }
+    best = item;
+    best_key = item_key;
+  }
+  return best;
+}
+
+Outcome<V> sorted(Context& ctx, const Arguments& args) {
+  std::vector<V> items;
+  MG_DO(unpack(ctx, args.positional[0], items));
+  MG_DO(sort(ctx, items, args));
+  return ctx.list(items);
+}
+
+constexpr const char* kBuiltins = "builtins";
+
+constexpr Row kRows[] = {
+    {kBuiltins, "sum", sum, 1, 2, "start"},
+    {kBuiltins, "any", any, 1, 1, nullptr},
+    {kBuiltins, "all", all, 1, 1, nullptr},
+    {kBuiltins, "min", extreme<Py_LT>, 1, kAny, "key default"},
+    {kBuiltins, "max", extreme<Py_GT>, 1, kAny, "key default"},
+    {kBuiltins, "sorted", sorted, 1, 1, "key reverse"},
+};
+
+}  // namespace
+
+std::span<const Row> reduction_rows() { return kRows; }
+
+}  // namespace magneto::natives

@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// str(), repr() and format(): methods that Python code defines are inlined,
+// containers are written out here, and what is left is either plain data or
+// has an address in its text, which only the real program knows.
+#include "natives/text.h"
+
+#include <algorithm>
+
+#include "natives/pure.h"
+#include "natives/signature.h"
+#include "python/names.h"
+#include "values/exceptions.h"
+#include "values/sets.h"
+
+namespace magneto::natives {
+
+namespace {
+
+Outcome<V> from_text(Context& ctx, PyObject* fresh) {
+  Ref text = Ref::steal(fresh);
+  if (!text) return ctx.raise_from_python();
+  return ctx.constant(std::move(text));
+}
+
+Outcome<V> checked_text(Context& ctx, V text, const char* method) {
+  text = ctx.look(text);
+  if (text->is_constant() && PyUnicode_Check(text->object)) return text;
+  return ctx.raise(PyExc_TypeError,
+                   std::string(method) + " returned non-string (type " +
+                       _PyType_Name(text->type) + ")");
+}
+
+// The class's own method, unless it is what CPython's C code does anyway: null.
+// A method that C code defines for plain data is called for real.
+Outcome<V> own_method(Context& ctx, V value, PyObject* method,
+                      std::span<const V> more) {
+  if (!(value->type->tp_flags & Py_TPFLAGS_HEAPTYPE)) return nullptr;
+  PyObject* found = type_lookup(ctx, value->type, method);
+  if (!found) return nullptr;
+  if (PyFunction_Check(found) || ctx.natives->has(found)) {
+    MG_TRY(V bound,
+           bind_descriptor(ctx, found, value, value->type, method));
+    return call(ctx, bound, Arguments{.positional = more});
+  }
+  if (value->is_constant() && Py_IS_TYPE(found, &PyWrapperDescr_Type) &&
+      is_safe_type(reinterpret_cast<PyDescrObject*>(found)->d_type)) {
+    std::vector<V> all{value};
+    all.insert(all.end(), more.begin(), more.end());
+    Ref result;
+    MG_TRY(bool called, call_really(ctx, found, {.positional = all}, result,
+                                    examined_object));
+    if (called) return ctx.constant(std::move(result));
+  }
+  return nullptr;
+}
+
+Outcome<V> join_parts(Context& ctx, const char* open, std::span<const V> parts,
+                      const char* close) {
+  Ref list = Ref::steal(PyList_New(static_cast<Py_ssize_t>(parts.size())));
+  MG_CHECK(list, "out of memory");
+  for (size_t i = 0; i < parts.size(); ++i)
+    PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i),
+                    Ref::share(parts[i]->object).release());
+  Ref comma = Ref::steal(PyUnicode_FromString(", "));
+  Ref inner = Ref::steal(PyUnicode_Join(comma, list));
+  if (!inner) return ctx.raise_from_python();
+  return from_text(ctx,
+                   PyUnicode_FromFormat("%s%U%s", open, inner.get(), close));
+}
+
+// The containers whose text is being made, to end with "..." inside of
+// themselves.
+class Nesting {
+ public:
+  explicit Nesting(V value) { open().push_back(value); }
+  ~Nesting() { open().pop_back(); }
+  static bool holds(V value) {
+    return std::find(open().begin(), open().end(), value) != open().end();
+  }
+
+ private:
+  static std::vector<V>& open() {
+    static std::vector<V> values;
+    return values;
+  }
+};
+
+Outcome<V> repr_of_all(Context& ctx, const std::vector<V>& items,
+                       const std::string& open, const char* close) {
+  std::vector<V> parts;
+  for (V item : items) {
+    MG_TRY(V part, repr_of(ctx, item));
+    parts.push_back(part);
+  }
+  return join_parts(ctx, open.c_str(), parts, close);
+}
+
+Outcome<V> repr_of_mapping(Context& ctx, V value) {
+  std::vector<V> keys, values, parts;
+  for (const DictEntry* entry : dict_entries(ctx, value)) {
+    keys.push_back(entry->key);
+    values.push_back(entry->value);
+  }
+  for (size_t i = 0; i < keys.size(); ++i) {
+    MG_TRY(V key, repr_of(ctx, keys[i]));
+    MG_TRY(V item, repr_of(ctx, values[i]));
+    MG_TRY(V part, from_text(ctx, PyUnicode_FromFormat("%U: %U", key->object,
+                                                       item->object)));
+    parts.push_back(part);
+  }
+  return join_parts(ctx, "{", parts, "}");
+}
+
+Outcome<V> repr_of_ordered(Context& ctx, V value) {
+  std::vector<V> pairs;
+  for (const DictEntry* entry : dict_entries(ctx, value)) {
+    V pair[] = {entry->key, entry->value};
+    pairs.push_back(ctx.tuple(pair));
+  }
+  const std::string type = _PyType_Name(value->type);
+  if (pairs.empty()) return ctx.string(type + "()");
+  return repr_of_all(ctx, pairs, type + "([", "])");
+}
+
+Outcome<V> repr_of_set(Context& ctx, V value) {
+  std::vector<V> items;
+  for (const DictEntry* entry : set_entries(ctx, value))
+    items.push_back(entry->key);
+  const std::string type = _PyType_Name(value->type);
+  if (items.empty()) return ctx.string(type + "()");
+  if (value->type == &PySet_Type) return repr_of_all(ctx, items, "{", "}");
+  return repr_of_all(ctx, items, type + "({", "})");
+}
+
+Outcome<V> repr_of_exception(Context& ctx, V value) {
+  V args = exception_field(ctx, value, interned().args);
+  if (!args) return nullptr;
+  std::vector<V> items;
+  MG_DO(unpack(ctx, args, items));
+  return repr_of_all(ctx, items, std::string(_PyType_Name(value->type)) + "(",
+                     ")");
+}
+
+Signal address_in_text(Context& ctx, V value) {
+  return ctx.graph_break(
+      "native-call",
+      std::string("the text of a ") + _PyType_Name(value->type),
+      "give its class a __repr__, or make the text outside of the compiled "
+      "function");
+}
+
+// What tp_repr of the builtin classes does.
+Outcome<V> plain_repr(Context& ctx, V value) {
+  if (value->is_constant()) {
+    if (is_safe(value->object) || PyFunction_Check(value->object) ||
+        PyType_Check(value->object) || PyModule_Check(value->object) ||
+        PyCFunction_Check(value->object))
+      return from_text(ctx, PyObject_Repr(value->object));
+    return address_in_text(ctx, value);
+  }
+  if (Nesting::holds(value))
+    return ctx.string(value->kind == Kind::List   ? "[...]"
+                      : value->kind == Kind::Dict ? "{...}"
+                                                  : "(...)");
+  Nesting nesting(value);
+  switch (value->kind) {
+    case Kind::Tuple: {
+      if (PyObject* real = safe_object(ctx, value))
+        return from_text(ctx, PyObject_Repr(real));
+      if (value->type->tp_repr != PyTuple_Type.tp_repr) break;
+      auto items = tuple_items(value);
+      return repr_of_all(ctx, {items.begin(), items.end()}, "(",
+                         items.size() == 1 ? ",)" : ")");
+    }
+    case Kind::List:
+      if (value->type->tp_repr != PyList_Type.tp_repr) break;
+      return repr_of_all(ctx, ctx.heap[value->heap].items, "[", "]");
+    case Kind::Dict:
+      if (value->type->tp_repr == PyDict_Type.tp_repr)
+        return repr_of_mapping(ctx, value);
+      if (value->type->tp_repr == PyODict_Type.tp_repr)
+        return repr_of_ordered(ctx, value);
+      break;
+    case Kind::Set:
+      return repr_of_set(ctx, value);
+    case Kind::Slice: {
+      auto items = tuple_items(value);
+      return repr_of_all(ctx, {items.begin(), items.end()}, "slice(", ")");
+    }
+    case Kind::Object:
+      if (is_exception_type(value->type)) {
+        MG_TRY(V text, repr_of_exception(ctx, value));
+        if (text) return text;
+      }
+      break;
+    default:
+      break;
+  }
+  return address_in_text(ctx, value);
+}
+
+Outcome<V> plain_str(Context& ctx, V value) {
+  if (value->is_constant() && is_safe(value->object))
+    return from_text(ctx, PyObject_Str(value->object));
+  if (value->kind == Kind::Object && is_exception_type(value->type)) {
+    V args = exception_field(ctx, value, interned().args);
+    if (!args) return address_in_text(ctx, value);
+    std::vector<V> items;
+    MG_DO(unpack(ctx, args, items));
+    if (items.empty()) return ctx.string("");
+    if (items.size() > 1) return repr_of(ctx, args);
+    return PyType_IsSubtype(
+               value->type, reinterpret_cast<PyTypeObject*>(PyExc_KeyError))
+               ? repr_of(ctx, items[0])
+               : str_of(ctx, items[0]);
+  }
+  return repr_of(ctx, value);
+}
+
+Signal data_in_text(Context& ctx) {
+  return ctx.graph_break("data-dependent", "the text of a tensor",
+                         "print or format tensors outside of the compiled "
+                         "function");
+}
+
+}  // namespace
+
+Outcome<V> repr_of(Context& ctx, V value) {
+  value = ctx.look(value);
+  if (value->kind == Kind::Tensor) return data_in_text(ctx);
+  MG_TRY(V own, own_method(ctx, value, interned().dunder_repr, {}));
+  if (own) return checked_text(ctx, own, "__repr__");
+  return plain_repr(ctx, value);
+}
+
+Outcome<V> str_of(Context& ctx, V value) {
+  value = ctx.look(value);
+  if (value->kind == Kind::Tensor) return data_in_text(ctx);
+  if (value->is_constant() && PyUnicode_CheckExact(value->object)) return value;
+  MG_TRY(V own, own_method(ctx, value, interned().dunder_str, {}));
+  if (own) return checked_text(ctx, own, "__str__");
+  return plain_str(ctx, value);
+}
+
+Outcome<V> ascii_of(Context& ctx, V value) {
+  MG_TRY(V text, repr_of(ctx, value));
+  Ref bytes = Ref::steal(
+      PyUnicode_AsEncodedString(text->object, "ascii", "backslashreplace"));
+  if (!bytes) return ctx.raise_from_python();
+  return from_text(ctx, PyUnicode_FromEncodedObject(bytes, "ascii", "strict"));
+}
+
+Outcome<V> format_of(Context& ctx, V value, V spec) {
+  value = ctx.look(value);
+  if (value->kind == Kind::Tensor) return data_in_text(ctx);
+  PyObject* real_spec = nullptr;
+  if (spec) {
+    spec = ctx.look(spec);
+    if (!spec->is_constant() || !PyUnicode_Check(spec->object))
+      return ctx.raise(PyExc_TypeError,
+                       std::string("format() argument 2 must be str, not ") +
+                           _PyType_Name(spec->type));
+    real_spec = spec->object;
+  }
+  if (value->is_constant() && is_safe(value->object)) {
+    if (!real_spec && PyUnicode_CheckExact(value->object)) return value;
+    return from_text(ctx, PyObject_Format(value->object, real_spec));
+  }
+  V given = spec ? spec : ctx.string("");
+  MG_TRY(V own, own_method(ctx, value, interned().dunder_format, {&given, 1}));
+  if (own) return checked_text(ctx, own, "__format__");
+  // object.__format__
+  if (real_spec && PyUnicode_GET_LENGTH(real_spec) > 0)
+    return ctx.raise(PyExc_TypeError,
+                     std::string("unsupported format string passed to ") +
+                         _PyType_Name(value->type) + ".__format__");
+  return str_of(ctx, value);
+}
+
+Outcome<V> format_field(Context& ctx, V value, int conversion, V spec) {
+  switch (conversion) {
+    case 1: {
+      MG_TRY(value, str_of(ctx, value));
+      break;
+    }
+    case 2: {
+      MG_TRY(value, repr_of(ctx, value));
+      break;
+    }
+    case 3: {
+      MG_TRY(value, ascii_of(ctx, value));
+      break;
+    }
+    default:
+      break;
+  }
+  return format_of(ctx, value, spec);
+}
+
+// -- rows ---------------------------------------------------------------------
+
+namespace {
+
+Outcome<V> call_repr(Context& ctx, const Arguments& args) {
+  return repr_of(ctx, args.positional[0]);
+}
+Outcome<V> call_ascii(Context& ctx, const Arguments& args) {
+  return ascii_of(ctx, args.positional[0]);
+}
+Outcome<V> call_format(Context& ctx, const Arguments& args) {
+  return format_of(ctx, args.positional[0], argument(args, 1));
+}
+Outcome<V> slot_repr(Context& ctx, const Arguments& args) {
+  return plain_repr(ctx, ctx.look(args.positional[0]));
+}
+Outcome<V> slot_str(Context& ctx, const Arguments& args) {
+  return plain_str(ctx, ctx.look(args.positional[0]));
+}
+
+// str(object), str(bytes, encoding, errors)
+Outcome<V> make_str(Context& ctx, const Arguments& args) {
+  if (args.count() > 1 || args.has_keywords()) {
+    Ref result;
+    MG_TRY(bool called,
+           call_really(ctx, reinterpret_cast<PyObject*>(&PyUnicode_Type), args,
+                       result));
+    if (called) return ctx.constant(std::move(result));
+    V object = argument(args, 0, name<"object">());
+    if (object && !args.keyword(name<"encoding">()) && args.count() <= 1)
+      return str_of(ctx, object);
+    return ctx.graph_break("native-call", "str() of an object with encoding",
+                           "decode it outside of the compiled function");
+  }
+  return args.count() ? str_of(ctx, args.positional[0]) : ctx.string("");
+}
+
+// str.join: any iterable of strings
+Outcome<V> join(Context& ctx, const Arguments& args) {
+  V separator = ctx.look(args.positional[0]);
+  std::vector<V> parts;
+  MG_DO(unpack(ctx, args.positional[1], parts));
+  Ref list = Ref::steal(PyList_New(static_cast<Py_ssize_t>(parts.size())));
+  MG_CHECK(list, "out of memory");
+  for (size_t i = 0; i < parts.size(); ++i) {
+    V part = ctx.look(parts[i]);
+    if (!part->is_constant() || !PyUnicode_Check(part->object))
+      return ctx.raise(PyExc_TypeError,
+                       "sequence item " + std::to_string(i) +
+                           ": expected str instance, " +
+                           _PyType_Name(part->type) + " found");
+    PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i),
+                    Ref::share(part->object).release());
+  }
+  return from_text(ctx, PyUnicode_Join(separator->object, list));
+}
+
+constexpr const char* kBuiltins = "builtins";
+
+constexpr Row kRows[] = {
+    {kBuiltins, "repr", call_repr, 1, 1, nullptr},
+    {kBuiltins, "ascii", call_ascii, 1, 1, nullptr},
+    {kBuiltins, "format", call_format, 1, 2, nullptr},
+    {kBuiltins, "str", make_str, 0, 3, "object encoding errors"},
+    {kBuiltins, "str.join", join, 2, 2, nullptr},
+    {kBuiltins, "list.__repr__", slot_repr, 1, 1, nullptr},
+    {kBuiltins, "tuple.__repr__", slot_repr, 1, 1, nullptr},
+    {kBuiltins, "dict.__repr__", slot_repr, 1, 1, nullptr},
+    {kBuiltins, "set.__repr__", slot_repr, 1, 1, nullptr},
+    {kBuiltins, "frozenset.__repr__", slot_repr, 1, 1, nullptr},
+    {kBuiltins, "slice.__repr__", slot_repr, 1, 1, nullptr},
+    {kBuiltins, "object.__repr__", slot_repr, 1, 1, nullptr},
+    {kBuiltins, "object.__str__", slot_str, 1, 1, nullptr},
+    {kBuiltins, "object.__format__", call_format, 2, 2, nullptr},
+    {kBuiltins, "BaseException.__repr__", slot_repr, 1, 1, nullptr},
+    {kBuiltins, "BaseException.__str__", slot_str, 1, 1, nullptr},
+    {kBuiltins, "KeyError.__str__", slot_str, 1, 1, nullptr},
+    row::breaks(kBuiltins, "print", "print outside of the compiled function"),
+    {"collections", "OrderedDict.__repr__", slot_repr, 1, 1, nullptr},
+};
+
+}  // namespace
+
+std::span<const Row> text_rows() { return kRows; }
+
+}  // namespace magneto::natives

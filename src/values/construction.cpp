@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The state of each class, in the order of its heap slots:
+//
+//   enumerate           iterator, next index
+//   zip                 iterators ...; number: strict
+//   map                 function, iterators ...
+//   filter              function, iterator
+//   reversed and list's sequence; number: items left
+//   dict views          dict
+//   item and value iterators of dicts
+//                       dict, its size; number: position among the entries
+//   functools.partial   function, tuple of arguments, dict of keywords
+//   operator.itemgetter, attrgetter, methodcaller
+//                       the arguments that it was made with ...
+//   collections.deque   a List; maxlen
+//   defaultdict         a Dict; default_factory
+#include "values/construction.h"
+
+#include "values/protocol.h"
+
+namespace magneto::values {
+
+namespace {
+
+V attribute_of_module(Context& ctx, const char* module, const char* name) {
+  Ref imported = Ref::steal(PyImport_ImportModule(module));
+  MG_CHECK(imported, "a module of the standard library or of magneto's");
+  Ref found = Ref::steal(PyObject_GetAttrString(imported, name));
+  MG_CHECK(found, "a function that is there");
+  return ctx.constant(std::move(found));
+}
+
+V class_value(Context& ctx, V value) {
+  return ctx.constant_share(reinterpret_cast<PyObject*>(value->type));
+}
+
+// callable(*args, **keywords), through a helper: a Construction has positional
+// arguments only.
+Construction with_keywords(Context& ctx, V callable, V args, V keywords) {
+  return {attribute_of_module(ctx, "magneto.construct", "call"),
+          {callable, args, keywords}};
+}
+
+V method_of_dict(Context& ctx, const char* name) {
+  PyObject* method = PyDict_GetItemString(PyDict_Type.tp_dict, name);
+  MG_CHECK(method, "a method of dict");
+  return ctx.constant_share(method);
+}
+
+std::optional<Construction> of_reversed(Context& ctx, V value,
+                                        const HeapObject& state) {
+  V sequence = state.slots[0];
+  if (state.number <= 0)
+    return Construction{
+        attribute_of_module(ctx, "builtins", "iter"),
+        {ctx.tuple({})}};
+  Outcome<V> count = length(ctx, sequence);
+  if (!count) return std::nullopt;
+  V size = count.value();
+  if (PyLong_AsLongLong(size->object) != state.number) return std::nullopt;
+  return Construction{attribute_of_module(ctx, "builtins", "reversed"),
+                      {sequence}};
+}
+
+// What is left of the items, taken as a slice of the view's iterator.
+Construction of_dict_iterator(Context& ctx, V value, const HeapObject& state) {
+  V dict = state.slots[0];
+  const bool of_items = value->type == &PyDictIterItem_Type;
+  V view = dict_view(ctx, dict, of_items ? "items" : "values");
+  int64_t passed = 0;
+  const auto& entries = ctx.heap[dict->heap].dict->entries;
+  for (int64_t i = 0; i < state.number; ++i)
+    passed += entries[static_cast<size_t>(i)].value != nullptr;
+  if (passed == 0)
+    return {attribute_of_module(ctx, "builtins", "iter"), {view}};
+  return {attribute_of_module(ctx, "itertools", "islice"),
+          {view, ctx.integer(passed), ctx.none()}};
+}
+
+bool is_class(PyTypeObject* type, const char* full_name) {
+  return std::string_view(type->tp_name) == full_name;
+}
+
+}  // namespace
+
+std::optional<Construction> construction(Context& ctx, V value) {
+  if (!value->heap.valid()) return std::nullopt;
+  const HeapObject& state = ctx.heap[value->heap];
+  PyTypeObject* type = value->type;
+  if (type == &PyZip_Type && state.number != 0) {
+    V keywords = ctx.dict();
+    Outcome<Done> set = dict_set(ctx, keywords, ctx.string("strict"),
+                                 ctx.boolean(true));
+    MG_CHECK(set, "a string is hashable");
+    return with_keywords(ctx, class_value(ctx, value), ctx.tuple(state.slots),
+                         keywords);
+  }
+  if (type == &PyEnum_Type || type == &PyZip_Type || type == &PyMap_Type ||
+      type == &PyFilter_Type)
+    return Construction{class_value(ctx, value), state.slots};
+  if (type == &PyReversed_Type || type == &PyListRevIter_Type)
+    return of_reversed(ctx, value, state);
+  if (type == &PyDictIterItem_Type || type == &PyDictIterValue_Type)
+    return of_dict_iterator(ctx, value, state);
+  if (PyType_IsSubtype(type, &PyDictKeys_Type))
+    return Construction{method_of_dict(ctx, "keys"), state.slots};
+  if (PyType_IsSubtype(type, &PyDictValues_Type))
+    return Construction{method_of_dict(ctx, "values"), state.slots};
+  if (PyType_IsSubtype(type, &PyDictItems_Type))
+    return Construction{method_of_dict(ctx, "items"), state.slots};
+  if (is_class(type, "functools.partial")) {
+    std::vector<V> parts = state.slots;
+    return with_keywords(
+        ctx, class_value(ctx, value),
+        [&] {
+          std::vector<V> positional{parts[0]};
+          Status unpacked = unpack(ctx, parts[1], positional);
+          MG_CHECK(unpacked, "a tuple can be unpacked");
+          return ctx.tuple(positional);
+        }(),
+        parts[2]);
+  }
+  if (is_class(type, "operator.itemgetter") ||
+      is_class(type, "operator.attrgetter"))
+    return Construction{class_value(ctx, value), state.slots};
+  if (is_class(type, "collections.deque") && !state.slots.empty())
+    return Construction{class_value(ctx, value),
+                        {ctx.tuple({}), state.slots[0]}};
+  if (is_class(type, "collections.defaultdict") && !state.slots.empty())
+    return Construction{class_value(ctx, value), {state.slots[0]}};
+  return std::nullopt;
+}
+
+V reversed_iterator(Context& ctx, V sequence, size_t left) {
+  return ctx.iterator(sequence->kind == Kind::List &&
+                              sequence->type == &PyList_Type
+                          ? &PyListRevIter_Type
+                          : &PyReversed_Type,
+                      {&sequence, 1}, static_cast<int64_t>(left));
+}
+
+V dict_view(Context& ctx, V dict, std::string_view method) {
+  const bool ordered = PyType_IsSubtype(dict->type, &PyODict_Type);
+  PyTypeObject* type =
+      method == "keys"     ? (ordered ? &PyODictKeys_Type : &PyDictKeys_Type)
+      : method == "values" ? (ordered ? &PyODictValues_Type : &PyDictValues_Type)
+                           : (ordered ? &PyODictItems_Type : &PyDictItems_Type);
+  return ctx.iterator(type, {&dict, 1}, 0, Kind::Object);
+}
+
+}  // namespace magneto::values
