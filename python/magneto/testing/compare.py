@@ -41,7 +41,7 @@ SHARED = (
     enum.Enum,
 )
 
-PACKAGE = str(Path(__file__).resolve().parent.parent)
+PACKAGE = str(Path(__file__).parent.parent)
 
 
 class Difference(AssertionError):
