@@ -195,6 +195,17 @@ Ref list_inputs(const Graph& graph, const Names& names) {
   });
 }
 
+Ref list_attribute_paths(const Graph& graph) {
+  Ref list = Ref::steal(PyList_New(0));
+  if (!list) return nullptr;
+  for (const Input& input : graph.inputs()) {
+    if (input.attribute_path.empty()) continue;
+    Ref entry = tuple_of(text(input.source_name), text(input.attribute_path));
+    if (!entry || PyList_Append(list, entry) < 0) return nullptr;
+  }
+  return list;
+}
+
 Ref list_names(const std::vector<std::string>& names) {
   return list_of(names, [](const std::string& name) { return text(name); });
 }

@@ -10,6 +10,7 @@ namespace magneto::graph {
 
 Ref build(const Graph& graph, const Names& names, PyObject* create);
 Ref list_inputs(const Graph& graph, const Names& names);
+Ref list_attribute_paths(const Graph& graph);
 Ref list_names(const std::vector<std::string>& names);
 Ref list_examples(const Graph& graph);
 Ref list_origins(const Graph& graph);

@@ -60,6 +60,10 @@ PyObject* method_inputs(PyObject* self, PyObject*) noexcept {
   return guarded([&] { return list_inputs(graph_in(self), names_in(self)); });
 }
 
+PyObject* method_attribute_paths(PyObject* self, PyObject*) noexcept {
+  return guarded([&] { return list_attribute_paths(graph_in(self)); });
+}
+
 PyObject* method_names(PyObject* self, PyObject*) noexcept {
   return guarded([&] { return list_names(names_in(self).nodes); });
 }
@@ -145,6 +149,8 @@ PyMethodDef methods[] = {
     {"inputs", method_inputs, METH_NOARGS,
      "A list of (node index, parameter name, source index, source name,\n"
      "attribute path, kind) for each input, in order."},
+    {"attribute_paths", method_attribute_paths, METH_NOARGS,
+     "A list of (source name, attribute path) of parameters and buffers."},
     {"names", method_names, METH_NOARGS,
      "The names of all nodes, by node index."},
     {"recorded_names", method_recorded_names, METH_NOARGS,

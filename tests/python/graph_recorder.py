@@ -21,7 +21,9 @@ def _library_folders():
     package = Path(os.environ.get("MAGNETO_PACKAGE", ROOT / "python"))
     yield from (path.resolve().parent for path in package.glob("magneto/_C.*"))
     builds = ROOT.glob("build*/lib")
-    yield from sorted(builds, key=lambda path: path.stat().st_mtime, reverse=True)
+    yield from sorted(
+        builds, key=lambda path: path.stat().st_mtime, reverse=True
+    )
 
 
 def load_extension(name):
@@ -110,6 +112,51 @@ class Recorder:
         if isinstance(leaf, slice):
             return slice(*map(self._value, (leaf.start, leaf.stop, leaf.step)))
         return self.values[int(leaf)] if type(leaf) is native.Ref else leaf
+
+
+def from_fx(gm, inputs):
+    """The same calls as in a graph that torch.compile captured."""
+    recorder = Recorder()
+    nodes = {}
+
+    def argument(value):
+        if isinstance(value, slice):
+            parts = map(argument, (value.start, value.stop, value.step))
+            return slice(*parts)
+        if isinstance(value, dict):
+            return {key: argument(item) for key, item in value.items()}
+        if isinstance(value, list):
+            return [argument(item) for item in value]
+        if type(value) is tuple:
+            return tuple(map(argument, value))
+        return (
+            nodes.get(value, value)
+            if isinstance(value, torch.fx.Node)
+            else value
+        )
+
+    values = iter(inputs)
+    for node in gm.graph.nodes:
+        if node.op == "placeholder":
+            static = node.meta["tensor_dict"].get("_dynamo_static_input_type")
+            kind = "buffer" if static else "tensor"
+            value = next(values)
+            if isinstance(value, torch.nn.Parameter):
+                kind = "parameter"
+            name = node._dynamo_source.name
+            nodes[node] = recorder.input(
+                name, value, kind, name if static else ""
+            )
+        elif node.op == "get_attr":
+            nodes[node] = recorder.attribute(
+                node.target, getattr(gm, node.target)
+            )
+        elif node.op == "output":
+            return recorder.finish(argument(node.args[0]))
+        else:
+            args, kwargs = argument(node.args), argument(node.kwargs)
+            nodes[node] = recorder.call(node.target, *args, **kwargs)
+    raise AssertionError("a graph without an output")
 
 
 def _copy(value):

@@ -110,9 +110,7 @@ def _module_meta(handle: Any, identity: CompileId) -> dict[str, Any]:
     """
     roots: dict[str, str] = {}
     flat_names = {}
-    for _, _, _, source_name, attribute_path, _ in handle.inputs():
-        if not attribute_path:
-            continue
+    for source_name, attribute_path in handle.attribute_paths():
         root = source_name.partition("._")[0]
         if root not in roots:
             roots[root] = re.sub(r"[^0-9a-zA-Z]", "_", root)
