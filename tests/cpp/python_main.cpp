@@ -4,6 +4,7 @@
 // finalized after them.
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
+
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -23,8 +24,8 @@ bool start_python() {
   PyConfig config;
   PyConfig_InitPythonConfig(&config);
   config.parse_argv = 0;
-  PyStatus status = PyConfig_SetBytesString(&config, &config.executable,
-                                            MAGNETO_TEST_PYTHON);
+  PyStatus status =
+      PyConfig_SetBytesString(&config, &config.executable, MAGNETO_TEST_PYTHON);
   if (!PyStatus_Exception(status)) {
     status = PyConfig_SetBytesString(&config, &config.program_name,
                                      MAGNETO_TEST_PYTHON);
