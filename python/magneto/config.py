@@ -1,6 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Settings. Assign to them: `magneto.config.verify_correctness = True`."""
 
+# Compilation ------------------------------------------------------------------
+
+recompile_limit: int = 8
+"""How often one function is compiled for different guards before it runs in
+plain Python."""
+
+raise_internal_errors: bool = False
+"""Raise an error where magneto itself fails, instead of a warning and running
+the function in plain Python."""
+
 # Backends ---------------------------------------------------------------------
 
 verify_correctness: bool = False

@@ -12,6 +12,39 @@ class MagnetoError(RuntimeError):
     """Base of all errors that magneto itself raises."""
 
 
+class InternalError(MagnetoError):
+    """A defect of magneto, raised if `config.raise_internal_errors` is on."""
+
+
+class Unsupported(MagnetoError):
+    """With `fullgraph=True`: something ends the graph before the function does.
+
+    `reason`, `detail` and `hint` say what and what to do; `filename`, `line`
+    and `function` where.
+    """
+
+    reason = detail = hint = filename = function = ""
+    line = 0
+
+
+class RecompileLimitExceeded(MagnetoError):
+    """With `fullgraph=True`: a function was compiled `config.recompile_limit`
+    times and its guards fail again.
+    """
+
+
+class MagnetoWarning(UserWarning):
+    """Base of the warnings."""
+
+
+class RecompileLimitWarning(MagnetoWarning):
+    """A function reached `config.recompile_limit` and runs in plain Python."""
+
+
+class InternalErrorWarning(MagnetoWarning):
+    """A defect of magneto's; the function runs in plain Python."""
+
+
 class SkipFrame(MagnetoError):
     """Raised by a backend: don't compile this frame, run it as plain Python."""
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
+from typing import Any
 
 ARTIFACTS = frozenset(
     {
@@ -23,6 +24,9 @@ ARTIFACTS = frozenset(
         "trace_call",
     }
 )
+
+# Those that C++ tells about; see observers.py.
+_OBSERVED = frozenset({"bytecode", "graph_breaks", "guards", "recompiles"})
 
 _enabled: set[str] = set()
 
@@ -42,6 +46,7 @@ def set_logs(*names: str) -> None:
     _enabled.update(names)
     if names:
         _ensure_handler()
+    _connect()
 
 
 def enabled(name: str) -> bool:
@@ -63,6 +68,58 @@ def emit(name: str, identity: str, text: str) -> None:
     )
 
 
+def _connect() -> None:
+    """Observes compilations while one of the logs needs that."""
+    from magneto import observers
+
+    if _enabled & _OBSERVED:
+        observers.add(_observe)
+    else:
+        observers.remove(_observe)
+
+
+def _observe(
+    kind: str, frame_id: int, compile_id: int, details: dict[str, Any]
+) -> None:
+    from magneto import reports
+
+    identity = f"{frame_id}/{compile_id}"
+    if kind == "compiled":
+        _emit_if("guards", identity, "\n".join(details["guards"]))
+        _emit_if("bytecode", identity, _programs(details))
+    elif kind == "graph_break":
+        text = f"{reports.place(details)}: {reports.what_broke(details)}"
+        _emit_if("graph_breaks", identity, text)
+    elif kind == "skip":
+        text = (
+            f"{reports.place(details)} runs in plain Python: "
+            f"{reports.what_broke(details)}"
+        )
+        _emit_if("graph_breaks", identity, text)
+    elif kind == "recompile":
+        lines = [f"{reports.place(details)} is compiled again, because"]
+        lines += [f"  {why}" for why in details["why"]]
+        _emit_if("recompiles", identity, "\n".join(lines))
+
+
+def _emit_if(name: str, identity: str, text: str) -> None:
+    if name in _enabled:
+        emit(name, identity, text)
+
+
+def _programs(details: dict[str, Any]) -> str:
+    """The function's bytecode, and what is run in its place."""
+    parts = [
+        f"{details['function']}, from instruction {details['start']}:",
+        details["bytecode"].rstrip(),
+        "becomes:",
+        details["program"].rstrip(),
+    ]
+    if "island" in details:
+        parts += ["and then:", details["island"].rstrip()]
+    return "\n".join(parts)
+
+
 def _ensure_handler() -> None:
     """Texts that were asked for are seen even where logging isn't set up."""
     logger = logging.getLogger("magneto")
@@ -78,8 +135,11 @@ def _read_environment() -> None:
     names = [
         name.strip() for name in os.environ.get("MAGNETO_LOGS", "").split(",")
     ]
+    names = list(filter(None, names))
+    if not names:
+        return
     try:
-        set_logs(*filter(None, names))
+        set_logs(*names)
     except ValueError as error:
         print(f"MAGNETO_LOGS: {error}", file=sys.stderr)
 

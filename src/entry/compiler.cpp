@@ -4,6 +4,7 @@
 #include <exception>
 
 #include "codegen/rebuild.h"
+#include "entry/counters.h"
 #include "entry/foreign.h"
 #include "entry/report.h"
 #include "graph/passes.h"
@@ -117,6 +118,7 @@ Compiled Compilation::refuse(const BreakInfo& why, int32_t instruction) {
     (void)tell_user("unsupported", details);
     return Compiled::Error;
   }
+  ++counters().skips;
   report("skip", cache_, details);
   return add_plain();
 }
@@ -196,6 +198,7 @@ Compiled Compilation::add(codegen::Plan& plan, const Capture& capture) {
       return skip ? add_plain() : Compiled::Error;
     }
   }
+  if (entry->rest) ++counters().graph_breaks;
   if (is_observed()) describe(capture, *entry);
   cache_.add(std::move(hold));
   return Compiled::Entry;
@@ -227,6 +230,7 @@ bool Compilation::compile_graph(std::vector<guards::SourceId>& requests,
       backend_guards.get()));
   if (!args || !keywords) return false;
   Ref compiled = Ref::steal(PyObject_Call(function, args, keywords));
+  ++counters().graphs;
   if (!compiled) {
     Ref exc = Ref::steal(PyImport_ImportModule("magneto.exc"));
     Ref skip = Ref::steal(exc ? PyObject_GetAttrString(exc, "SkipFrame")
@@ -341,6 +345,7 @@ Compiled defect(CodeCache& cache, const python::FrameRequest& request,
                 const char* what) {
   // Whatever the trace left behind is of no interest.
   PyErr_Clear();
+  ++counters().internal_errors;
   cache.is_plain = true;
   Details details;
   details.add("what", std::string(what))
@@ -367,6 +372,8 @@ Compiled compile_frame(CodeCache& cache, const python::FrameRequest& request) {
   if (!may_compile(cache, request, &instead)) return instead;
   if (cache.frame_id < 0) cache.frame_id = next_frame_id++;
   CompilingScope scope;
+  ++counters().compilations;
+  if (!cache.entries().empty()) ++counters().recompiles;
   if (is_observed() && !cache.entries().empty()) {
     Details details;
     details.add_place(request.code, request.start)

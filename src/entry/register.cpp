@@ -3,8 +3,10 @@
 
 #include "entry/cache.h"
 #include "entry/compiled_function.h"
+#include "entry/counters.h"
 #include "entry/disabled_function.h"
 #include "entry/frames.h"
+#include "entry/module_call.h"
 #include "entry/report.h"
 #include "entry/settings.h"
 #include "python/frame.h"
@@ -40,6 +42,14 @@ PyObject* py_skip_code(PyObject*, PyObject* code) noexcept {
   Py_RETURN_NONE;
 }
 
+PyObject* py_counters(PyObject*, PyObject*) noexcept {
+  const Counters& c = counters();
+  return Py_BuildValue("{s:L,s:L,s:L,s:L,s:L,s:L}", "compilations",
+                       c.compilations, "graphs", c.graphs, "graph_breaks",
+                       c.graph_breaks, "recompiles", c.recompiles, "skips",
+                       c.skips, "internal_errors", c.internal_errors);
+}
+
 PyMethodDef functions[] = {
     {"set_observer", py_set_observer, METH_O,
      "set_observer(observer, /)\n--\n\nobserver(kind, frame_id, compile_id, "
@@ -48,6 +58,8 @@ PyMethodDef functions[] = {
      "reset()\n--\n\nForgets everything that was compiled."},
     {"is_compiling", py_is_compiling, METH_NOARGS,
      "is_compiling()\n--\n\nTrue while this thread compiles."},
+    {"counters", py_counters, METH_NOARGS,
+     "counters()\n--\n\nHow often what happened, since the process began."},
     {"skip_code", py_skip_code, METH_O,
      "skip_code(code, /)\n--\n\nFrames of this code object are never compiled "
      "by themselves."},
@@ -59,6 +71,7 @@ PyMethodDef functions[] = {
 bool register_entry(PyObject* module) {
   if (!init_settings_type(module) || !init_compiled_function_type(module) ||
       !init_disabled_function_type(module) ||
+      !init_module_call_type(module) ||
       PyModule_AddFunctions(module, functions) != 0) {
     return false;
   }

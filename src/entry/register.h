@@ -7,9 +7,7 @@
 
 namespace magneto::entry {
 
-// Adds the types CompiledFunction, DisabledFunction and Settings and the
-// functions set_observer, reset, is_compiling and skip_code, and connects the
-// frame hook. Once a process; set_capture_frame() must be called as well. False
+// Adds entry's types and functions to the module and connects the frame hook. Once a process; set_capture_frame() must be called as well. False
 // with a Python error set.
 bool register_entry(PyObject* module);
 

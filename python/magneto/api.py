@@ -1,0 +1,314 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`compile()` and what belongs to it."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import types
+import weakref
+from collections.abc import Callable
+from typing import Any, TypeVar, overload
+
+import torch
+
+from magneto import _C
+from magneto.backends import lookup_backend
+from magneto.backends.registry import NamedBackend, reset_backends
+
+T = TypeVar("T")
+
+_DEFAULT_BACKEND = "inductor"
+
+
+@overload
+def compile(
+    model: T,
+    *,
+    fullgraph: bool = ...,
+    dynamic: bool | None = ...,
+    backend: str | Callable[..., Any] | None = ...,
+    mode: str | None = ...,
+    options: dict[str, Any] | None = ...,
+    disable: bool = ...,
+) -> T: ...
+
+
+@overload
+def compile(
+    model: None = None,
+    *,
+    fullgraph: bool = ...,
+    dynamic: bool | None = ...,
+    backend: str | Callable[..., Any] | None = ...,
+    mode: str | None = ...,
+    options: dict[str, Any] | None = ...,
+    disable: bool = ...,
+) -> Callable[[T], T]: ...
+
+
+def compile(
+    model: Any = None,
+    *,
+    fullgraph: bool = False,
+    dynamic: bool | None = None,
+    backend: str | Callable[..., Any] | None = None,
+    mode: str | None = None,
+    options: dict[str, Any] | None = None,
+    disable: bool = False,
+) -> Any:
+    """Compiles a function or a module, as `torch.compile` does.
+
+    The result is called as the original is. The first call with inputs of a new
+    kind (other types, dtypes, shapes, ...) captures what the function does with
+    its tensors as a graph and has the backend compile it; later calls with
+    inputs of that kind run what was compiled.
+
+    Args:
+        model: a function, method, lambda, `nn.Module`, class, or any callable.
+            Without it the result is a decorator.
+        fullgraph: raise `magneto.exc.Unsupported` where something can't be in
+            the graph, instead of running it in plain Python between two graphs.
+        dynamic: whether sizes are symbols; None: those that vary.
+        backend: a name (see `magneto.backends.list_backends()`) or a callable
+            `backend(gm, example_inputs) -> callable`; "inductor" if not given.
+        mode: a mode of the backend, "max-autotune" for example.
+        options: options of the backend; not together with `mode`.
+        disable: return `model` as it is.
+
+    Returns:
+        For a module a module that wraps it; for a class the class itself, whose
+        instances' calls are compiled; else a callable.
+
+    Raises:
+        TypeError: `model` can't be called.
+        InvalidBackend: there is no such backend.
+        InvalidOptions: the backend has no such mode or option.
+
+    Example:
+        >>> import torch, magneto
+        >>> @magneto.compile(backend="eager")
+        ... def f(x, y):
+        ...     return torch.relu(x) + y
+        >>> f(torch.tensor([-1.0, 2.0]), 3)
+        tensor([3., 5.])
+
+    """
+    arguments = {
+        "fullgraph": fullgraph,
+        "dynamic": dynamic,
+        "backend": backend,
+        "mode": mode,
+        "options": options,
+        "disable": disable,
+    }
+    if model is None:
+        return functools.partial(_compile_given, **arguments)
+    if disable:
+        return _checked_callable(model)
+    if not isinstance(fullgraph, bool):
+        raise TypeError(f"fullgraph must be a bool, not {_kind(fullgraph)}")
+    if dynamic is not None and not isinstance(dynamic, bool):
+        raise TypeError(f"dynamic must be None or a bool, not {_kind(dynamic)}")
+    function = lookup_backend(
+        _DEFAULT_BACKEND if backend is None else backend, mode, options, dynamic
+    )
+    settings = _settings(function, fullgraph, dynamic)
+    return _compile_with(_checked_callable(model), settings, arguments)
+
+
+def _compile_given(model: Any, **arguments: Any) -> Any:
+    if model is None:
+        raise TypeError("compile() was given None; give it a callable")
+    return compile(model, **arguments)
+
+
+def _checked_callable(model: Any) -> Any:
+    if not callable(model):
+        raise TypeError(
+            f"compile() takes a callable or an nn.Module, not {_kind(model)}"
+        )
+    return model
+
+
+def _kind(value: Any) -> str:
+    return f"{value!r}" if value is None else f"a {type(value).__name__}"
+
+
+# -- settings ------------------------------------------------------------------
+
+# Settings by backend and the other arguments, so that functions compiled with
+# the same ones share what was compiled. A backend that nobody else holds takes
+# its Settings, and what it compiled, away with it.
+_by_name: dict[NamedBackend, dict[Any, _C.Settings]] = {}
+_by_callable: weakref.WeakKeyDictionary[Any, dict[Any, _C.Settings]] = (
+    weakref.WeakKeyDictionary()
+)
+
+
+def _settings(
+    backend: Callable[..., Any], fullgraph: bool, dynamic: bool | None
+) -> _C.Settings:
+    table: Any = _by_name if isinstance(backend, NamedBackend) else _by_callable
+    try:
+        of_backend = table.setdefault(backend, {})
+    except TypeError:  # can't be hashed or referred to weakly
+        return _C.Settings(backend, fullgraph, dynamic)
+    key = (fullgraph, dynamic)
+    if key in of_backend and of_backend[key].backend is None:
+        del of_backend[key]  # an equal backend took the place of a dead one
+    if key not in of_backend:
+        of_backend[key] = _C.Settings(backend, fullgraph, dynamic)
+    return of_backend[key]
+
+
+# -- kinds of callables --------------------------------------------------------
+
+
+def _compile_with(
+    model: Any, settings: _C.Settings, arguments: dict[str, Any]
+) -> Any:
+    if isinstance(model, _C.DisabledFunction) or getattr(
+        model, "_torchdynamo_disable", False
+    ):
+        return model
+    if isinstance(model, _C.CompiledFunction):
+        model = model.target
+    if isinstance(model, torch.nn.Module):
+        from magneto.compiled_module import CompiledModule
+
+        if isinstance(model, CompiledModule):
+            model = model._orig_mod
+        call = _compiled_function(model.__call__, settings)
+        return CompiledModule(model, call, arguments)
+    if isinstance(model, type):
+        return _compile_class(model, settings)
+    return _compiled_function(model, settings)
+
+
+def _compile_class(cls: Any, settings: _C.Settings) -> Any:
+    """Calls of the class's instances are compiled from now on."""
+    call = cls.__call__
+    if isinstance(call, _C.CompiledFunction):
+        call = call.target
+    if not isinstance(call, types.FunctionType):
+        raise TypeError(f"instances of {cls.__qualname__} can't be called")
+    anchor = None
+    if issubclass(cls, torch.nn.Module):
+        anchor = getattr(cls.forward, "__code__", None)
+    compiled = _C.CompiledFunction(call, settings, anchor)
+    cls.__call__ = functools.update_wrapper(compiled, call)
+    return cls
+
+
+def _compiled_function(
+    target: Callable[..., Any], settings: _C.Settings
+) -> _C.CompiledFunction:
+    function = target
+    if isinstance(function, types.MethodType):
+        function = function.__func__
+    if not isinstance(function, types.FunctionType):
+        bound = inspect.getattr_static(type(target), "__call__", None)
+        if isinstance(bound, types.FunctionType):
+            function = types.MethodType(bound, target)
+        else:
+            function = _as_python_function(target)
+        compiled = _C.CompiledFunction(function, settings)
+    else:
+        compiled = _C.CompiledFunction(target, settings, _anchor(target))
+    return functools.update_wrapper(compiled, target)
+
+
+def _as_python_function(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Something to trace, for callables written in C and `partial` objects."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return function(*args, **kwargs)
+
+    # A code object of its own, on which what is compiled for it hangs.
+    call.__code__ = call.__code__.replace()
+    return call
+
+
+def _anchor(target: Any) -> types.CodeType | None:
+    """Where to keep what is compiled for a module's `__call__`, of which there
+    is only one for all modules: with its `forward`.
+    """
+    module = getattr(target, "__self__", None)
+    if not isinstance(module, torch.nn.Module):
+        return None
+    if target.__code__.co_filename != torch.nn.modules.module.__file__:
+        return None
+    forward = getattr(module.forward, "__func__", module.forward)
+    return getattr(forward, "__code__", None)
+
+
+# -- the rest ------------------------------------------------------------------
+
+
+def disable(
+    fn: Any = None, recursive: bool = True, *, reason: str | None = None
+) -> Any:
+    """Keeps a function, and what it calls, from being compiled.
+
+    Args:
+        fn: a function, method or `nn.Module`; without it the result is a
+            decorator.
+        recursive: also what `fn` calls; else only `fn` itself.
+        reason: said in the message of the graph break where it is called.
+
+    """
+    if fn is None:
+        return functools.partial(disable, recursive=recursive, reason=reason)
+    if not callable(fn):
+        raise TypeError(f"disable() takes a callable, not {_kind(fn)}")
+    if isinstance(fn, _C.CompiledFunction):
+        fn = fn.target
+    if not recursive:
+        function = getattr(fn, "__func__", fn)
+        if not isinstance(function, types.FunctionType):
+            raise TypeError(
+                "disable(recursive=False) takes a Python function, not "
+                f"{_kind(fn)}"
+            )
+        _C.skip_code(function.__code__)
+        return fn
+    if isinstance(fn, torch.nn.Module):
+        from magneto.compiled_module import CompiledModule
+
+        call = _disabled(fn.__call__, reason)
+        return CompiledModule(fn, call, {"disable": True})
+    return _disabled(fn, reason)
+
+
+def _disabled(fn: Any, reason: str | None) -> _C.DisabledFunction:
+    disabled = functools.update_wrapper(_C.DisabledFunction(fn), fn)
+    disabled._magneto_disable_reason = reason
+    return disabled
+
+
+def graph_break(msg: str = "") -> None:
+    """Ends the graph here when compiled; does nothing else.
+
+    Args:
+        msg: said in the message of the graph break.
+
+    """
+
+
+def is_compiling() -> bool:
+    """True in code that is being captured, False in plain Python."""
+    return _C.is_compiling()
+
+
+def reset() -> None:
+    """Forgets everything that was compiled."""
+    _C.reset()
+    reset_backends()
+
+
+def stats() -> dict[str, int]:
+    """How often what happened since the process began: `compilations`,
+    `graphs`, `graph_breaks`, `recompiles`, `skips`, `internal_errors`.
+    """
+    return _C.counters()

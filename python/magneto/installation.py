@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Makes `torch.compile` and `nn.Module.compile` mean magneto's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from magneto import api
+
+# What of torch.compile's arguments has no meaning here.
+_IGNORED = frozenset(
+    {"name", "recompile_limit", "isolate_recompiles", "shapes_spec"}
+)
+
+_originals: dict[tuple[Any, str], Any] = {}
+
+
+def install() -> None:
+    """From now on `torch.compile`, `nn.Module.compile` (which calls it),
+    `torch.compiler.disable` and `torch.compiler.reset` are magneto's.
+
+    For programs and frameworks that call them. Functions that were compiled
+    before stay what they are.
+    """
+    if _originals:
+        return
+    _replace(torch, "compile", _compile)
+    _replace(torch.compiler, "compile", _compile)
+    _replace(torch.compiler, "disable", api.disable)
+    _replace(torch.compiler, "reset", api.reset)
+
+
+def uninstall() -> None:
+    """Undoes `install()`."""
+    for (owner, name), original in _originals.items():
+        setattr(owner, name, original)
+    _originals.clear()
+
+
+def _replace(owner: Any, name: str, new: Any) -> None:
+    _originals[owner, name] = getattr(owner, name)
+    setattr(owner, name, new)
+
+
+def _compile(model: Any = None, **arguments: Any) -> Any:
+    """`magneto.compile` in the place of `torch.compile`."""
+    for name in _IGNORED & arguments.keys():
+        del arguments[name]
+    return api.compile(model, **arguments)

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The words for what happens in C++. Each function takes a dict of details; it
+warns, or returns an exception, which C++ then raises.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from magneto import config, exc
+
+_ISSUES = "please report it, with a program that shows it, as an issue"
+
+
+def place(details: dict[str, Any]) -> str:
+    """Function, file and line: `f (file.py:12)`."""
+    return f"{details['function']} ({details['filename']}:{details['line']})"
+
+
+def what_broke(details: dict[str, Any]) -> str:
+    """The reason of a graph break, with its hint."""
+    text = f"{details['detail'] or details['reason']} [{details['reason']}]"
+    return f"{text}; {details['hint']}" if details["hint"] else text
+
+
+def unsupported(details: dict[str, Any]) -> Exception:
+    """`fullgraph=True`, and something can't be in a graph."""
+    error = exc.Unsupported(
+        f"fullgraph=True, but the graph breaks in {place(details)}: "
+        f"{what_broke(details)}"
+    )
+    for name in ("reason", "detail", "hint", "filename", "line", "function"):
+        setattr(error, name, details[name])
+    return error
+
+
+def _limit(details: dict[str, Any]) -> str:
+    why = next(filter(None, details["why"]), "its guards fail")
+    return (
+        f"{place(details)} was compiled for {details['limit']} kinds of inputs "
+        f"(config.recompile_limit), and now again {why}"
+    )
+
+
+def limit_reached(details: dict[str, Any]) -> None:
+    """The function runs in plain Python from now on where no guards hold."""
+    warnings.warn(
+        f"{_limit(details)}; it runs in plain Python for such inputs. Pass "
+        "inputs that are alike, or raise magneto.config.recompile_limit.",
+        exc.RecompileLimitWarning,
+        stacklevel=2,
+    )
+
+
+def limit_reached_in_full_graph(details: dict[str, Any]) -> Exception:
+    """The same, where plain Python isn't allowed."""
+    return exc.RecompileLimitExceeded(f"fullgraph=True: {_limit(details)}")
+
+
+def internal_failure(details: dict[str, Any]) -> Exception | None:
+    """A check inside magneto failed."""
+    text = f"magneto failed to compile {place(details)}: {details['what']}"
+    if config.raise_internal_errors:
+        return exc.InternalError(f"{text}; {_ISSUES}")
+    warnings.warn(
+        f"{text}. The function runs in plain Python; {_ISSUES}.",
+        exc.InternalErrorWarning,
+        stacklevel=2,
+    )
+    return None
