@@ -22,11 +22,12 @@ uint32_t runs_to_wait(uint32_t useless_pins) {
   return (uint32_t{1} << doublings) - 1;
 }
 
-size_t first_changed(const std::vector<Word>& words, size_t from) noexcept {
-  const Word* const all = words.data();
-  const size_t n = words.size();
-  while (from < n && all[from].is_unchanged()) ++from;
-  return from;
+// Stops at the first changed word: the addresses after it may be stale.
+size_t first_changed(const std::vector<Word>& words, size_t from) {
+  const Word* word = words.data() + from;
+  const Word* const end = words.data() + words.size();
+  while (word != end && word->is_unchanged()) ++word;
+  return static_cast<size_t>(word - words.data());
 }
 
 size_t first_mismatch(const std::vector<TensorEntry>& tensors) noexcept {
