@@ -25,9 +25,9 @@ class InputSource(Source):
     are the same input.
     """
 
-    def __init__(self, name: str, index: int) -> None:
+    def __init__(self, name: str, position: int) -> None:
         self.source_name = name
-        self.index = index
+        self.position = position  # among the graph's inputs
 
     @property
     def _name_template(self) -> str:
@@ -44,7 +44,7 @@ class InputSource(Source):
         return (
             isinstance(other, InputSource)
             and self.source_name == other.source_name
-            and self.index == other.index
+            and self.position == other.position
         )
 
     def __hash__(self) -> int:
@@ -126,7 +126,7 @@ class _Materializer:
         return target if module_type is None else module_type
 
     def describe_input(self, node: torch.fx.Node, index: int) -> None:
-        position, (_, _, source, source_name, _, kind) = self.inputs[index]
+        position, (_, _, _, source_name, _, kind) = self.inputs[index]
         example = self.examples.of(index, is_parameter=kind == "parameter")
         if example is not None:
             node.meta["example_value"] = example
@@ -136,7 +136,7 @@ class _Materializer:
         node.meta["tensor_dict"] = (
             {"_dynamo_static_input_type": "unguarded"} if is_static else {}
         )
-        input_source = InputSource(source_name, source)
+        input_source = InputSource(source_name, position)
         is_tensor = isinstance(example, torch.Tensor)
         node.meta["grapharg"] = InputArgument(
             input_source,

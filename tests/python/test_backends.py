@@ -343,12 +343,18 @@ def test_backend_gets_module_and_real_inputs():
         return gm.forward
 
     handle, inputs = linear_relu()
-    compiled = backends.compile_graph(backend, handle, inputs, reason="why")
+    reason = {"reason": "call", "line": 3, "filename": "f.py", "function": "f"}
+    compiled = backends.compile_graph(
+        backend, handle, inputs, reason={**reason, "graph_break": True}
+    )
     gm, example_inputs = seen[0]
     assert isinstance(gm, torch.fx.GraphModule)
     assert type(example_inputs) is list
     assert all(a is b for a, b in zip(example_inputs, inputs))
-    assert gm.compile_subgraph_reason == "why"
+    assert gm.compile_subgraph_reason.reason == "call"
+    assert gm.compile_subgraph_reason.graph_break
+    (frame,) = gm.compile_subgraph_reason.user_stack
+    assert (frame.filename, frame.lineno, frame.name) == ("f.py", 3, "f")
     assert str(gm.meta["dynamo_compile_id"]) == "0/0"
     assert gm.meta["dynamo_flat_name_to_original_fqn"] == {
         "L__self___layer_weight": "layer.weight",

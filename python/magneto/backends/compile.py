@@ -7,16 +7,17 @@ import copy
 import logging
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
-from torch._guards import CompileId
+from torch._guards import CompileId, DuplicateInputs
 
 from magneto import config, logs
 from magneto.backends import aliasing, graph_passes, safety
 from magneto.backends.context import BackendContext, compiling
 from magneto.backends.registry import NamedBackend
+from magneto.end_reason import EndReason
 from magneto.exc import (
     InvalidBackendResult,
     MagnetoError,
@@ -42,7 +43,8 @@ def compile_graph(
     *,
     frame_id: int = 0,
     compile_id: int = 0,
-    reason: Any = None,
+    reason: dict[str, Any] | None = None,
+    guards: list[tuple[str, int, int]] | None = None,
 ) -> Callable[..., Any]:
     """Compiles a captured graph.
 
@@ -54,7 +56,10 @@ def compile_graph(
             each object (AOTAutograd can't compile for anything else).
         frame_id: number of the frame, for logs: `[frame_id/compile_id]`.
         compile_id: number of the compilation of that frame.
-        reason: why the graph ends where it ends; `gm.compile_subgraph_reason`.
+        reason: why the graph ends where it ends; becomes
+            `gm.compile_subgraph_reason`.
+        guards: relations between inputs that the compiled callable relies on
+            are appended: ("same", i, j), inputs i and j must be one object.
 
     Returns:
         A callable that takes the graph's inputs by position and returns a tuple
@@ -73,7 +78,7 @@ def compile_graph(
     identity = CompileId(frame_id=frame_id, frame_compile_id=compile_id)
     gm = capture_module(handle, example_inputs, _module_meta(handle, identity))
     state = gm.__dict__
-    state["compile_subgraph_reason"] = reason
+    state["compile_subgraph_reason"] = EndReason(**(reason or {}))
     state["_param_name_to_source"] = {}
     state["_source_to_user_stacks"] = {}
     _log_graph(gm, identity)
@@ -88,6 +93,8 @@ def compile_graph(
             from magneto.backends.verify import verify
 
             verify(backend, reference, compiled, example_inputs)
+    if guards is not None:
+        guards.extend(_duplicate_inputs(context))
     if aliasing.writes_inputs(context):
         return aliasing.AliasChecked(compiled, reference, example_inputs)
     return compiled
@@ -187,3 +194,13 @@ def _described(value: Any) -> str:
     text = repr(value)
     kind = type(value).__name__
     return kind if value is None or len(text) > 60 else f"{text} ({kind})"
+
+
+def _duplicate_inputs(
+    context: BackendContext,
+) -> Iterator[tuple[str, int, int]]:
+    """What AOTAutograd found out about inputs that are one object."""
+    for guard in context.guards_context.aotautograd_guards:
+        if isinstance(guard, DuplicateInputs):
+            one, other = guard.input_source_a, guard.input_source_b
+            yield "same", one.position, other.position
