@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "trace/capture.h"
 
+#include "natives/registry.h"
 #include "python/code_object.h"
 #include "tensor/fake_tensor.h"
 #include "tensor/global_state.h"
@@ -21,6 +22,17 @@ class TraceScope {
   tensor::GlobalStateScope state_;
   tensor::FakeModeScope fakes_;
 };
+
+// The thread state that torch's operators read; what the trace itself switches
+// later doesn't count.
+void guard_ambient_state(Context& ctx) {
+  using guards::Ambient;
+  for (Ambient id :
+       {Ambient::GradMode, Ambient::InferenceMode, Ambient::AutocastCpu,
+        Ambient::AutocastCuda, Ambient::AutocastOther, Ambient::DefaultDtype,
+        Ambient::DefaultDevice, Ambient::Deterministic, Ambient::TorchFunction})
+    ctx.guards.ambient(id);
+}
 
 PyObject* stack_name(Context& ctx, size_t position) {
   Ref name = Ref::steal(PyUnicode_FromFormat("stack%zu", position));
@@ -74,6 +86,8 @@ void fill(Context& ctx, Frame& frame, const python::FrameRequest& request,
 values::Capture capture_frame(values::Context& ctx,
                               const python::FrameRequest& request) {
   values::Capture capture;
+  ctx.natives = &natives::table();
+  guard_ambient_state(ctx);
   TraceScope scope(ctx);
   Interpreter interpreter(ctx);
   Frame frame;

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// magneto._C: puts the rooms together and shows Python what it needs of them.
+#include "entry/register.h"
+#include "graph/python_handle.h"
+#include "natives/torch_hooks.h"
+#include "python/code_functions.h"
+#include "python/ref.h"
+#include "tensor/fake_tensor.h"
+#include "tensor/python_api.h"
+#include "trace/capture.h"
+
+namespace {
+
+using magneto::Ref;
+
+bool add_tensor_module(PyObject* module) {
+  Ref submodule = Ref::steal(PyModule_New("magneto._C._tensor"));
+  return submodule && magneto::tensor::add_python_functions(submodule) &&
+         PyModule_AddObjectRef(module, "_tensor", submodule) == 0;
+}
+
+bool fill(PyObject* module) {
+  // torch itself must be there first: its libraries are ours as well.
+  Ref torch = Ref::steal(PyImport_ImportModule("torch"));
+  if (!torch || !magneto::tensor::initialize()) return false;
+  magneto::natives::install_guard_hooks();
+  magneto::entry::set_capture_frame(magneto::trace::capture_frame);
+  return add_tensor_module(module) && magneto::graph::init_types(module) &&
+         magneto::entry::register_entry(module) &&
+         PyModule_AddFunctions(module, magneto::python::code_functions()) == 0;
+}
+
+PyModuleDef definition = {
+    .m_base = PyModuleDef_HEAD_INIT,
+    .m_name = "magneto._C",
+    .m_doc = "Graph capture for PyTorch: the C++ side of magneto.",
+    .m_size = -1,
+};
+
+}  // namespace
+
+PyMODINIT_FUNC PyInit__C() noexcept {
+  try {
+    Ref module = Ref::steal(PyModule_Create(&definition));
+    if (!module || !fill(module)) return nullptr;
+    return module.release();
+  } catch (const std::exception& error) {
+    if (!PyErr_Occurred())
+      PyErr_Format(PyExc_ImportError, "magneto can't start: %s", error.what());
+    return nullptr;
+  }
+}
