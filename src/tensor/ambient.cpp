@@ -12,6 +12,7 @@
 #include <c10/core/InferenceMode.h>
 #include <torch/csrc/Device.h>
 #include <torch/csrc/Dtype.h>
+#include <torch/csrc/DynamicTypes.h>
 #include <torch/csrc/PyInterpreter.h>
 
 #include <cstring>
@@ -26,9 +27,9 @@ namespace {
 
 // Device types for which torch keeps an autocast state.
 constexpr c10::DeviceType kAutocastDevices[] = {
-    c10::DeviceType::CPU, c10::DeviceType::CUDA, c10::DeviceType::XPU,
-    c10::DeviceType::IPU, c10::DeviceType::HPU,  c10::DeviceType::XLA,
-    c10::DeviceType::MPS, c10::DeviceType::MTIA, c10::DeviceType::MAIA,
+    c10::DeviceType::CPU,        c10::DeviceType::CUDA, c10::DeviceType::XPU,
+    c10::DeviceType::IPU,        c10::DeviceType::HPU,  c10::DeviceType::XLA,
+    c10::DeviceType::MPS,        c10::DeviceType::MTIA, c10::DeviceType::MAIA,
     c10::DeviceType::PrivateUse1};
 
 bool is_autocast_device(c10::DeviceType type) {
@@ -80,6 +81,11 @@ int scalar_type_of(PyObject* dtype) noexcept {
   return static_cast<int>(reinterpret_cast<THPDtype*>(dtype)->scalar_type);
 }
 
+Ref dtype_of(int8_t scalar_type) {
+  return Ref::share(reinterpret_cast<PyObject*>(
+      torch::getTHPDtype(static_cast<c10::ScalarType>(scalar_type))));
+}
+
 Autocast autocast(int8_t device_type) noexcept {
   auto type = static_cast<c10::DeviceType>(device_type);
   return {at::autocast::is_autocast_enabled(type),
@@ -119,8 +125,7 @@ SavedState::SavedState() noexcept
       autocast_cache_(autocast_cache()),
       nesting_(autocast_nesting(0)) {
   for (c10::DeviceType type : kAutocastDevices)
-    autocast_[static_cast<size_t>(type)] =
-        autocast(static_cast<int8_t>(type));
+    autocast_[static_cast<size_t>(type)] = autocast(static_cast<int8_t>(type));
 }
 
 SavedState::~SavedState() {
@@ -174,8 +179,7 @@ int64_t default_device_state() noexcept {
     if (std::strcmp(Py_TYPE(object)->tp_name, "DeviceContext") != 0) continue;
     PyObject* device = instance_attribute(object, "device");
     if (device && THPDevice_Check(device)) {
-      const c10::Device& value =
-          reinterpret_cast<THPDevice*>(device)->device;
+      const c10::Device& value = reinterpret_cast<THPDevice*>(device)->device;
       state = 1 + ((static_cast<int64_t>(value.type()) << 8) |
                    static_cast<uint8_t>(value.index()));
     } else {
@@ -210,6 +214,21 @@ std::string print_autocast_state(int64_t value) {
 
 std::string print_dtype_state(int64_t value) {
   return "torch." + scalar_type_name(static_cast<int8_t>(value));
+}
+
+PyObject* grad_of(PyObject* object) noexcept {
+  if (!is_tensor(object)) return nullptr;
+  const at::Tensor& tensor = THPVariable_Unpack(object);
+  // Of a tensor that isn't a leaf, torch would warn.
+  const at::Tensor& grad =
+      torch::autograd::impl::get_autograd_meta(tensor)
+          ? torch::autograd::impl::get_autograd_meta(tensor)->grad_
+          : tensor;
+  if (&grad == &tensor || !grad.defined()) return Py_None;
+  // Its Python object, made on first demand, is kept by the tensor.
+  Ref wrapped = Ref::steal(THPVariable_Wrap(grad));
+  if (!wrapped) PyErr_Clear();
+  return wrapped.get();
 }
 
 bool has_torch_function_mode() noexcept {

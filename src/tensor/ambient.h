@@ -13,6 +13,8 @@
 #include <cstdint>
 #include <string>
 
+#include "python/ref.h"
+
 namespace magneto::tensor {
 
 // ---- States that a traced program changes -----------------------------------
@@ -33,6 +35,8 @@ bool autocast_cache() noexcept;
 void set_autocast_cache(bool enabled) noexcept;
 // The number (c10::ScalarType) of a torch.dtype, -1 for anything else.
 int scalar_type_of(PyObject* dtype) noexcept;
+// The torch.dtype of such a number (a new reference).
+Ref dtype_of(int8_t scalar_type);
 // Changes the nesting level and returns the new one; at zero torch's users
 // clear the cache of casted weights.
 int autocast_nesting(int change) noexcept;
@@ -55,7 +59,8 @@ class SavedState {
   std::array<Autocast, kDeviceTypes> autocast_;
 };
 
-// ---- Numbers that are equal exactly when the state is equal ------------------
+// ---- Numbers that are equal exactly when the state is equal
+// ------------------
 int64_t grad_mode_state() noexcept;
 int64_t inference_mode_state() noexcept;
 int64_t autocast_cpu_state() noexcept;
@@ -71,6 +76,10 @@ int64_t thread_count_state() noexcept;
 std::string print_bool_state(int64_t value);
 std::string print_autocast_state(int64_t value);
 std::string print_dtype_state(int64_t value);
+
+// tensor.grad, borrowed (torch keeps the Python object), None if there is none;
+// null if `object` is no tensor.
+PyObject* grad_of(PyObject* object) noexcept;
 
 // True if a torch function mode is active: calls of torch's functions go
 // through Python code of its own.

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Attributes of tensors: constants read from the fake, nodes of the graph for
+// those that are tensors themselves, the user's own in the instance dictionary.
+#include <algorithm>
+#include <array>
+#include <unordered_map>
+
+#include "guards/hooks.h"
+#include "natives/torch_objects.h"
+#include "natives/torch_rows.h"
+#include "python/names.h"
+
+namespace magneto::natives {
+
+namespace {
+
+PyObject* fake_of(V tensor) { return as<TensorValue>(tensor)->fake; }
+
+Signal refuse_attribute(Context& ctx, PyObject* name, const char* why) {
+  return ctx.graph_break(
+      "tensor-attribute",
+      std::string("Tensor.") + PyUnicode_AsUTF8(name) + " " + why,
+      "use it outside of the compiled function");
+}
+
+// -- what C attributes mean ---------------------------------------------------
+
+using Getter = Outcome<V> (*)(Context&, V tensor, PyObject* name);
+
+// A number, flag or name that the fake knows as well as the real tensor.
+Outcome<V> get_constant(Context& ctx, V tensor, PyObject* name) {
+  Ref value = Ref::steal(PyObject_GetAttr(fake_of(tensor), name));
+  if (!value) return ctx.raise_from_python();
+  return ctx.constant(std::move(value));
+}
+
+// Another tensor: getattr(x, "T") in the graph.
+Outcome<V> get_node(Context& ctx, V tensor, PyObject* name) {
+  V args[] = {tensor, ctx.constant_share(name)};
+  return record_function(ctx, torch_objects().getattr_function,
+                         {.positional = args});
+}
+
+Outcome<V> get_data(Context& ctx, V tensor, PyObject*) {
+  return record_function(ctx, torch_objects().get_data,
+                         {.positional = {&tensor, 1}});
+}
+
+Outcome<V> get_base(Context& ctx, V tensor, PyObject* name) {
+  if (!tensor::is_view(fake_of(tensor))) return ctx.none();
+  return get_node(ctx, tensor, name);
+}
+
+// The guard on a tensor says whether it requires grad, but not whether it is a
+// leaf then.
+Outcome<V> get_is_leaf(Context& ctx, V tensor, PyObject* name) {
+  if (tensor->source.valid() && tensor::requires_grad(fake_of(tensor)))
+    return refuse_attribute(ctx, name,
+                            "of a tensor that requires grad and comes from "
+                            "outside");
+  return get_constant(ctx, tensor, name);
+}
+
+Outcome<V> get_grad_fn(Context& ctx, V tensor, PyObject* name) {
+  if (!tensor::has_grad_fn(fake_of(tensor))) return ctx.none();
+  return refuse_attribute(ctx, name, "is a node of the autograd graph");
+}
+
+Outcome<V> get_grad(Context& ctx, V tensor, PyObject* name) {
+  // A leaf that the trace made has none before a backward pass.
+  if (!tensor->source.valid() || tensor->object == nullptr) return ctx.none();
+  auto grad = guards::hooks().tensor.grad;
+  PyObject* real = grad ? grad(tensor->object) : nullptr;
+  if (real == nullptr) return refuse_attribute(ctx, name, "is not known");
+  return ctx.lazy(
+      real, ctx.sources.field(tensor->source, guards::SourceKind::TensorGrad));
+}
+
+Outcome<V> get_class(Context& ctx, V tensor, PyObject*) {
+  return ctx.constant_share(reinterpret_cast<PyObject*>(tensor->type));
+}
+
+Outcome<V> get_dictionary(Context& ctx, V tensor, PyObject* name) {
+  V mapping = attribute_mapping(ctx, tensor);
+  if (mapping) return mapping;
+  return refuse_attribute(ctx, name, "is not there");
+}
+
+Outcome<V> get_unknown(Context& ctx, V, PyObject* name) {
+  return refuse_attribute(ctx, name, "is not known while tracing");
+}
+
+struct AttributeRow {
+  const char* name;
+  Getter get;
+};
+
+constexpr AttributeRow kAttributes[] = {
+    {"shape", get_constant},
+    {"ndim", get_constant},
+    {"dtype", get_constant},
+    {"device", get_constant},
+    {"layout", get_constant},
+    {"requires_grad", get_constant},
+    {"is_cpu", get_constant},
+    {"is_cuda", get_constant},
+    {"is_ipu", get_constant},
+    {"is_maia", get_constant},
+    {"is_meta", get_constant},
+    {"is_mkldnn", get_constant},
+    {"is_mps", get_constant},
+    {"is_mtia", get_constant},
+    {"is_nested", get_constant},
+    {"is_quantized", get_constant},
+    {"is_sparse", get_constant},
+    {"is_sparse_csr", get_constant},
+    {"is_vulkan", get_constant},
+    {"is_xla", get_constant},
+    {"is_xpu", get_constant},
+    {"itemsize", get_constant},
+    {"nbytes", get_constant},
+    {"name", get_constant},
+    {"volatile", get_constant},
+    {"_has_symbolic_sizes_strides", get_constant},
+    {"is_leaf", get_is_leaf},
+    {"T", get_node},
+    {"H", get_node},
+    {"mT", get_node},
+    {"mH", get_node},
+    {"real", get_node},
+    {"imag", get_node},
+    {"_base", get_base},
+    {"data", get_data},
+    {"grad", get_grad},
+    {"_grad", get_grad},
+    {"grad_fn", get_grad_fn},
+    {"_grad_fn", get_grad_fn},
+    {"__class__", get_class},
+    {"__dict__", get_dictionary},
+};
+
+// By interned name.
+Getter getter_of(PyObject* name) {
+  static const std::unordered_map<PyObject*, Getter> getters = [] {
+    std::unordered_map<PyObject*, Getter> map;
+    for (const AttributeRow& row : kAttributes) {
+      PyObject* interned_name = PyUnicode_InternFromString(row.name);
+      MG_CHECK(interned_name, "out of memory");
+      map.emplace(interned_name, row.get);
+    }
+    return map;
+  }();
+  auto found = getters.find(name);
+  return found == getters.end() ? get_unknown : found->second;
+}
+
+PyObject* interned_form(Context& ctx, PyObject* name) {
+  if (PyUnicode_CHECK_INTERNED(name)) return name;
+  PyObject* own = Ref::share(name).release();
+  PyUnicode_InternInPlace(&own);
+  return ctx.keep(Ref::steal(own));
+}
+
+// Whether the tensor has attributes of the user's: set by the trace, or in the
+// dictionary of a caller's tensor.
+bool has_own_attributes(Context& ctx, V tensor) {
+  if (ctx.heap[tensor->heap].attributes.valid()) return true;
+  if (tensor->object == nullptr) return false;
+  PyObject** dict = _PyObject_GetDictPtr(tensor->object);
+  return dict && *dict && PyDict_GET_SIZE(*dict) != 0;
+}
+
+}  // namespace
+
+Outcome<V> tensor_attribute(Context& ctx, V tensor, PyObject* name) {
+  name = interned_form(ctx, name);
+  // Torch's own classes are not expected to change: no guard on them.
+  PyObject* found = _PyType_Lookup(tensor->type, name);
+  if (found) {
+    PyTypeObject* kind = Py_TYPE(found);
+    if (kind == &PyGetSetDescr_Type) return getter_of(name)(ctx, tensor, name);
+    if (kind->tp_descr_set)
+      return bind_descriptor(ctx, found, tensor, tensor->type, name);
+  }
+  if (!found || has_own_attributes(ctx, tensor)) {
+    if (V mapping = attribute_mapping(ctx, tensor)) {
+      V value = dict_get_string(ctx, mapping, name);
+      if (value) return value;
+    }
+  }
+  if (!found) return nullptr;
+  if (Py_IS_TYPE(found, &PyMethodDescr_Type) ||
+      Py_IS_TYPE(found, &PyFunction_Type) ||
+      Py_IS_TYPE(found, &PyWrapperDescr_Type))
+    return ctx.method(ctx.constant_share(found), tensor);
+  return bind_descriptor(ctx, found, tensor, tensor->type, name);
+}
+
+Status set_tensor_attribute(Context& ctx, V tensor, PyObject* name, V value) {
+  name = interned_form(ctx, name);
+  PyObject* found = _PyType_Lookup(tensor->type, name);
+  if (found && Py_TYPE(found)->tp_descr_set) {
+    if (value && PyUnicode_CompareWithASCIIString(name, "requires_grad") == 0) {
+      PyObject* wanted = as_constant(ctx, value);
+      if (wanted ==
+          (tensor::requires_grad(fake_of(tensor)) ? Py_True : Py_False))
+        return done;
+    }
+    return refuse_attribute(ctx, name, "is written to");
+  }
+  V mapping = attribute_mapping(ctx, tensor);
+  MG_CHECK(mapping, "a tensor has an instance dictionary");
+  V key = ctx.constant_share(name);
+  if (value) return dict_set(ctx, mapping, key, value);
+  MG_TRY(V old, dict_pop(ctx, mapping, key));
+  if (old) return done;
+  return ctx.raise(PyExc_AttributeError, PyUnicode_AsUTF8(name));
+}
+
+}  // namespace magneto::natives

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Functions that make tensors from numbers. In the graph, unless the result is
+// to be a leaf of the autograd graph.
+#include "natives/torch_rows.h"
+
+namespace magneto::natives {
+
+namespace {
+
+// A leaf made inside would be the compiled graph's, and a graph returns what
+// it computes: gradients could never reach it.
+template <Literal path>
+Outcome<V> construct(Context& ctx, const Arguments& args) {
+  if (V wanted = args.keyword(name<"requires_grad">())) {
+    if (values::as_constant(ctx, wanted) != Py_False)
+      return ctx.graph_break(
+          "new-leaf", std::string(path.text) + " with requires_grad=True",
+          "make the tensor outside of the compiled function and pass it in");
+  }
+  return call_real<path>(ctx, args);
+}
+
+#define MG_CONSTRUCT(function) \
+  { "torch", function, construct<"torch." function> }
+
+constexpr Row kRows[] = {
+    MG_CONSTRUCT("arange"),
+    MG_CONSTRUCT("as_tensor"),
+    MG_CONSTRUCT("asarray"),
+    MG_CONSTRUCT("empty"),
+    MG_CONSTRUCT("empty_like"),
+    MG_CONSTRUCT("empty_permuted"),
+    MG_CONSTRUCT("empty_strided"),
+    MG_CONSTRUCT("eye"),
+    MG_CONSTRUCT("full"),
+    MG_CONSTRUCT("full_like"),
+    MG_CONSTRUCT("hann_window"),
+    MG_CONSTRUCT("linspace"),
+    MG_CONSTRUCT("logspace"),
+    MG_CONSTRUCT("normal"),
+    MG_CONSTRUCT("ones"),
+    MG_CONSTRUCT("ones_like"),
+    MG_CONSTRUCT("rand"),
+    MG_CONSTRUCT("rand_like"),
+    MG_CONSTRUCT("randint"),
+    MG_CONSTRUCT("randint_like"),
+    MG_CONSTRUCT("randn"),
+    MG_CONSTRUCT("randn_like"),
+    MG_CONSTRUCT("randperm"),
+    MG_CONSTRUCT("range"),
+    MG_CONSTRUCT("scalar_tensor"),
+    MG_CONSTRUCT("tensor"),
+    MG_CONSTRUCT("tril_indices"),
+    MG_CONSTRUCT("triu_indices"),
+    MG_CONSTRUCT("zeros"),
+    MG_CONSTRUCT("zeros_like"),
+
+    row::breaks("torch", "from_numpy"),
+    row::breaks("torch", "frombuffer"),
+    row::breaks("torch", "from_file"),
+    row::breaks("torch", "load"),
+    row::breaks("torch", "Tensor"),
+    row::breaks("torch", "Generator"),
+    row::breaks("torch.nn.parameter", "Parameter"),
+    row::breaks("torch.nn.parameter", "Buffer"),
+};
+
+}  // namespace
+
+std::span<const Row> torch_constructor_rows() { return kRows; }
+
+}  // namespace magneto::natives

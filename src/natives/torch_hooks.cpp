@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "natives/torch_hooks.h"
+
+#include "guards/hooks.h"
+#include "tensor/ambient.h"
+#include "tensor/fake_tensor.h"
+#include "tensor/tensor_snapshot.h"
+#include "values/torch_types.h"
+
+namespace magneto::natives {
+
+namespace {
+
+using guards::Ambient;
+
+const tensor::TensorSnapshot& snapshot_of(const void* snapshot) {
+  return *static_cast<const tensor::TensorSnapshot*>(snapshot);
+}
+
+bool matches(PyObject* object, const void* snapshot) noexcept {
+  return tensor::matches(object, snapshot_of(snapshot));
+}
+
+size_t first_mismatch(const guards::TensorEntry* entries,
+                      size_t count) noexcept {
+  for (size_t i = 0; i < count; ++i)
+    if (!tensor::matches(entries[i].tensor, snapshot_of(entries[i].snapshot)))
+      return i;
+  return count;
+}
+
+std::string explain(PyObject* object, const void* snapshot,
+                    const std::string& name) {
+  return name + ": " + tensor::explain_mismatch(object, snapshot_of(snapshot));
+}
+
+std::string describe(const void* snapshot, const std::string& name) {
+  return name + ": " + tensor::describe(snapshot_of(snapshot));
+}
+
+bool has_dimension(PyObject* object, int64_t dim) {
+  return tensor::is_tensor(object) && dim >= 0 && dim < tensor::dim(object);
+}
+
+int64_t size(PyObject* object, int64_t dim) noexcept {
+  return has_dimension(object, dim)
+             ? tensor::sizes(object)[static_cast<size_t>(dim)]
+             : -1;
+}
+
+int64_t stride(PyObject* object, int64_t dim) noexcept {
+  return has_dimension(object, dim)
+             ? tensor::strides(object)[static_cast<size_t>(dim)]
+             : -1;
+}
+
+int64_t storage_offset(PyObject* object) noexcept {
+  return tensor::is_tensor(object) ? tensor::storage_offset(object) : -1;
+}
+
+struct StateRow {
+  Ambient id;
+  int64_t (*read)() noexcept;
+  std::string (*print)(int64_t);
+};
+
+constexpr StateRow kStates[] = {
+    {Ambient::GradMode, tensor::grad_mode_state, tensor::print_bool_state},
+    {Ambient::InferenceMode, tensor::inference_mode_state,
+     tensor::print_bool_state},
+    {Ambient::AutocastCpu, tensor::autocast_cpu_state,
+     tensor::print_autocast_state},
+    {Ambient::AutocastCuda, tensor::autocast_cuda_state,
+     tensor::print_autocast_state},
+    {Ambient::AutocastOther, tensor::autocast_other_state, nullptr},
+    {Ambient::DefaultDtype, tensor::default_dtype_state,
+     tensor::print_dtype_state},
+    {Ambient::DefaultDevice, tensor::default_device_state, nullptr},
+    {Ambient::Deterministic, tensor::deterministic_state, nullptr},
+    {Ambient::TorchFunction, tensor::torch_function_state, nullptr},
+    {Ambient::ThreadCount, tensor::thread_count_state, nullptr},
+};
+static_assert(std::size(kStates) == guards::kAmbientCount);
+
+}  // namespace
+
+void install_guard_hooks() {
+  guards::Hooks& hooks = guards::hooks();
+  hooks.tensor = {.matches = matches,
+                  .first_mismatch = first_mismatch,
+                  .explain = explain,
+                  .describe = describe,
+                  .grad = tensor::grad_of,
+                  .size = size,
+                  .stride = stride,
+                  .storage_offset = storage_offset};
+  for (const StateRow& row : kStates)
+    hooks.ambient[static_cast<size_t>(row.id)] = {.read = row.read,
+                                                  .print = row.print};
+  const values::TorchTypes& types = values::torch_types();
+  for (PyTypeObject* type : {types.dtype, types.device, types.layout,
+                             types.memory_format, types.size})
+    guards::add_value_type(type);
+}
+
+}  // namespace magneto::natives

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Tensor methods that are no node of the graph: Python's protocols, questions
+// about storage, and what a graph can't do. All others stand in
+// torch_graph.def.
+#include "natives/torch_objects.h"
+#include "natives/torch_rows.h"
+#include "python/names.h"
+
+namespace magneto::natives {
+
+namespace {
+
+// Instances of tensor classes are Tensor values: others were never wrapped.
+V receiver(Context& ctx, const Arguments& args) {
+  V self = ctx.look(args.positional[0]);
+  MG_CHECK(self->kind == Kind::Tensor, "a tensor method's receiver");
+  return self;
+}
+
+PyObject* fake_of(V tensor) { return as<TensorValue>(tensor)->fake; }
+
+Outcome<V> method_iter(Context& ctx, const Arguments& args) {
+  V self = receiver(ctx, args);
+  return iterate(ctx, self);
+}
+
+Outcome<V> method_len(Context& ctx, const Arguments& args) {
+  V self = receiver(ctx, args);
+  return length(ctx, self);
+}
+
+Outcome<V> method_getitem(Context& ctx, const Arguments& args) {
+  V self = receiver(ctx, args);
+  return get_item(ctx, self, args.positional[1]);
+}
+
+Outcome<V> method_setitem(Context& ctx, const Arguments& args) {
+  V self = receiver(ctx, args);
+  MG_DO(set_item(ctx, self, args.positional[1], args.positional[2]));
+  return ctx.none();
+}
+
+// The offset of a caller's tensor is guarded only where a program asks; that of
+// a view follows from its base's.
+Outcome<V> method_storage_offset(Context& ctx, const Arguments& args) {
+  V self = receiver(ctx, args);
+  if (self->object) {
+    const int64_t offset = tensor::storage_offset(self->object);
+    if (offset == tensor::storage_offset(fake_of(self))) {
+      ctx.guards.relation(
+          guards::Relation::Equal,
+          ctx.guards.integer(guards::IntKind::StorageOffset, self->source),
+          offset);
+      return ctx.integer(offset);
+    }
+  } else if (!tensor::is_view(fake_of(self))) {
+    return ctx.integer(tensor::storage_offset(fake_of(self)));
+  }
+  return ctx.graph_break("tensor-method",
+                         "the storage offset of a view of the caller's tensor");
+}
+
+// type(): a name. type(torch.FloatTensor): a conversion that the graph knows by
+// the class's name, since the class itself is no argument of a node.
+Outcome<V> method_type(Context& ctx, const Arguments& args) {
+  V self = receiver(ctx, args);
+  static PyObject* const type_name = PyUnicode_InternFromString("type");
+  if (args.count() == 2) {
+    V wanted = ctx.look(args.positional[1]);
+    if (wanted->object &&
+        Py_IS_TYPE(wanted->object, torch_objects().tensor_type)) {
+      Ref text = Ref::steal(PyObject_Str(wanted->object));
+      if (!text) return ctx.raise_from_python();
+      // "<class 'torch.FloatTensor'>"
+      std::string whole = PyUnicode_AsUTF8(text);
+      size_t from = whole.find('\''), to = whole.rfind('\'');
+      V call[] = {self, ctx.string(whole.substr(from + 1, to - from - 1))};
+      return record_method(ctx, type_name,
+                           {.positional = call,
+                            .keyword_values = args.keyword_values,
+                            .keyword_names = args.keyword_names});
+    }
+  }
+  return record_method(ctx, type_name, args);
+}
+
+Outcome<V> method_requires_grad(Context& ctx, const Arguments& args) {
+  V self = receiver(ctx, args);
+  PyObject* wanted = Py_True;
+  if (args.count() == 2) wanted = as_constant(ctx, args.positional[1]);
+  if (args.has_keywords()) wanted = as_constant(ctx, args.keyword_values[0]);
+  if (wanted == (tensor::requires_grad(fake_of(self)) ? Py_True : Py_False))
+    return self;
+  return ctx.graph_break("tensor-method",
+                         "Tensor.requires_grad_ changes a tensor",
+                         "call it outside of the compiled function");
+}
+
+Outcome<V> method_deepcopy(Context& ctx, const Arguments&) {
+  return ctx.graph_break("tensor-method", "copy.deepcopy of a tensor",
+                         "use Tensor.clone()");
+}
+
+// -- what needs the data, or what a graph can't see ---------------------------
+
+template <Literal method>
+Outcome<V> needs_data(Context& ctx, const Arguments&) {
+  return ctx.graph_break(
+      "data-dependent", std::string(method.text) + "() gives a tensor's data",
+      "keep values that depend on a tensor's data in tensors");
+}
+
+template <Literal method>
+Outcome<V> refuse(Context& ctx, const Arguments&) {
+  return ctx.graph_break(
+      "tensor-method",
+      std::string(method.text) + "() is no operation of a graph",
+      "call it outside of the compiled function");
+}
+
+#define MG_DATA(owner, name) \
+  { owner, name, needs_data<name> }
+#define MG_REFUSE(owner, name) \
+  { owner, name, refuse<name> }
+
+constexpr Row kRows[] = {
+    {"torch._C", "TensorBase.__len__", method_len, 1, 1, nullptr},
+    {"torch._C", "TensorBase.__getitem__", method_getitem, 2, 2, nullptr},
+    {"torch._C", "TensorBase.__setitem__", method_setitem, 3, 3, nullptr},
+    {"torch._C", "TensorBase.storage_offset", method_storage_offset, 1, 1,
+     nullptr},
+    {"torch._C", "TensorBase.type", method_type, 1, kAny, "*"},
+    {"torch._C", "TensorBase.requires_grad_", method_requires_grad, 1, 2,
+     "requires_grad"},
+    MG_DATA("torch._C", "TensorBase.item"),
+    MG_DATA("torch._C", "TensorBase.tolist"),
+    MG_DATA("torch._C", "TensorBase.numpy"),
+    MG_DATA("torch._C", "TensorBase.__bool__"),
+    MG_DATA("torch._C", "TensorBase.__int__"),
+    MG_DATA("torch._C", "TensorBase.__float__"),
+    MG_DATA("torch._C", "TensorBase.__complex__"),
+    MG_DATA("torch._C", "TensorBase.__index__"),
+    MG_DATA("torch._C", "TensorBase.apply_"),
+    MG_DATA("torch._C", "TensorBase.map_"),
+    MG_DATA("torch._C", "TensorBase.map2_"),
+    MG_REFUSE("torch._C", "TensorBase.retain_grad"),
+    MG_REFUSE("torch._C", "TensorBase.data_ptr"),
+    MG_REFUSE("torch._C", "TensorBase.const_data_ptr"),
+    MG_REFUSE("torch._C", "TensorBase.untyped_storage"),
+    MG_REFUSE("torch._C", "TensorBase.pin_memory"),
+    MG_REFUSE("torch._C", "TensorBase.is_pinned"),
+    MG_REFUSE("torch._C", "TensorBase.record_stream"),
+    MG_REFUSE("torch._C", "TensorBase.resize_"),
+    MG_REFUSE("torch._C", "TensorBase.resize_as_"),
+    MG_REFUSE("torch._C", "TensorBase.set_"),
+    MG_REFUSE("torch._C", "TensorBase.set_data"),
+    MG_REFUSE("torch._C", "TensorBase.random_"),
+    MG_REFUSE("torch._C", "TensorBase.as_subclass"),
+
+    {"torch", "Tensor.__iter__", method_iter, 1, 1, nullptr},
+    {"torch", "Tensor.__len__", method_len, 1, 1, nullptr},
+    {"torch", "Tensor.__deepcopy__", method_deepcopy, 2, 2, nullptr},
+    MG_DATA("torch", "Tensor.__array__"),
+    MG_DATA("torch", "Tensor.__contains__"),
+    MG_DATA("torch", "Tensor.__repr__"),
+    MG_DATA("torch", "Tensor.__format__"),
+    MG_DATA("torch", "Tensor.__reduce_ex__"),
+    MG_DATA("torch", "Tensor.__dlpack__"),
+    MG_REFUSE("torch", "Tensor.backward"),
+    MG_REFUSE("torch", "Tensor.register_hook"),
+    MG_REFUSE("torch", "Tensor.register_post_accumulate_grad_hook"),
+    MG_REFUSE("torch", "Tensor.storage"),
+    MG_REFUSE("torch", "Tensor._typed_storage"),
+    MG_REFUSE("torch", "Tensor.storage_type"),
+    MG_REFUSE("torch", "Tensor.is_shared"),
+    MG_REFUSE("torch", "Tensor.share_memory_"),
+    MG_REFUSE("torch", "Tensor.resize"),
+    MG_REFUSE("torch", "Tensor.resize_as"),
+};
+
+}  // namespace
+
+std::span<const Row> torch_method_rows() { return kRows; }
+
+}  // namespace magneto::natives

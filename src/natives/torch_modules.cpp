@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// nn.Module, fast where it is used most: calls of modules without hooks, and
+// attributes that are parameters, buffers or submodules. All else of it is
+// Python that is traced like any other.
+#include "natives/torch_rows.h"
+#include "python/names.h"
+
+namespace magneto::natives {
+
+namespace {
+
+using guards::Reading;
+using guards::SourceId;
+using guards::SourceKind;
+
+// "L['self'].layers.0" for L['self']._modules['layers']._modules['0'].
+std::string module_path(const guards::SourceTable& sources, SourceId id) {
+  const guards::Source& step = sources[id];
+  if (step.kind == SourceKind::DictItem && PyUnicode_Check(step.object)) {
+    const guards::Source& mapping = sources[step.base];
+    if (mapping.kind == SourceKind::InstanceAttr &&
+        mapping.object == name<"_modules">())
+      return module_path(sources, mapping.base) + "." +
+             PyUnicode_AsUTF8(step.object);
+  }
+  return sources.torch_name(id);
+}
+
+// The scope of what a module's forward records.
+class ModuleScope {
+ public:
+  ModuleScope(Context& ctx, V module) : ctx_(ctx), outer_(ctx.scope) {
+    if (!module->source.valid()) return;
+    ctx.scope = ctx.graph.scope(module->object,
+                                module_path(ctx.sources, module->source),
+                                module->type, outer_);
+  }
+  ~ModuleScope() { ctx_.scope = outer_; }
+  ModuleScope(const ModuleScope&) = delete;
+  ModuleScope& operator=(const ModuleScope&) = delete;
+
+ private:
+  Context& ctx_;
+  graph::ScopeId outer_;
+};
+
+// Whether a dictionary of hooks is empty. Where the trace has not touched it,
+// that is read off the real object, and guarded as a length.
+Outcome<bool> is_empty(Context& ctx, V module, PyObject* attribute) {
+  const HeapId attributes = ctx.heap[module->heap].attributes;
+  const bool touched =
+      attributes.valid() && ctx.heap.find(attributes, attribute) >= 0;
+  if (module->object && module->source.valid() && !touched) {
+    Reading reading = guards::read_instance_attr(module->object, attribute);
+    PyObject* hooks = reading.value();
+    if (hooks && PyDict_Check(hooks)) {
+      if (PyDict_GET_SIZE(hooks) != 0) return false;
+      ctx.guards.length(ctx.sources.instance_attr(module->source, attribute),
+                        0);
+      return true;
+    }
+  }
+  MG_TRY(V hooks, values::get_attribute(ctx, module, attribute));
+  MG_TRY(bool some, values::truth(ctx, hooks));
+  return !some;
+}
+
+// The same of a dictionary of hooks for all modules.
+bool is_empty_global(Context& ctx, PyObject* variable) {
+  PyObject* module = torch_objects().module_module;
+  PyObject* hooks = PyDict_GetItemWithError(PyModule_GetDict(module), variable);
+  if (!hooks || !PyDict_Check(hooks) || PyDict_GET_SIZE(hooks) != 0)
+    return false;
+  ctx.guards.length(
+      ctx.sources.instance_attr(ctx.sources.constant(module), variable), 0);
+  return true;
+}
+
+Outcome<bool> has_hooks(Context& ctx, V module) {
+  for (PyObject* variable :
+       {name<"_global_backward_pre_hooks">(), name<"_global_backward_hooks">(),
+        name<"_global_forward_hooks">(), name<"_global_forward_pre_hooks">()})
+    if (!is_empty_global(ctx, variable)) return true;
+  for (PyObject* attribute :
+       {name<"_backward_hooks">(), name<"_backward_pre_hooks">(),
+        name<"_forward_hooks">(), name<"_forward_pre_hooks">()}) {
+    MG_TRY(bool empty, is_empty(ctx, module, attribute));
+    if (!empty) return true;
+  }
+  return false;
+}
+
+// Module.__call__: straight to forward unless there are hooks. A module that
+// was compiled for itself is traced like any other.
+Outcome<V> call_module(Context& ctx, const Arguments& args) {
+  V module = ctx.look(args.positional[0]);
+  ModuleScope scope(ctx, module);
+  if (module->kind != Kind::Object) {
+    return ctx.inliner->inline_function(
+        ctx.constant_share(
+            object_at<"torch.nn.modules.module.Module._call_impl">()),
+        args);
+  }
+  MG_TRY(bool hooked, has_hooks(ctx, module));
+  if (hooked)
+    return ctx.inliner->inline_function(
+        ctx.constant_share(
+            object_at<"torch.nn.modules.module.Module._call_impl">()),
+        args);
+  MG_TRY(V forward, values::get_attribute(ctx, module, name<"forward">()));
+  return values::call(ctx, forward, without(args, 1));
+}
+
+// Module.__getattr__: what Python's own look-up did not find.
+Outcome<V> module_getattr(Context& ctx, const Arguments& args) {
+  V module = ctx.look(args.positional[0]);
+  MG_TRY(PyObject * attribute, attribute_name(ctx, args.positional[1]));
+  V own = values::attribute_mapping(ctx, module);
+  if (own) {
+    for (PyObject* kind :
+         {name<"_parameters">(), name<"_buffers">(), name<"_modules">()}) {
+      V mapping = values::dict_get_string(ctx, own, kind);
+      if (!mapping) continue;
+      mapping = ctx.look(mapping);
+      V found = nullptr;
+      if (mapping->kind == Kind::Dict) {
+        found = values::dict_get_string(ctx, mapping, attribute);
+      } else {
+        MG_TRY(bool there,
+               values::contains(ctx, mapping, ctx.constant_share(attribute)));
+        if (!there) continue;
+        MG_TRY(found,
+               values::get_item(ctx, mapping, ctx.constant_share(attribute)));
+      }
+      if (found) return found;
+    }
+  }
+  return ctx.raise(PyExc_AttributeError, std::string("'") +
+                                             _PyType_Name(module->type) +
+                                             "' object has no attribute '" +
+                                             PyUnicode_AsUTF8(attribute) + "'");
+}
+
+constexpr Row kRows[] = {
+    {"torch.nn.modules.module", "Module._wrapped_call_impl", call_module, 1,
+     kAny, "*"},
+    {"torch.nn.modules.module", "Module._call_impl", call_module, 1, kAny, "*"},
+    {"torch.nn.modules.module", "Module.__getattr__", module_getattr, 2, 2,
+     nullptr},
+};
+
+}  // namespace
+
+std::span<const Row> torch_module_rows() { return kRows; }
+
+}  // namespace magneto::natives

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "natives/torch_objects.h"
+
+#include <string>
+
+#include "python/ref.h"
+#include "support/check.h"
+
+namespace magneto::natives {
+
+PyObject* find_object(const char* path) {
+  const std::string whole = path;
+  Ref name = Ref::steal(PyUnicode_FromString(path));
+  MG_CHECK(name, "out of memory");
+  if (PyObject* module =
+          PyDict_GetItemWithError(PyImport_GetModuleDict(), name))
+    return module;
+  size_t dot = whole.rfind('.');
+  if (dot == std::string::npos) return nullptr;
+  PyObject* owner = find_object(whole.substr(0, dot).c_str());
+  if (owner == nullptr) return nullptr;
+  Ref found =
+      Ref::steal(PyObject_GetAttrString(owner, whole.substr(dot + 1).c_str()));
+  if (!found) PyErr_Clear();
+  return found.get();  // its owner keeps it
+}
+
+namespace {
+
+PyObject* need(const char* path) {
+  PyObject* found = find_object(path);
+  MG_CHECK(found, std::string("torch has no ") + path);
+  return Ref::share(found).release();
+}
+
+}  // namespace
+
+const TorchObjects& torch_objects() {
+  static const TorchObjects objects = [] {
+    TorchObjects t;
+    t.getattr_function = need("builtins.getattr");
+    t.get_data = need("torch._C._autograd._get_data_attr");
+    t.set_grad_enabled = need("torch._C._set_grad_enabled");
+    t.enter_autocast = need("torch.amp.autocast_mode._enter_autocast");
+    t.exit_autocast = need("torch.amp.autocast_mode._exit_autocast");
+    t.module_module = need("torch.nn.modules.module");
+    t.tensor_type = Py_TYPE(find_object("torch.FloatTensor"));
+    return t;
+  }();
+  return objects;
+}
+
+}  // namespace magneto::natives

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Questions that torch's code asks of itself and of its arguments, and that
+// have a plain answer while tracing.
+#include "natives/torch_rows.h"
+
+namespace magneto::natives {
+
+namespace {
+
+Outcome<V> yes(Context& ctx, const Arguments&) { return ctx.boolean(true); }
+Outcome<V> no(Context& ctx, const Arguments&) { return ctx.boolean(false); }
+Outcome<V> nothing(Context& ctx, const Arguments&) { return ctx.none(); }
+Outcome<V> first(Context&, const Arguments& args) { return args.positional[0]; }
+Outcome<V> second(Context&, const Arguments& args) {
+  return args.positional[1];
+}
+
+Outcome<V> is_tensor(Context& ctx, const Arguments& args) {
+  return ctx.boolean(ctx.look(args.positional[0])->kind == Kind::Tensor);
+}
+
+// Tensors here are plain ones, and an object's class must say that it takes
+// part. (Modes that are active see the calls as they are made.)
+Outcome<bool> overrides_functions(Context& ctx, V value) {
+  value = ctx.look(value);
+  if (value->kind == Kind::Object)
+    return values::type_lookup(ctx, value->type,
+                               name<"__torch_function__">()) != nullptr;
+  return false;
+}
+
+Outcome<V> has_torch_function(Context& ctx, const Arguments& args) {
+  std::vector<V> items;
+  MG_DO(values::unpack(ctx, args.positional[0], items));
+  for (V item : items) {
+    MG_TRY(bool overrides, overrides_functions(ctx, item));
+    if (overrides) return ctx.boolean(true);
+  }
+  return ctx.boolean(false);
+}
+
+Outcome<V> has_torch_function_variadic(Context& ctx, const Arguments& args) {
+  for (V item : args.positional) {
+    MG_TRY(bool overrides, overrides_functions(ctx, item));
+    if (overrides) return ctx.boolean(true);
+  }
+  return ctx.boolean(false);
+}
+
+// torch._check and relatives: nothing where the condition is known to hold, and
+// what Python does where it is known not to.
+template <Literal path, size_t position>
+Outcome<V> check(Context& ctx, const Arguments& args) {
+  V condition = argument(args, position, name<"cond">());
+  if (condition && values::as_constant(ctx, condition) == Py_True)
+    return ctx.none();
+  return ctx.inliner->inline_function(ctx.constant_share(object_at<path>()),
+                                      args);
+}
+
+// An operator object (torch.ops.aten.add.Tensor, or without the overload): in
+// the graph as it is.
+Outcome<V> call_operator(Context& ctx, const Arguments& args) {
+  V self = ctx.look(args.positional[0]);
+  if (self->object == nullptr)
+    return ctx.graph_break("native-call", "an operator made while tracing");
+  if (self->source.valid()) ctx.guards.identity(self->source, self->object);
+  return values::record_function(ctx, self->object, without(args, 1));
+}
+
+#define MG_ALWAYS(module, function, answer) \
+  { module, function, answer }
+#define MG_CHECK_ROW(function, position) \
+  { "torch", function, check<"torch." function, position> }
+#define MG_REAL(module, function) \
+  { module, function, call_real<module "." function> }
+
+constexpr Row kRows[] = {
+    // What is going on.
+    MG_ALWAYS("torch.compiler", "is_compiling", yes),
+    MG_ALWAYS("torch.compiler", "is_dynamo_compiling", yes),
+    MG_ALWAYS("torch.compiler", "is_exporting", no),
+    MG_ALWAYS("torch._dynamo.external_utils", "is_compiling", yes),
+    MG_ALWAYS("torch._dynamo.eval_frame", "_is_in_optimized_module", yes),
+    MG_ALWAYS("torch._utils", "is_compiling", yes),
+    MG_ALWAYS("torch._jit_internal", "is_scripting", no),
+    MG_ALWAYS("torch.jit._trace", "is_tracing", no),
+    MG_ALWAYS("torch._C", "_is_tracing", no),
+    MG_ALWAYS("torch._C", "_get_tracing_state", nothing),
+    MG_ALWAYS("torch.onnx", "is_in_onnx_export", no),
+    MG_ALWAYS("torch.fx._symbolic_trace", "is_fx_tracing", no),
+    MG_ALWAYS("torch.fx._symbolic_trace", "is_fx_symbolic_tracing", no),
+    MG_ALWAYS("torch._C", "_log_api_usage_once", nothing),
+
+    {"torch", "is_tensor", is_tensor, 1, 1, nullptr},
+    {"torch._C", "_has_torch_function", has_torch_function, 1, 1, nullptr},
+    {"torch._C", "_has_torch_function_unary", has_torch_function_variadic, 1, 1,
+     nullptr},
+    {"torch._C", "_has_torch_function_variadic", has_torch_function_variadic},
+    {"torch.jit", "annotate", second, 2, 2, nullptr},
+    {"torch.jit", "_unwrap_optional", first, 1, 1, nullptr},
+
+    MG_CHECK_ROW("_check", 0),
+    MG_CHECK_ROW("_check_is_size", 0),
+    MG_CHECK_ROW("_check_index", 0),
+    MG_CHECK_ROW("_check_value", 0),
+    MG_CHECK_ROW("_check_type", 0),
+    MG_CHECK_ROW("_check_not_implemented", 0),
+    MG_CHECK_ROW("_check_with", 1),
+
+    MG_REAL("torch", "typename"),
+    MG_REAL("torch.functional", "broadcast_shapes"),
+
+    // Annotations of a profile: nothing to see in a graph.
+    {"torch.autograd.profiler", "record_function.__enter__", first, 1, 1,
+     nullptr},
+    {"torch.autograd.profiler", "record_function.__exit__", nothing, 4, 4,
+     nullptr},
+
+    {"torch._ops", "OpOverload.__call__", call_operator, 1, kAny, "*"},
+    {"torch._ops", "OpOverloadPacket.__call__", call_operator, 1, kAny, "*"},
+
+    row::breaks("torch.autograd", "grad"),
+    row::breaks("torch.autograd", "backward"),
+    row::breaks("torch.utils.checkpoint", "checkpoint"),
+    row::breaks("torch._dynamo.decorators", "graph_break",
+                "remove torch._dynamo.graph_break()"),
+};
+
+}  // namespace
+
+std::span<const Row> torch_query_rows() { return kRows; }
+
+}  // namespace magneto::natives

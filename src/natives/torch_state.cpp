@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Torch's global and thread state: what reads it is answered from the state
+// that the trace is in, and guarded; what writes it is recorded in the graph,
+// done for real, and undone by the journal. (What a finished trace has left
+// changed, the driver puts back: tensor::SavedState.)
+#include "natives/torch_rows.h"
+#include "tensor/ambient.h"
+
+namespace magneto::natives {
+
+namespace {
+
+using guards::Ambient;
+using tensor::Autocast;
+using values::as_constant;
+using values::set_attribute;
+
+// Undoes writes of the state. One for all traces: the state is the thread's,
+// and a record holds all that is needed.
+class StateUndo final : public Journaled {
+ public:
+  enum What : uint64_t { kGradMode, kAutocast, kCache, kNesting };
+
+  static uint64_t pack(int8_t device, Autocast state) {
+    return uint64_t{static_cast<uint8_t>(device)} << 16 |
+           uint64_t{static_cast<uint8_t>(state.dtype)} << 8 |
+           static_cast<uint64_t>(state.enabled);
+  }
+
+  void undo(uint64_t what, uint64_t old) noexcept override {
+    switch (what) {
+      case kGradMode:
+        tensor::set_grad_mode(old != 0);
+        return;
+      case kAutocast:
+        tensor::set_autocast(
+            static_cast<int8_t>(old >> 16),
+            {(old & 1) != 0, static_cast<int8_t>((old >> 8) & 0xff)});
+        return;
+      case kCache:
+        tensor::set_autocast_cache(old != 0);
+        return;
+      default:
+        tensor::autocast_nesting(static_cast<int>(static_cast<int64_t>(old)));
+        return;
+    }
+  }
+};
+
+StateUndo& state_undo() {
+  static StateUndo store;
+  return store;
+}
+
+// -- reads --------------------------------------------------------------------
+
+// A read that torch's own function answers, under these guards.
+template <Literal path, Ambient... guarded>
+Outcome<V> read(Context& ctx, const Arguments& args) {
+  (ctx.guards.ambient(guarded), ...);
+  return call_real<path>(ctx, args);
+}
+
+// -- grad mode ----------------------------------------------------------------
+
+Outcome<V> set_grad_enabled(Context& ctx, const Arguments& args) {
+  PyObject* mode = as_constant(ctx, args.positional[0]);
+  if (mode == nullptr || !PyBool_Check(mode))
+    return ctx.graph_break("torch-state",
+                           "torch._C._set_grad_enabled of a value that isn't "
+                           "a known bool",
+                           "pass True or False");
+  ctx.guards.ambient(Ambient::GradMode);
+  const bool enabled = mode == Py_True;
+  const bool before = tensor::grad_mode();
+  if (before == enabled) return ctx.none();
+  ctx.graph.call_function(torch_objects().set_grad_enabled,
+                          {ctx.graph.constant(mode)}, {}, {},
+                          ctx.inliner->origin());
+  tensor::set_grad_mode(enabled);
+  ctx.journal.record(&state_undo(), StateUndo::kGradMode, before);
+  return ctx.none();
+}
+
+// -- autocast -----------------------------------------------------------------
+
+void set_autocast(Context& ctx, int8_t device, Autocast state) {
+  ctx.journal.record(&state_undo(), StateUndo::kAutocast,
+                     StateUndo::pack(device, tensor::autocast(device)));
+  tensor::set_autocast(device, state);
+}
+
+void set_cache(Context& ctx, bool enabled) {
+  ctx.journal.record(&state_undo(), StateUndo::kCache,
+                     tensor::autocast_cache());
+  tensor::set_autocast_cache(enabled);
+}
+
+void change_nesting(Context& ctx, int change) {
+  if (tensor::autocast_nesting(change) == 0) tensor::clear_autocast_cache();
+  ctx.journal.record(&state_undo(), StateUndo::kNesting,
+                     static_cast<uint64_t>(static_cast<int64_t>(-change)));
+}
+
+struct AutocastSetting {
+  int8_t device = -1;  // -1: not known
+  Autocast state;
+  bool cache = false;
+  PyObject* reals[4] = {};  // device, dtype, enabled, cache
+};
+
+// From these attributes of a torch.autocast: what __init__ made of its
+// arguments, or what __enter__ kept for __exit__.
+Outcome<AutocastSetting> read_setting(Context& ctx, V self, PyObject* dtype,
+                                      PyObject* enabled, PyObject* cache) {
+  AutocastSetting setting;
+  PyObject* names[] = {name<"device">(), dtype, enabled, cache};
+  for (size_t i = 0; i < 4; ++i) {
+    MG_TRY(V value, values::get_attribute(ctx, self, names[i]));
+    setting.reals[i] = as_constant(ctx, value);
+    if (setting.reals[i] == nullptr) return setting;
+  }
+  const auto& [device_name, dtype_object, is_enabled, is_cached] =
+      setting.reals;
+  const int scalar_type = tensor::scalar_type_of(dtype_object);
+  if (!PyUnicode_Check(device_name) || scalar_type < 0 ||
+      !PyBool_Check(is_enabled) || !PyBool_Check(is_cached))
+    return setting;
+  setting.device = tensor::autocast_device(PyUnicode_AsUTF8(device_name));
+  setting.state = {is_enabled == Py_True, static_cast<int8_t>(scalar_type)};
+  setting.cache = is_cached == Py_True;
+  return setting;
+}
+
+Signal unknown_autocast(Context& ctx) {
+  return ctx.graph_break("autocast",
+                         "a torch.autocast whose device, dtype or flags are "
+                         "not known while tracing",
+                         "make it from constants inside of the function");
+}
+
+Outcome<V> enter_autocast(Context& ctx, const Arguments& args) {
+  V self = ctx.look(args.positional[0]);
+  MG_TRY(AutocastSetting setting,
+         read_setting(ctx, self, name<"fast_dtype">(), name<"_enabled">(),
+                      name<"_cache_enabled">()));
+  if (setting.device < 0 || !self->heap.valid()) return unknown_autocast(ctx);
+
+  guard_autocast(ctx);
+  const Autocast old = tensor::autocast(setting.device);
+  Ref old_dtype = tensor::dtype_of(old.dtype);
+  if (!old_dtype) return ctx.raise_from_python();
+  MG_DO(set_attribute(ctx, self, name<"prev_cache_enabled">(),
+                      ctx.boolean(tensor::autocast_cache())));
+  MG_DO(set_attribute(ctx, self, name<"prev">(), ctx.boolean(old.enabled)));
+  MG_DO(set_attribute(ctx, self, name<"prev_fastdtype">(),
+                      ctx.constant(std::move(old_dtype))));
+
+  graph::Arg call[4];
+  for (size_t i = 0; i < 4; ++i) call[i] = ctx.graph.constant(setting.reals[i]);
+  graph::NodeId node = ctx.graph.call_function(
+      torch_objects().enter_autocast, call, {}, {}, ctx.inliner->origin());
+  // __exit__ refers to it.
+  ctx.heap.set_node(self->heap, node);
+  set_autocast(ctx, setting.device, setting.state);
+  change_nesting(ctx, 1);
+  set_cache(ctx, setting.cache);
+  return self;
+}
+
+Outcome<V> exit_autocast(Context& ctx, const Arguments& args) {
+  V self = ctx.look(args.positional[0]);
+  graph::NodeId entered =
+      self->heap.valid() ? ctx.heap[self->heap].node : graph::NodeId{};
+  if (!entered.valid())
+    return ctx.graph_break("autocast",
+                           "a torch.autocast that was entered elsewhere is "
+                           "left here");
+  MG_TRY(AutocastSetting old,
+         read_setting(ctx, self, name<"prev_fastdtype">(), name<"prev">(),
+                      name<"prev_cache_enabled">()));
+  if (old.device < 0) return unknown_autocast(ctx);
+  ctx.graph.call_function(torch_objects().exit_autocast, {entered}, {}, {},
+                          ctx.inliner->origin());
+  change_nesting(ctx, -1);
+  set_autocast(ctx, old.device, old.state);
+  set_cache(ctx, old.cache);
+  return ctx.boolean(false);
+}
+
+// -- what can't be followed ---------------------------------------------------
+
+template <Literal path>
+Outcome<V> refuse(Context& ctx, const Arguments&) {
+  return ctx.graph_break("torch-state",
+                         std::string(path.text) + " changes torch's state",
+                         "call it outside of the compiled function");
+}
+
+#define MG_READ(module, function, ...) \
+  { module, function, read<module "." function __VA_OPT__(, ) __VA_ARGS__> }
+#define MG_REFUSE(module, function) \
+  { module, function, refuse<module "." function> }
+
+constexpr Row kRows[] = {
+    MG_READ("torch._C", "is_grad_enabled", Ambient::GradMode),
+    {"torch._C", "_set_grad_enabled", set_grad_enabled, 1, 1, nullptr},
+    MG_READ("torch._C", "is_inference_mode_enabled", Ambient::InferenceMode),
+    MG_REFUSE("torch._C", "_InferenceMode"),
+
+    {"torch.amp.autocast_mode", "autocast.__enter__", enter_autocast, 1, 1,
+     nullptr},
+    {"torch.amp.autocast_mode", "autocast.__exit__", exit_autocast, 4, 4,
+     nullptr},
+    MG_READ("torch.amp.autocast_mode", "is_autocast_available"),
+    MG_READ("torch._C", "_is_autocast_available"),
+    MG_READ("torch._C", "is_autocast_enabled", Ambient::AutocastCpu,
+            Ambient::AutocastCuda, Ambient::AutocastOther),
+    MG_READ("torch._C", "is_autocast_cpu_enabled", Ambient::AutocastCpu),
+    MG_READ("torch._C", "is_autocast_cache_enabled", Ambient::AutocastCpu),
+    MG_READ("torch._C", "_is_any_autocast_enabled", Ambient::AutocastCpu,
+            Ambient::AutocastCuda, Ambient::AutocastOther),
+    MG_READ("torch._C", "get_autocast_dtype", Ambient::AutocastCpu,
+            Ambient::AutocastCuda, Ambient::AutocastOther),
+    MG_READ("torch._C", "get_autocast_cpu_dtype", Ambient::AutocastCpu),
+    MG_READ("torch._C", "get_autocast_gpu_dtype", Ambient::AutocastCuda),
+    MG_READ("torch._C", "_get_privateuse1_backend_name"),
+    MG_REFUSE("torch._C", "set_autocast_enabled"),
+    MG_REFUSE("torch._C", "set_autocast_dtype"),
+    MG_REFUSE("torch._C", "set_autocast_cache_enabled"),
+    MG_REFUSE("torch._C", "autocast_increment_nesting"),
+    MG_REFUSE("torch._C", "autocast_decrement_nesting"),
+
+    MG_READ("torch._C", "get_default_dtype", Ambient::DefaultDtype),
+    MG_READ("torch", "get_default_device", Ambient::DefaultDevice,
+            Ambient::TorchFunction),
+    MG_READ("torch._C", "_get_deterministic_algorithms",
+            Ambient::Deterministic),
+    MG_READ("torch._C", "_get_deterministic_algorithms_warn_only",
+            Ambient::Deterministic),
+    MG_READ("torch._C", "_get_deterministic_fill_uninitialized_memory",
+            Ambient::Deterministic),
+    MG_READ("torch._C", "get_num_threads", Ambient::ThreadCount),
+    MG_READ("torch._C", "get_num_interop_threads"),
+    MG_READ("torch._C", "_is_torch_function_enabled", Ambient::TorchFunction),
+    MG_READ("torch._C", "_is_torch_function_all_disabled",
+            Ambient::TorchFunction),
+    MG_READ("torch._C", "_len_torch_function_stack", Ambient::TorchFunction),
+    MG_REFUSE("torch", "set_default_dtype"),
+    MG_REFUSE("torch", "set_default_device"),
+    MG_REFUSE("torch", "use_deterministic_algorithms"),
+    MG_REFUSE("torch", "set_num_threads"),
+
+    // Settings of torch's backends: process-wide, set before a program runs.
+    MG_READ("torch.cuda", "is_available"),
+    MG_READ("torch.cuda", "is_bf16_supported"),
+    MG_READ("torch.cuda", "device_count"),
+    MG_READ("torch.cuda", "is_initialized"),
+    MG_READ("torch.cuda", "get_device_capability"),
+    MG_READ("torch.cuda", "get_device_properties"),
+    MG_READ("torch.xpu", "is_available"),
+    MG_READ("torch.mps", "is_available"),
+    MG_READ("torch.backends.mps", "is_available"),
+    MG_READ("torch.backends.mps", "is_built"),
+    MG_READ("torch.backends.mkldnn", "is_available"),
+    MG_READ("torch.accelerator", "is_available"),
+    MG_READ("torch.backends.cuda", "flash_sdp_enabled"),
+    MG_READ("torch.backends.cuda", "mem_efficient_sdp_enabled"),
+    MG_READ("torch.backends.cuda", "math_sdp_enabled"),
+    MG_READ("torch.backends.cuda", "cudnn_sdp_enabled"),
+    MG_READ("torch.backends.cuda", "is_flash_attention_available"),
+    MG_READ("torch.distributed", "is_available"),
+    MG_READ("torch.distributed.distributed_c10d", "is_initialized"),
+    MG_READ("torch", "is_warn_always_enabled"),
+    MG_READ("torch", "get_float32_matmul_precision"),
+
+    // Random number generators: a graph can't move them.
+    MG_REFUSE("torch.random", "manual_seed"),
+    MG_REFUSE("torch.random", "seed"),
+    MG_REFUSE("torch.random", "initial_seed"),
+    MG_REFUSE("torch.random", "get_rng_state"),
+    MG_REFUSE("torch.random", "set_rng_state"),
+    MG_REFUSE("torch.random", "fork_rng"),
+    MG_REFUSE("torch.cuda.random", "manual_seed"),
+    MG_REFUSE("torch.cuda.random", "manual_seed_all"),
+    MG_REFUSE("torch.cuda.random", "get_rng_state"),
+    MG_REFUSE("torch.cuda.random", "set_rng_state"),
+};
+
+}  // namespace
+
+void guard_autocast(Context& ctx) {
+  ctx.guards.ambient(Ambient::AutocastCpu);
+  ctx.guards.ambient(Ambient::AutocastCuda);
+  ctx.guards.ambient(Ambient::AutocastOther);
+}
+
+std::span<const Row> torch_state_rows() { return kRows; }
+
+}  // namespace magneto::natives
