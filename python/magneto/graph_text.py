@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Graphs as text, for logs: `graph_code`, `graph` and `graph_sizes`."""
+"""Graphs for logs: `graph_code`, `graph`, `graph_sizes` and `trace_call`, as
+text for people and as data for programs.
+"""
 
 from __future__ import annotations
 
@@ -43,23 +45,19 @@ def graph_sizes(gm: torch.fx.GraphModule) -> str:
     """The shape of each tensor in the graph, one a line: `name: (2, 3)`."""
     lines = []
     for node in gm.graph.nodes:
-        for label, tensor in _tensors(
-            node.name, node.meta.get("example_value")
-        ):
+        for label, tensor in _tensors(node.name, _example(node)):
             lines.append(f"{label}: {tuple(tensor.shape)}")
     return "\n".join(lines)
 
 
-def graph_sizes_record(gm: torch.fx.GraphModule) -> dict[str, list[int | str]]:
-    """The same as data; sizes that aren't known yet are text."""
-    return {
-        label: [
-            size if isinstance(size, int) else str(size)
-            for size in tensor.shape
-        ]
-        for node in gm.graph.nodes
-        for label, tensor in _tensors(node.name, node.meta.get("example_value"))
-    }
+def trace_call(gm: torch.fx.GraphModule) -> str:
+    """Each call with the line of the user's program that made it."""
+    texts = []
+    for node in _calls(gm):
+        place = _innermost_frame(node)
+        head = f"{node.name}: {target_text(node.target)}"
+        texts.append(f"{head}\n{place}" if place else head)
+    return "\n".join(texts)
 
 
 def target_text(target: Any) -> str:
@@ -110,8 +108,65 @@ def _tensors(label: str, value: Any) -> list[tuple[str, torch.Tensor]]:
     return []
 
 
-TEXTS = {
-    "graph_code": graph_code,
-    "graph": graph_table,
-    "graph_sizes": graph_sizes,
+def _example(node: torch.fx.Node) -> Any:
+    return node.meta.get("example_value")
+
+
+def _calls(gm: torch.fx.GraphModule) -> list[torch.fx.Node]:
+    return [node for node in gm.graph.nodes if node.op.startswith("call_")]
+
+
+def _innermost_frame(node: torch.fx.Node) -> str:
+    """The last frame of a node's stack trace, with its line of code."""
+    trace = node.meta.get("stack_trace") or ""
+    start = trace.rfind('  File "')
+    return trace[start:].rstrip() if start >= 0 else ""
+
+
+def _code_data(gm: torch.fx.GraphModule) -> dict[str, Any]:
+    return {"code": gm.code}
+
+
+def _table_data(gm: torch.fx.GraphModule) -> dict[str, Any]:
+    nodes = [
+        {
+            "op": node.op,
+            "name": node.name,
+            "target": target_text(node.target),
+            "args": _plain(node.args),
+            "kwargs": _plain(node.kwargs),
+        }
+        for node in gm.graph.nodes
+    ]
+    return {"nodes": nodes}
+
+
+def _sizes_data(gm: torch.fx.GraphModule) -> dict[str, Any]:
+    """Sizes that aren't known yet are text."""
+    sizes = {
+        label: [s if isinstance(s, int) else str(s) for s in tensor.shape]
+        for node in gm.graph.nodes
+        for label, tensor in _tensors(node.name, _example(node))
+    }
+    return {"sizes": sizes}
+
+
+def _call_data(gm: torch.fx.GraphModule) -> dict[str, Any]:
+    calls = [
+        {
+            "name": node.name,
+            "target": target_text(node.target),
+            "stack_trace": node.meta.get("stack_trace"),
+        }
+        for node in _calls(gm)
+    ]
+    return {"calls": calls}
+
+
+LOGS = {
+    "graph_code": (graph_code, _code_data),
+    "graph": (graph_table, _table_data),
+    "graph_sizes": (graph_sizes, _sizes_data),
+    "trace_call": (trace_call, _call_data),
 }
+"""By artifact: what makes its text, and what makes its data."""

@@ -54,17 +54,22 @@ def enabled(name: str) -> bool:
     return name in _enabled
 
 
-def emit(name: str, identity: str, text: str) -> None:
+def emit(
+    name: str, identity: str, text: str, data: dict[str, Any] | None = None
+) -> None:
     """Logs a text.
 
     Args:
         name: the artifact.
         identity: `frame/recompile`, or `frame/recompile_restart`.
         text: one or more lines.
+        data: the same for programs. Handlers find it in the log record's
+            attribute `magneto`, with the artifact's name and the identity.
 
     """
+    record = {"artifact": name, "id": identity, **(data or {})}
     logging.getLogger(f"magneto.{name}").info(
-        "[%s] %s:\n%s", identity, name, text
+        "[%s] %s:\n%s", identity, name, text, extra={"magneto": record}
     )
 
 

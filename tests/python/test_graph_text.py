@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Graphs as text: what logs show, and the handle's own form."""
 
+import dis
+import json
 import logging
 
 import pytest
@@ -60,13 +62,33 @@ def test_graph_sizes(gm):
         "relu: (2, 4)",
         "sum_1: (2, 1)",
     ]
-    assert graph_text.graph_sizes_record(gm)["y"] == [2, 4]
+    _, data_of = graph_text.LOGS["graph_sizes"]
+    assert data_of(gm)["sizes"]["y"] == [2, 4]
 
 
 def test_graph_code_shows_types_and_strides(gm):
     code = graph_text.graph_code(gm)
     assert 'L_x_: "f32[2, 3][3, 1]' in code
     assert "torch.relu(y)" in code
+
+
+def test_trace_call_shows_the_line_of_each_call():
+    def program(x):
+        return torch.sin(x)  # the line
+
+    recorder = Recorder()
+    x = recorder.input("L['x']", torch.randn(3))
+    y = recorder.call(torch.neg, x)
+    offset = [
+        i.offset for i in dis.get_instructions(program) if i.opname == "CALL"
+    ]
+    recorder.at(program.__code__, offset[0])
+    handle = recorder.finish((recorder.call(torch.sin, y, hint="z"),))
+    gm = capture_module(handle, recorder.inputs)
+    lines = graph_text.trace_call(gm).splitlines()
+    assert lines[:2] == ["neg: torch.neg", "z: torch.sin"]
+    assert lines[2].endswith(", in program")
+    assert lines[3].strip() == "return torch.sin(x)  # the line"
 
 
 def test_texts_have_no_addresses():
@@ -86,7 +108,7 @@ def test_logs_are_off_until_asked_for(caplog, capsys):
     assert caplog.text == ""
 
 
-@pytest.mark.parametrize("name", ["graph_code", "graph", "graph_sizes"])
+@pytest.mark.parametrize("name", sorted(graph_text.LOGS))
 @pytest.mark.parametrize("backend", ["eager", "callable"])
 def test_logs_begin_with_frame_and_recompile(caplog, name, backend):
     handle, inputs = linear_relu()
@@ -106,6 +128,9 @@ def test_logs_begin_with_frame_and_recompile(caplog, name, backend):
     (record,) = caplog.records
     assert record.getMessage().startswith(f"[3/1] {name}:\n")
     assert "sum_1" in record.getMessage()
+    data = dict(record.magneto)
+    assert (data.pop("artifact"), data.pop("id")) == (name, "3/1")
+    assert "sum_1" in json.dumps(data)
 
 
 def test_an_unknown_log_is_an_error():

@@ -33,7 +33,7 @@ from magneto.graph_module import (
 
 log = logging.getLogger("magneto.backends")
 
-_GRAPH_LOGS = ("graph_code", "graph", "graph_sizes")
+_GRAPH_LOGS = ("graph_code", "graph", "graph_sizes", "trace_call")
 
 
 def compile_graph(
@@ -133,7 +133,8 @@ def _log_graph(gm: CapturedGraphModule, identity: CompileId) -> None:
     for name in filter(logs.enabled, _GRAPH_LOGS):
         from magneto import graph_text
 
-        logs.emit(name, str(identity), graph_text.TEXTS[name](gm))
+        text_of, data_of = graph_text.LOGS[name]
+        logs.emit(name, str(identity), text_of(gm), data_of(gm))
 
 
 def _call_backend(
