@@ -302,16 +302,19 @@ void Registry::resolve(PyObject* module, std::span<const Row> rows) {
         if (!last) break;
       }
     }
-    if (!last) continue;  // this release has no such thing
-    Ref found =
-        attribute(last, dot == std::string_view::npos ? name
-                                                      : name.substr(dot + 1));
+    Ref found;
+    if (!module && path.empty())
+      found = Ref::share(reinterpret_cast<PyObject*>(nameless_type(name)));
+    else if (last)
+      found = attribute(last, path.empty() ? name : name.substr(dot + 1));
     if (found && Py_IS_TYPE(found.get(), &PyStaticMethod_Type))
       found = attribute(found, "__func__");
+    // Null: this release has no such thing.
     if (!found || is_replaced(found, row)) continue;
     enter(std::move(found), row,
-          PyType_Check(last.get()) ? reinterpret_cast<PyTypeObject*>(last.get())
-                                   : nullptr);
+          last && PyType_Check(last.get())
+              ? reinterpret_cast<PyTypeObject*>(last.get())
+              : nullptr);
   }
 }
 

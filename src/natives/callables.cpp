@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Functions, methods, descriptors and generators as objects: calling and
+// binding them by their slots, and making them through the types module.
+#include "natives/iterators.h"
+#include "natives/signature.h"
+#include "python/names.h"
+#include "values/exceptions.h"
+
+namespace magneto::natives {
+
+namespace {
+
+// f.__call__(...)
+Outcome<V> slot_call(Context& ctx, const Arguments& args) {
+  return call(ctx, args.positional[0], without(args, 1));
+}
+
+// f.__get__(object, type): only what is bound matters.
+Outcome<V> bind_function(Context& ctx, const Arguments& args) {
+  V function = ctx.look(args.positional[0]);
+  V object = ctx.look(args.positional[1]);
+  const bool is_none = object->is_constant() && object->object == Py_None;
+  if (is_none && args.count() > 2) return function;
+  return ctx.method(function, object);
+}
+
+Outcome<V> bind_method(Context& ctx, const Arguments& args) {
+  return ctx.look(args.positional[0]);
+}
+
+// property.__get__ and the like: a descriptor that somebody holds in the hand.
+Outcome<V> bind_other(Context& ctx, const Arguments& args) {
+  V descriptor = ctx.look(args.positional[0]);
+  V object = ctx.look(args.positional[1]);
+  const bool is_none = object->is_constant() && object->object == Py_None;
+  PyTypeObject* type = object->type;
+  if (args.count() > 2) {
+    V owner = ctx.look(args.positional[2]);
+    if (owner->is_constant() && PyType_Check(owner->object))
+      type = reinterpret_cast<PyTypeObject*>(owner->object);
+  }
+  if (!descriptor->is_constant() ||
+      (is_none && Py_IS_TYPE(descriptor->object, &PyProperty_Type)))
+    return descriptor;
+  return bind_descriptor(ctx, descriptor->object, is_none ? nullptr : object,
+                         type, interned().dunder_get);
+}
+
+Outcome<V> make_method(Context& ctx, const Arguments& args) {
+  V self = ctx.look(args.positional[1]);
+  if (self->is_constant() && self->object == Py_None)
+    return ctx.raise(PyExc_TypeError, "self must not be None");
+  return ctx.method(ctx.look(args.positional[0]), self);
+}
+
+Outcome<V> make_cell(Context& ctx, const Arguments& args) {
+  return ctx.cell(args.count() ? args.positional[0] : ctx.null());
+}
+
+Outcome<V> read_cell(Context& ctx, const Arguments& args) {
+  V cell = ctx.look(args.positional[0]);
+  V content = ctx.heap[cell->heap].slots[0];
+  if (content && !content->is_null()) return content;
+  return ctx.raise(PyExc_ValueError, "Cell is empty");
+}
+
+PyTypeObject* namespace_class() {
+  static PyObject* const type = [] {
+    Ref module = Ref::steal(PyImport_ImportModule("types"));
+    MG_CHECK(module, "the module types");
+    return PyObject_GetAttrString(module, "SimpleNamespace");
+  }();
+  return reinterpret_cast<PyTypeObject*>(type);
+}
+
+// types.SimpleNamespace(**attributes)
+Outcome<V> make_namespace(Context& ctx, const Arguments& args) {
+  V made = ctx.object(namespace_class());
+  for (size_t i = 0; i < args.keyword_names.size(); ++i)
+    MG_DO(generic_set(ctx, made, args.keyword_names[i],
+                      args.keyword_values[i]));
+  return made;
+}
+
+// -- generators ---------------------------------------------------------------
+
+Outcome<V> generator_of(Context& ctx, const Arguments& args) {
+  V generator = ctx.look(args.positional[0]);
+  if (generator->kind == Kind::Generator) return generator;
+  return ctx.graph_break("native-call", "a generator of the caller's",
+                         "make it inside of the compiled function");
+}
+
+Outcome<V> resume(Context& ctx, V generator, V sent, V thrown) {
+  V returned = nullptr;
+  MG_TRY(V item,
+         ctx.inliner->resume_generator(generator, sent, thrown, &returned));
+  if (item) return item;
+  return stop_iteration(ctx, returned);
+}
+
+Outcome<V> send(Context& ctx, const Arguments& args) {
+  MG_TRY(V generator, generator_of(ctx, args));
+  return resume(ctx, generator, args.positional[1], nullptr);
+}
+
+Outcome<V> next_of(Context& ctx, const Arguments& args) {
+  MG_TRY(V generator, generator_of(ctx, args));
+  return resume(ctx, generator, ctx.none(), nullptr);
+}
+
+// throw(exception), throw(class), throw(class, value, traceback)
+Outcome<V> throw_into(Context& ctx, const Arguments& args) {
+  MG_TRY(V generator, generator_of(ctx, args));
+  V exception = ctx.look(args.positional[1]);
+  if (exception->is_constant() && PyType_Check(exception->object)) {
+    V value = args.count() > 2 ? ctx.look(args.positional[2]) : ctx.none();
+    if (is_exception_type(value->type)) {
+      exception = value;
+    } else {
+      const bool is_none = value->is_constant() && value->object == Py_None;
+      Outcome<V> made = is_none ? call(ctx, exception, {})
+                                : call(ctx, exception, {value});
+      if (!made) return made;
+      exception = ctx.look(made.value());
+    }
+  }
+  if (!is_exception_type(exception->type))
+    return ctx.raise(PyExc_TypeError,
+                     std::string("exceptions must be classes or instances "
+                                 "deriving from BaseException, not ") +
+                         _PyType_Name(exception->type));
+  return resume(ctx, generator, ctx.none(), exception);
+}
+
+Outcome<V> close(Context& ctx, const Arguments& args) {
+  MG_TRY(V generator, generator_of(ctx, args));
+  V stop = make_exception(
+      ctx, reinterpret_cast<PyTypeObject*>(PyExc_GeneratorExit), {});
+  V returned = nullptr;
+  Outcome<V> item =
+      ctx.inliner->resume_generator(generator, ctx.none(), stop, &returned);
+  if (item) {
+    if (item.value())
+      return ctx.raise(PyExc_RuntimeError, "generator ignored GeneratorExit");
+    return ctx.none();
+  }
+  if (item.signal() == Signal::Raised &&
+      (ctx.exception_is(PyExc_GeneratorExit) ||
+       ctx.exception_is(PyExc_StopIteration))) {
+    (void)ctx.take_exception();
+    return ctx.none();
+  }
+  return item;
+}
+
+constexpr const char* kTypes = "<types>";
+constexpr const char* kBuiltins = "builtins";
+
+constexpr Row kRows[] = {
+    {kTypes, "function.__call__", slot_call, 1, kAny, "*"},
+    {kTypes, "function.__get__", bind_function, 2, 3, nullptr},
+    {kTypes, "method", make_method, 2, 2, nullptr},
+    {kTypes, "method.__call__", slot_call, 1, kAny, "*"},
+    {kTypes, "method.__get__", bind_method, 2, 3, nullptr},
+    {kTypes, "builtin_function_or_method.__call__", slot_call, 1, kAny, "*"},
+    {kTypes, "method_descriptor.__call__", slot_call, 1, kAny, "*"},
+    {kTypes, "method_descriptor.__get__", bind_function, 2, 3, nullptr},
+    {kTypes, "wrapper_descriptor.__call__", slot_call, 1, kAny, "*"},
+    {kTypes, "wrapper_descriptor.__get__", bind_function, 2, 3, nullptr},
+    {kTypes, "cell", make_cell, 0, 1, nullptr},
+    {kTypes, "cell.cell_contents", read_cell, 1, 1, nullptr},
+    {kTypes, "generator.__iter__", bind_method, 1, 1, nullptr},
+    {kTypes, "generator.__next__", next_of, 1, 1, nullptr},
+    {kTypes, "generator.send", send, 2, 2, nullptr},
+    {kTypes, "generator.throw", throw_into, 2, 4, nullptr},
+    {kTypes, "generator.close", close, 1, 1, nullptr},
+    {kBuiltins, "property.__get__", bind_other, 2, 3, nullptr},
+    {kBuiltins, "staticmethod.__get__", bind_other, 2, 3, nullptr},
+    {kBuiltins, "classmethod.__get__", bind_other, 2, 3, nullptr},
+    {"types", "SimpleNamespace", make_namespace, 0, 0, "*"},
+};
+
+}  // namespace
+
+std::span<const Row> callable_rows() { return kRows; }
+
+}  // namespace magneto::natives

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Exceptions made while tracing: their constructors and the fields that C code
+// keeps (values/exceptions.h).
+#include "values/exceptions.h"
+
+#include "natives/signature.h"
+#include "python/names.h"
+
+namespace magneto::natives {
+
+namespace {
+
+Outcome<V> initialise(Context& ctx, const Arguments& args) {
+  V self = ctx.look(args.positional[0]);
+  if (!exception_field(ctx, self, interned().args))
+    return ctx.graph_break("native-call", "__init__ of a caller's exception");
+  ctx.heap.set_slot(self->heap, kArgs, ctx.tuple(args.positional.subspan(1)));
+  return ctx.none();
+}
+
+Outcome<V> make_of_class(Context& ctx, const Arguments& args) {
+  V type = ctx.look(args.positional[0]);
+  if (!type->is_constant() || !PyType_Check(type->object) ||
+      !is_exception_type(reinterpret_cast<PyTypeObject*>(type->object)))
+    return ctx.raise(PyExc_TypeError,
+                     "BaseException.__new__(X): X is not a subtype of "
+                     "BaseException");
+  return make_exception(ctx, reinterpret_cast<PyTypeObject*>(type->object),
+                        args.positional.subspan(1));
+}
+
+template <Literal field>
+Outcome<V> read(Context& ctx, const Arguments& args) {
+  V value = exception_field(ctx, ctx.look(args.positional[0]), name<field>());
+  if (value) return value;
+  return ctx.graph_break("c-attribute",
+                         std::string(field.text) + " of a caller's exception",
+                         "read it outside of the compiled function");
+}
+
+Outcome<V> itself(Context& ctx, const Arguments& args) {
+  return ctx.look(args.positional[0]);
+}
+
+constexpr const char* kBuiltins = "builtins";
+
+#define MG_EXCEPTION(type) \
+  {kBuiltins, type ".__init__", initialise, 1, kAny, nullptr}
+
+constexpr Row kRows[] = {
+    {kBuiltins, "BaseException.__new__", make_of_class, 1, kAny, "*"},
+    {kBuiltins, "BaseException.args", read<"args">, 1, 1, nullptr},
+    {kBuiltins, "BaseException.__cause__", read<"__cause__">, 1, 1, nullptr},
+    {kBuiltins, "BaseException.__context__", read<"__context__">, 1, 1,
+     nullptr},
+    {kBuiltins, "BaseException.__suppress_context__",
+     read<"__suppress_context__">, 1, 1, nullptr},
+    {kBuiltins, "BaseException.with_traceback", itself, 2, 2, nullptr},
+    {kBuiltins, "StopIteration.value", read<"value">, 1, 1, nullptr},
+    MG_EXCEPTION("BaseException"),
+    MG_EXCEPTION("Exception"),
+    MG_EXCEPTION("GeneratorExit"),
+    MG_EXCEPTION("KeyboardInterrupt"),
+    MG_EXCEPTION("ArithmeticError"),
+    MG_EXCEPTION("FloatingPointError"),
+    MG_EXCEPTION("OverflowError"),
+    MG_EXCEPTION("ZeroDivisionError"),
+    MG_EXCEPTION("AssertionError"),
+    MG_EXCEPTION("AttributeError"),
+    MG_EXCEPTION("BufferError"),
+    MG_EXCEPTION("EOFError"),
+    MG_EXCEPTION("ImportError"),
+    MG_EXCEPTION("ModuleNotFoundError"),
+    MG_EXCEPTION("LookupError"),
+    MG_EXCEPTION("IndexError"),
+    MG_EXCEPTION("KeyError"),
+    MG_EXCEPTION("MemoryError"),
+    MG_EXCEPTION("NameError"),
+    MG_EXCEPTION("UnboundLocalError"),
+    MG_EXCEPTION("ReferenceError"),
+    MG_EXCEPTION("RuntimeError"),
+    MG_EXCEPTION("NotImplementedError"),
+    MG_EXCEPTION("RecursionError"),
+    MG_EXCEPTION("StopIteration"),
+    MG_EXCEPTION("StopAsyncIteration"),
+    MG_EXCEPTION("TypeError"),
+    MG_EXCEPTION("ValueError"),
+    MG_EXCEPTION("Warning"),
+    MG_EXCEPTION("BytesWarning"),
+    MG_EXCEPTION("DeprecationWarning"),
+    MG_EXCEPTION("FutureWarning"),
+    MG_EXCEPTION("ImportWarning"),
+    MG_EXCEPTION("PendingDeprecationWarning"),
+    MG_EXCEPTION("ResourceWarning"),
+    MG_EXCEPTION("RuntimeWarning"),
+    MG_EXCEPTION("SyntaxWarning"),
+    MG_EXCEPTION("UnicodeWarning"),
+    MG_EXCEPTION("UserWarning"),
+};
+
+#undef MG_EXCEPTION
+
+}  // namespace
+
+std::span<const Row> exception_rows() { return kRows; }
+
+}  // namespace magneto::natives

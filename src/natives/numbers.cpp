@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// int, float, bool, complex and the arithmetic builtins. On plain numbers they
+// are called for real; objects are asked for their special methods.
+#include "natives/pure.h"
+#include "natives/signature.h"
+#include "python/names.h"
+
+namespace magneto::natives {
+
+namespace {
+
+PyObject* builtin(const char* builtin_name) {
+  PyObject* found = PyDict_GetItemString(PyEval_GetBuiltins(), builtin_name);
+  MG_CHECK(found, "a builtin function");
+  return found;
+}
+
+// The builtin called for real; a null value if an argument isn't plain data.
+Outcome<V> try_really(Context& ctx, PyObject* callable,
+                      const Arguments& args) {
+  Ref result;
+  MG_TRY(bool called, call_really(ctx, callable, args, result));
+  if (!called) return nullptr;
+  return from_constant(ctx, std::move(result));
+}
+
+// value.<method>(*more), or null if its class has no such method.
+Outcome<V> try_special(Context& ctx, V value, PyObject* method,
+                       std::initializer_list<V> more = {}) {
+  MG_TRY(V found, special_method(ctx, value, method));
+  if (!found) return nullptr;
+  return call(ctx, found, more);
+}
+
+// A number that the class of `value` makes of it by the first of these methods
+// that it has.
+template <size_t count>
+Outcome<V> convert(Context& ctx, V value, PyTypeObject* type,
+                   PyObject* const (&methods)[count], const char* wrong) {
+  for (PyObject* method : methods) {
+    // Tensors answer special methods as attributes.
+    Outcome<V> result =
+        value->kind == Kind::Tensor
+            ? call_method(ctx, value, method, {})
+            : try_special(ctx, value, method);
+    if (!result) return result;
+    if (!result.value()) continue;
+    V number = ctx.look(result.value());
+    // Plain numbers convert further: float() of what __index__ gives.
+    if (number->is_constant() && is_safe(number->object)) {
+      Ref real = Ref::steal(PyObject_CallOneArg(
+          reinterpret_cast<PyObject*>(type), number->object));
+      if (!real) return ctx.raise_from_python();
+      return ctx.constant(std::move(real));
+    }
+    return number;
+  }
+  return ctx.raise(PyExc_TypeError, std::string(wrong) + ", not '" +
+                                        _PyType_Name(value->type) + "'");
+}
+
+Outcome<V> make_int(Context& ctx, const Arguments& args) {
+  auto* type = reinterpret_cast<PyObject*>(&PyLong_Type);
+  MG_TRY(V plain, try_really(ctx, type, args));
+  if (plain) return plain;
+  if (args.count() != 1 || args.has_keywords())
+    return ctx.raise(PyExc_TypeError,
+                     "int() can't convert non-string with explicit base");
+  PyObject* const methods[] = {interned().dunder_int, interned().dunder_index,
+                               name<"__trunc__">()};
+  return convert(ctx, ctx.look(args.positional[0]), &PyLong_Type, methods,
+                 "int() argument must be a string, a bytes-like object or a "
+                 "real number");
+}
+
+Outcome<V> make_float(Context& ctx, const Arguments& args) {
+  auto* type = reinterpret_cast<PyObject*>(&PyFloat_Type);
+  MG_TRY(V plain, try_really(ctx, type, args));
+  if (plain) return plain;
+  PyObject* const methods[] = {interned().dunder_float,
+                               interned().dunder_index};
+  return convert(ctx, ctx.look(args.positional[0]), &PyFloat_Type, methods,
+                 "float() argument must be a string or a real number");
+}
+
+Outcome<V> make_complex(Context& ctx, const Arguments& args) {
+  auto* type = reinterpret_cast<PyObject*>(&PyComplex_Type);
+  MG_TRY(V plain, try_really(ctx, type, args));
+  if (plain) return plain;
+  if (args.count() != 1 || args.has_keywords())
+    return ctx.graph_break("native-call", "complex() of unknown values",
+                           "use Python numbers");
+  PyObject* const methods[] = {name<"__complex__">(), interned().dunder_float,
+                               interned().dunder_index};
+  return convert(ctx, ctx.look(args.positional[0]), &PyComplex_Type, methods,
+                 "complex() first argument must be a string or a number");
+}
+
+Outcome<V> make_bool(Context& ctx, const Arguments& args) {
+  if (!args.count()) return ctx.boolean(false);
+  MG_TRY(bool result, truth(ctx, args.positional[0]));
+  return ctx.boolean(result);
+}
+
+Outcome<V> make_bytes(Context& ctx, const Arguments& args) {
+  auto* type = reinterpret_cast<PyObject*>(&PyBytes_Type);
+  MG_TRY(V plain, try_really(ctx, type, args));
+  if (plain) return plain;
+  std::vector<V> items;
+  MG_DO(unpack(ctx, args.positional[0], items));
+  V listed = ctx.list(items);
+  MG_TRY(plain, try_really(ctx, type, {.positional = {&listed, 1}}));
+  if (plain) return plain;
+  return ctx.graph_break("native-call", "bytes() of unknown values",
+                         "use Python integers");
+}
+
+// abs() and operator.abs(); graphs have the latter, as torch.compile's do.
+Outcome<V> absolute(Context& ctx, const Arguments& args) {
+  static PyObject* const function = [] {
+    Ref module = Ref::steal(PyImport_ImportModule("_operator"));
+    MG_CHECK(module, "the operator module");
+    return PyObject_GetAttr(module, name<"abs">());
+  }();
+  V value = ctx.look(args.positional[0]);
+  if (value->kind == Kind::Tensor) return record_function(ctx, function, args);
+  MG_TRY(V plain, try_really(ctx, function, args));
+  if (plain) return plain;
+  MG_TRY(V result, try_special(ctx, value, interned().dunder_abs));
+  if (result) return result;
+  return ctx.raise(PyExc_TypeError, std::string("bad operand type for abs(): '") +
+                                        _PyType_Name(value->type) + "'");
+}
+
+Outcome<V> round_number(Context& ctx, const Arguments& args) {
+  static PyObject* const function = builtin("round");
+  V value = argument(args, 0, name<"number">());
+  if (!value) return ctx.graph_break("native-call", "round() in another form");
+  value = ctx.look(value);
+  MG_TRY(V plain, try_really(ctx, function, args));
+  if (plain) return plain;
+  V digits = argument(args, 1, name<"ndigits">());
+  Outcome<V> result =
+      digits ? try_special(ctx, value, name<"__round__">(), {digits})
+             : try_special(ctx, value, name<"__round__">());
+  if (!result) return result;
+  if (result.value()) return result;
+  return ctx.raise(PyExc_TypeError, std::string("type ") +
+                                        _PyType_Name(value->type) +
+                                        " doesn't define __round__ method");
+}
+
+constexpr int kPower = 8;  // NB_POWER
+
+Outcome<V> divide(Context& ctx, const Arguments& args) {
+  static PyObject* const function = builtin("divmod");
+  MG_TRY(V plain, try_really(ctx, function, args));
+  if (plain) return plain;
+  V left = ctx.look(args.positional[0]), right = ctx.look(args.positional[1]);
+  if (left->kind != Kind::Tensor) {
+    MG_TRY(V result, try_special(ctx, left, name<"__divmod__">(), {right}));
+    if (result && !(result->is_constant() &&
+                    result->object == Py_NotImplemented))
+      return result;
+  }
+  if (right->kind != Kind::Tensor) {
+    MG_TRY(V result, try_special(ctx, right, name<"__rdivmod__">(), {left}));
+    if (result && !(result->is_constant() &&
+                    result->object == Py_NotImplemented))
+      return result;
+  }
+  return ctx.raise(PyExc_TypeError,
+                   std::string("unsupported operand type(s) for divmod(): '") +
+                       _PyType_Name(left->type) + "' and '" +
+                       _PyType_Name(right->type) + "'");
+}
+
+Outcome<V> power(Context& ctx, const Arguments& args) {
+  static PyObject* const function = builtin("pow");
+  MG_TRY(V plain, try_really(ctx, function, args));
+  if (plain) return plain;
+  V base = argument(args, 0, name<"base">());
+  V exponent = argument(args, 1, name<"exp">());
+  V modulus = argument(args, 2, name<"mod">());
+  if (!base || !exponent || modulus)
+    return ctx.graph_break("native-call", "pow() with a modulus",
+                           "use numbers that are known while tracing");
+  return binary_operation(ctx, kPower, base, exponent);
+}
+
+Outcome<V> count(Context& ctx, const Arguments& args) {
+  return length(ctx, args.positional[0]);
+}
+
+// hex(), oct(), bin(): of what __index__ gives.
+template <Literal function_name>
+Outcome<V> digits(Context& ctx, const Arguments& args) {
+  V value = ctx.look(args.positional[0]);
+  if (!value->is_constant() || !PyLong_Check(value->object)) {
+    MG_TRY(Py_ssize_t number, index_argument(ctx, value));
+    value = ctx.integer(number);
+  }
+  static PyObject* const function = builtin(function_name.text);
+  Ref text = Ref::steal(PyObject_CallOneArg(function, value->object));
+  if (!text) return ctx.raise_from_python();
+  return ctx.constant(std::move(text));
+}
+
+constexpr const char* kBuiltins = "builtins";
+
+constexpr Row kRows[] = {
+    {kBuiltins, "len", count, 1, 1, nullptr},
+    {kBuiltins, "int", make_int, 0, 2, "base"},
+    {kBuiltins, "float", make_float, 0, 1, nullptr},
+    {kBuiltins, "bool", make_bool, 0, 1, nullptr},
+    {kBuiltins, "complex", make_complex, 0, 2, "real imag"},
+    {kBuiltins, "bytes", make_bytes, 0, 3, "source encoding errors"},
+    {kBuiltins, "abs", absolute, 1, 1, nullptr},
+    {"_operator", "abs", absolute, 1, 1, nullptr},
+    {kBuiltins, "round", round_number, 0, 2, "number ndigits"},
+    {kBuiltins, "divmod", divide, 2, 2, nullptr},
+    {kBuiltins, "pow", power, 0, 3, "base exp mod"},
+    {kBuiltins, "hex", digits<"hex">, 1, 1, nullptr},
+    {kBuiltins, "oct", digits<"oct">, 1, 1, nullptr},
+    {kBuiltins, "bin", digits<"bin">, 1, 1, nullptr},
+    row::pure(kBuiltins, "chr"),
+    row::pure(kBuiltins, "ord"),
+};
+
+}  // namespace
+
+std::span<const Row> number_rows() { return kRows; }
+
+}  // namespace magneto::natives

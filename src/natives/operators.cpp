@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The operator module: the protocol's operations as functions, and the objects
+// that itemgetter, attrgetter and methodcaller make.
+#include "natives/lists.h"
+#include "natives/signature.h"
+#include "python/names.h"
+
+namespace magneto::natives {
+
+namespace {
+
+// CPython's NB_* numbers; in place from 13.
+enum Operation : int {
+  kAdd, kAnd, kFloorDivide, kLeftShift, kMatrixMultiply, kMultiply, kRemainder,
+  kOr, kPower, kRightShift, kSubtract, kTrueDivide, kXor, kInPlace
+};
+
+template <int operation>
+Outcome<V> binary(Context& ctx, const Arguments& args) {
+  return binary_operation(ctx, operation, args.positional[0],
+                          args.positional[1]);
+}
+
+template <Unary operation>
+Outcome<V> unary(Context& ctx, const Arguments& args) {
+  return unary_operation(ctx, operation, args.positional[0]);
+}
+
+template <int kind>
+Outcome<V> compared(Context& ctx, const Arguments& args) {
+  return compare(ctx, kind, args.positional[0], args.positional[1]);
+}
+
+template <bool wanted>
+Outcome<V> is(Context& ctx, const Arguments& args) {
+  MG_TRY(bool same, identical(ctx, args.positional[0], args.positional[1]));
+  return ctx.boolean(same == wanted);
+}
+
+template <bool wanted>
+Outcome<V> truth_of(Context& ctx, const Arguments& args) {
+  MG_TRY(bool holds, truth(ctx, args.positional[0]));
+  return ctx.boolean(holds == wanted);
+}
+
+Outcome<V> get(Context& ctx, const Arguments& args) {
+  return get_item(ctx, args.positional[0], args.positional[1]);
+}
+
+Outcome<V> set(Context& ctx, const Arguments& args) {
+  MG_DO(set_item(ctx, args.positional[0], args.positional[1],
+                 args.positional[2]));
+  return ctx.none();
+}
+
+Outcome<V> remove(Context& ctx, const Arguments& args) {
+  MG_DO(delete_item(ctx, args.positional[0], args.positional[1]));
+  return ctx.none();
+}
+
+Outcome<V> contains_item(Context& ctx, const Arguments& args) {
+  MG_TRY(bool found, contains(ctx, args.positional[0], args.positional[1]));
+  return ctx.boolean(found);
+}
+
+Outcome<V> index(Context& ctx, const Arguments& args) {
+  MG_TRY(Py_ssize_t number, index_argument(ctx, args.positional[0]));
+  return ctx.integer(number);
+}
+
+Outcome<V> index_of(Context& ctx, const Arguments& args) {
+  std::vector<V> items;
+  MG_DO(unpack(ctx, args.positional[0], items));
+  MG_TRY(Py_ssize_t at,
+         find_item(ctx, items, args.positional[1], 0, PY_SSIZE_T_MAX));
+  if (at >= 0) return ctx.integer(at);
+  return ctx.raise(PyExc_ValueError, "sequence.index(x): x not in sequence");
+}
+
+Outcome<V> count_of(Context& ctx, const Arguments& args) {
+  std::vector<V> items;
+  MG_DO(unpack(ctx, args.positional[0], items));
+  int64_t count = 0;
+  for (V item : items) {
+    MG_TRY(Py_ssize_t at,
+           find_item(ctx, {&item, 1}, args.positional[1], 0, 1));
+    count += at == 0;
+  }
+  return ctx.integer(count);
+}
+
+Outcome<V> call_object(Context& ctx, const Arguments& args) {
+  return call(ctx, args.positional[0], without(args, 1));
+}
+
+// -- itemgetter, attrgetter, methodcaller -------------------------------------
+
+PyTypeObject* class_of(const char* class_name) {
+  Ref module = Ref::steal(PyImport_ImportModule("operator"));
+  MG_CHECK(module, "the operator module");
+  // Lives as long as the module.
+  return reinterpret_cast<PyTypeObject*>(
+      PyObject_GetAttrString(module, class_name));
+}
+
+template <Literal class_name>
+Outcome<V> make_getter(Context& ctx, const Arguments& args) {
+  static PyTypeObject* const type = class_of(class_name.text);
+  for (V value : args.positional) {
+    if (class_name.text[0] != 'a') break;
+    V attribute = ctx.look(value);
+    if (!attribute->is_constant() || !PyUnicode_Check(attribute->object))
+      return ctx.raise(PyExc_TypeError, "attribute name must be a string");
+  }
+  return ctx.iterator(type, args.positional, 0, Kind::Object);
+}
+
+// What the getter was made with, also if the caller made it.
+Status parts_of(Context& ctx, V getter, std::vector<V>& parts) {
+  if (!getter->object) {
+    parts = ctx.heap[getter->heap].slots;
+    return done;
+  }
+  if (getter->source.valid())
+    ctx.guards.identity(getter->source, getter->object);
+  Ref reduced = Ref::steal(
+      PyObject_CallMethodNoArgs(getter->object, name<"__reduce__">()));
+  if (!reduced) return ctx.raise_from_python();
+  PyObject* args = PyTuple_GET_ITEM(reduced.get(), 1);
+  return unpack(ctx, ctx.constant_share(args), parts);
+}
+
+Outcome<V> one_or_tuple(Context& ctx, const std::vector<V>& found) {
+  return found.size() == 1 ? found[0] : ctx.tuple(found);
+}
+
+Outcome<V> get_items(Context& ctx, const Arguments& args) {
+  std::vector<V> keys, found;
+  MG_DO(parts_of(ctx, ctx.look(args.positional[0]), keys));
+  for (V key : keys) {
+    MG_TRY(V item, get_item(ctx, args.positional[1], key));
+    found.push_back(item);
+  }
+  return one_or_tuple(ctx, found);
+}
+
+Outcome<V> get_attributes(Context& ctx, const Arguments& args) {
+  std::vector<V> paths, found;
+  MG_DO(parts_of(ctx, ctx.look(args.positional[0]), paths));
+  for (V path : paths) {
+    Ref dot = Ref::steal(PyUnicode_FromString("."));
+    Ref steps = Ref::steal(PyUnicode_Split(path->object, dot, -1));
+    if (!steps) return ctx.raise_from_python();
+    V object = args.positional[1];
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(steps.get()); ++i) {
+      Ref step = Ref::share(PyList_GET_ITEM(steps.get(), i));
+      PyUnicode_InternInPlace(step.slot());
+      MG_TRY(object, get_attribute(ctx, object, ctx.keep(std::move(step))));
+    }
+    found.push_back(object);
+  }
+  return one_or_tuple(ctx, found);
+}
+
+constexpr const char* kOperator = "_operator";
+
+#define MG_BINARY(function, in_place, operation)                           \
+  {kOperator, function, binary<operation>, 2, 2, nullptr},                 \
+      {kOperator, in_place, binary<kInPlace + operation>, 2, 2, nullptr}
+
+constexpr Row kRows[] = {
+    MG_BINARY("add", "iadd", kAdd),
+    MG_BINARY("and_", "iand", kAnd),
+    MG_BINARY("concat", "iconcat", kAdd),
+    MG_BINARY("floordiv", "ifloordiv", kFloorDivide),
+    MG_BINARY("lshift", "ilshift", kLeftShift),
+    MG_BINARY("matmul", "imatmul", kMatrixMultiply),
+    MG_BINARY("mul", "imul", kMultiply),
+    MG_BINARY("mod", "imod", kRemainder),
+    MG_BINARY("or_", "ior", kOr),
+    MG_BINARY("pow", "ipow", kPower),
+    MG_BINARY("rshift", "irshift", kRightShift),
+    MG_BINARY("sub", "isub", kSubtract),
+    MG_BINARY("truediv", "itruediv", kTrueDivide),
+    MG_BINARY("xor", "ixor", kXor),
+    {kOperator, "neg", unary<Unary::Negative>, 1, 1, nullptr},
+    {kOperator, "pos", unary<Unary::Positive>, 1, 1, nullptr},
+    {kOperator, "inv", unary<Unary::Invert>, 1, 1, nullptr},
+    {kOperator, "invert", unary<Unary::Invert>, 1, 1, nullptr},
+    {kOperator, "lt", compared<Py_LT>, 2, 2, nullptr},
+    {kOperator, "le", compared<Py_LE>, 2, 2, nullptr},
+    {kOperator, "eq", compared<Py_EQ>, 2, 2, nullptr},
+    {kOperator, "ne", compared<Py_NE>, 2, 2, nullptr},
+    {kOperator, "gt", compared<Py_GT>, 2, 2, nullptr},
+    {kOperator, "ge", compared<Py_GE>, 2, 2, nullptr},
+    {kOperator, "is_", is<true>, 2, 2, nullptr},
+    {kOperator, "is_not", is<false>, 2, 2, nullptr},
+    {kOperator, "truth", truth_of<true>, 1, 1, nullptr},
+    {kOperator, "not_", truth_of<false>, 1, 1, nullptr},
+    {kOperator, "getitem", get, 2, 2, nullptr},
+    {kOperator, "setitem", set, 3, 3, nullptr},
+    {kOperator, "delitem", remove, 2, 2, nullptr},
+    {kOperator, "contains", contains_item, 2, 2, nullptr},
+    {kOperator, "index", index, 1, 1, nullptr},
+    {kOperator, "indexOf", index_of, 2, 2, nullptr},
+    {kOperator, "countOf", count_of, 2, 2, nullptr},
+    {kOperator, "call", call_object, 1, kAny, "*"},
+    {kOperator, "itemgetter", make_getter<"itemgetter">, 1, kAny, nullptr},
+    {kOperator, "itemgetter.__call__", get_items, 2, 2, nullptr},
+    {kOperator, "attrgetter", make_getter<"attrgetter">, 1, kAny, nullptr},
+    {kOperator, "attrgetter.__call__", get_attributes, 2, 2, nullptr},
+};
+
+#undef MG_BINARY
+
+}  // namespace
+
+std::span<const Row> operator_rows() { return kRows; }
+
+}  // namespace magneto::natives

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Methods of set and frozenset; the algebra is in values/sets.h.
+#include "values/sets.h"
+
+#include "natives/dicts.h"
+#include "natives/signature.h"
+
+namespace magneto::natives {
+
+namespace {
+
+Outcome<V> set_receiver(Context& ctx, const Arguments& args) {
+  V set = ctx.look(args.positional[0]);
+  MG_CHECK(set->kind == Kind::Set, "a set of the program's is a Set");
+  return set;
+}
+
+Outcome<V> fill(Context& ctx, V made, V iterable) {
+  if (iterable) MG_DO(set_update(ctx, SetOperation::Union, made, iterable));
+  return made;
+}
+
+Outcome<V> make_set(Context& ctx, const Arguments& args) {
+  return fill(ctx, ctx.set(), argument(args, 0));
+}
+
+Outcome<V> make_frozenset(Context& ctx, const Arguments& args) {
+  V iterable = argument(args, 0);
+  if (iterable) {
+    iterable = ctx.look(iterable);
+    if (iterable->type == &PyFrozenSet_Type) return iterable;
+  }
+  MG_TRY(V made, fill(ctx, ctx.set(&PyFrozenSet_Type), iterable));
+  return settle_frozenset(ctx, made);
+}
+
+// set.__new__(cls, ...) and frozenset.__new__(cls, iterable)
+Outcome<V> make_of_class(Context& ctx, const Arguments& args) {
+  V type_value = ctx.look(args.positional[0]);
+  auto* type = reinterpret_cast<PyTypeObject*>(type_value->object);
+  if (!type_value->is_constant() || !PyType_Check(type_value->object) ||
+      !(PyType_IsSubtype(type, &PySet_Type) ||
+        PyType_IsSubtype(type, &PyFrozenSet_Type)))
+    return ctx.raise(PyExc_TypeError,
+                     "set.__new__(X): X is not a subtype of set");
+  const bool frozen = PyType_IsSubtype(type, &PyFrozenSet_Type);
+  MG_TRY(V made,
+         fill(ctx, ctx.set(type), frozen ? argument(args, 1) : nullptr));
+  return settle_frozenset(ctx, made);
+}
+
+Outcome<V> initialise(Context& ctx, const Arguments& args) {
+  MG_TRY(V set, set_receiver(ctx, args));
+  if (!dict_entries(ctx, set).empty()) ctx.heap.dict_clear(set->heap);
+  MG_TRY(set, fill(ctx, set, argument(args, 1)));
+  return ctx.none();
+}
+
+Outcome<V> add(Context& ctx, const Arguments& args) {
+  MG_TRY(V set, set_receiver(ctx, args));
+  MG_DO(set_add(ctx, set, args.positional[1]));
+  return ctx.none();
+}
+
+Outcome<V> discard(Context& ctx, const Arguments& args) {
+  MG_TRY(V set, set_receiver(ctx, args));
+  MG_TRY(V old, dict_pop(ctx, set, args.positional[1]));
+  (void)old;
+  return ctx.none();
+}
+
+Outcome<V> remove(Context& ctx, const Arguments& args) {
+  MG_TRY(V set, set_receiver(ctx, args));
+  MG_TRY(V old, dict_pop(ctx, set, args.positional[1]));
+  return old ? Outcome<V>(ctx.none()) : key_error(ctx, args.positional[1]);
+}
+
+Outcome<V> pop(Context& ctx, const Arguments& args) {
+  MG_TRY(V set, set_receiver(ctx, args));
+  auto entries = set_entries(ctx, set);
+  if (entries.empty())
+    return key_error(ctx, ctx.string("pop from an empty set"));
+  V item = entries[0]->key;
+  MG_TRY(V old, dict_pop(ctx, set, item));
+  (void)old;
+  return item;
+}
+
+Outcome<V> clear(Context& ctx, const Arguments& args) {
+  MG_TRY(V set, set_receiver(ctx, args));
+  ctx.heap.dict_clear(set->heap);
+  return ctx.none();
+}
+
+Outcome<V> copy(Context& ctx, const Arguments& args) {
+  V set = ctx.look(args.positional[0]);
+  if (set->type == &PyFrozenSet_Type) return set;
+  return fill(ctx, ctx.set(), set);
+}
+
+template <SetOperation operation>
+Outcome<V> combine(Context& ctx, const Arguments& args) {
+  V result = ctx.look(args.positional[0]);
+  if (args.count() == 1) return copy(ctx, args);
+  for (V other : args.positional.subspan(1)) {
+    MG_TRY(result, set_combine(ctx, operation, result, other));
+  }
+  return result;
+}
+
+template <SetOperation operation>
+Outcome<V> update(Context& ctx, const Arguments& args) {
+  MG_TRY(V set, set_receiver(ctx, args));
+  for (V other : args.positional.subspan(1))
+    MG_DO(set_update(ctx, operation, set, other));
+  return ctx.none();
+}
+
+template <int kind>
+Outcome<V> related(Context& ctx, const Arguments& args) {
+  MG_TRY(V other, to_set(ctx, args.positional[1]));
+  MG_TRY(bool result,
+         set_compare(ctx, kind, ctx.look(args.positional[0]), other));
+  return ctx.boolean(result);
+}
+
+Outcome<V> is_disjoint(Context& ctx, const Arguments& args) {
+  MG_TRY(V both, set_combine(ctx, SetOperation::Intersection,
+                             args.positional[0], args.positional[1]));
+  MG_TRY(V size, length(ctx, both));
+  MG_TRY(bool some, truth(ctx, size));
+  return ctx.boolean(!some);
+}
+
+constexpr const char* kBuiltins = "builtins";
+
+#define MG_COMMON(type)                                                       \
+  {kBuiltins, type ".__new__", make_of_class, 1, 2, nullptr},                 \
+      {kBuiltins, type ".copy", copy, 1, 1, nullptr},                         \
+      {kBuiltins, type ".union", combine<SetOperation::Union>, 1, kAny,       \
+       nullptr},                                                              \
+      {kBuiltins, type ".intersection", combine<SetOperation::Intersection>,  \
+       1, kAny, nullptr},                                                     \
+      {kBuiltins, type ".difference", combine<SetOperation::Difference>, 1,   \
+       kAny, nullptr},                                                        \
+      {kBuiltins, type ".symmetric_difference",                               \
+       combine<SetOperation::SymmetricDifference>, 2, 2, nullptr},            \
+      {kBuiltins, type ".issubset", related<Py_LE>, 2, 2, nullptr},           \
+      {kBuiltins, type ".issuperset", related<Py_GE>, 2, 2, nullptr},         \
+      {kBuiltins, type ".isdisjoint", is_disjoint, 2, 2, nullptr}
+
+constexpr Row kRows[] = {
+    {kBuiltins, "set", make_set, 0, 1, nullptr},
+    {kBuiltins, "frozenset", make_frozenset, 0, 1, nullptr},
+    MG_COMMON("set"),
+    MG_COMMON("frozenset"),
+    {kBuiltins, "set.__init__", initialise, 1, 2, nullptr},
+    {kBuiltins, "set.add", add, 2, 2, nullptr},
+    {kBuiltins, "set.discard", discard, 2, 2, nullptr},
+    {kBuiltins, "set.remove", remove, 2, 2, nullptr},
+    {kBuiltins, "set.pop", pop, 1, 1, nullptr},
+    {kBuiltins, "set.clear", clear, 1, 1, nullptr},
+    {kBuiltins, "set.update", update<SetOperation::Union>, 1, kAny, nullptr},
+    {kBuiltins, "set.intersection_update", update<SetOperation::Intersection>,
+     1, kAny, nullptr},
+    {kBuiltins, "set.difference_update", update<SetOperation::Difference>, 1,
+     kAny, nullptr},
+    {kBuiltins, "set.symmetric_difference_update",
+     update<SetOperation::SymmetricDifference>, 2, 2, nullptr},
+};
+
+#undef MG_COMMON
+
+}  // namespace
+
+std::span<const Row> set_rows() { return kRows; }
+
+}  // namespace magneto::natives
