@@ -40,9 +40,11 @@ bool has_instance_keys(PyObject* object, KeyList keys) {
 }
 
 // As many items, each of them among the recorded ones.
-bool has_items(PyObject* set, KeyList items) {
-  if (!PyAnySet_Check(set) ||
-      PySet_GET_SIZE(set) != static_cast<Py_ssize_t>(items.size())) {
+bool has_items(PyObject* set, const Check& check) {
+  if (!PyAnySet_Check(set)) return false;
+  if (check.object != nullptr) return same_items(set, check.object);
+  const KeyList items = check.keys;
+  if (PySet_GET_SIZE(set) != static_cast<Py_ssize_t>(items.size())) {
     return false;
   }
   Py_ssize_t position = 0;
@@ -57,6 +59,14 @@ bool has_items(PyObject* set, KeyList items) {
   return true;
 }
 
+// Objects that were found by the same address and hold the same things. What
+// they hold is alive, so this can't mix up two objects that behave differently.
+bool has_fields(PyObject* object, KeyList fields) {
+  Fields now;
+  fields_of(object, now);
+  return std::equal(fields.begin(), fields.end(), now.begin(), now.end());
+}
+
 bool is_unmodified(PyObject* type, const Check& check) {
   return type == check.object &&
          reinterpret_cast<PyTypeObject*>(type)->tp_version_tag ==
@@ -64,6 +74,31 @@ bool is_unmodified(PyObject* type, const Check& check) {
 }
 
 }  // namespace
+
+bool fields_of(PyObject* object, Fields& fields) noexcept {
+  using python::PrivateField;
+  PyTypeObject* type = Py_TYPE(object);
+  fields = {reinterpret_cast<PyObject*>(type)};
+  const auto field = [object](PrivateField which) {
+    return *python::private_field(object, which);
+  };
+  if (type == &PyProperty_Type) {
+    fields[1] = field(PrivateField::PropertyGetter);
+    fields[2] = field(PrivateField::PropertySetter);
+    fields[3] = field(PrivateField::PropertyDeleter);
+  } else if (type == &PyStaticMethod_Type) {
+    fields[1] = field(PrivateField::StaticMethodTarget);
+  } else if (type == &PyClassMethod_Type) {
+    fields[1] = field(PrivateField::ClassMethodTarget);
+  } else if (type == &PyMemberDescr_Type || type == &PyGetSetDescr_Type) {
+    auto* descriptor = reinterpret_cast<PyDescrObject*>(object);
+    fields[1] = reinterpret_cast<PyObject*>(descriptor->d_type);
+    fields[2] = descriptor->d_name;
+  } else {
+    return false;
+  }
+  return true;
+}
 
 Py_ssize_t plain_length(PyObject* value) noexcept {
   if (PyList_Check(value) || PyTuple_Check(value) || PyBytes_Check(value) ||
@@ -78,6 +113,8 @@ Py_ssize_t plain_length(PyObject* value) noexcept {
 
 bool check_slow(const Check& check, PyObject* value) noexcept {
   switch (check.kind) {
+    case GuardKind::Identity:
+      return has_fields(value, check.keys);
     case GuardKind::ConstantEquals:
       return same_constant(value, check.object);
     case GuardKind::TypeUnmodified:
@@ -89,7 +126,7 @@ bool check_slow(const Check& check, PyObject* value) noexcept {
     case GuardKind::InstanceKeys:
       return has_instance_keys(value, check.keys);
     case GuardKind::SetItems:
-      return has_items(value, check.keys);
+      return has_items(value, check);
     default:
       return false;
   }

@@ -6,17 +6,27 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+#include <array>
+
 #include "guards/node.h"
 
 namespace magneto::guards {
 
 bool check_slow(const Check& check, PyObject* value) noexcept;
 
+// Descriptors that a class keeps (properties, static methods, slots) can't be
+// referred to weakly, and keeping them would keep their class: they are told by
+// their address and by what they hold. Null where one holds less.
+using Fields = std::array<PyObject*, 4>;
+// False for any other object, which is its own identity.
+bool fields_of(PyObject* object, Fields& fields) noexcept;
+
 // True if the check holds for `value`.
 inline bool holds(const Check& check, PyObject* value) noexcept {
   switch (check.kind) {
     case GuardKind::Identity:
-      return value == check.object;
+      return value == check.object &&
+             (check.keys.empty() || check_slow(check, value));
     case GuardKind::NotNone:
       return value != Py_None;
     case GuardKind::TypeIs:

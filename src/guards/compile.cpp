@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "guards/check.h"
 #include "guards/program.h"
 #include "support/check.h"
 
@@ -220,9 +221,14 @@ class ProgramBuilder {
         guard.kind != GuardKind::Tensor || hooks().tensor.matches != nullptr,
         "tensor guards need the tensor room's hooks");
     Check check{.kind = guard.kind, .number = guard.number};
-    if (is_one_of(guard.kind, {GuardKind::DictKeys, GuardKind::InstanceKeys,
-                               GuardKind::SetItems})) {
-      check.keys = add_keys(guard.object);
+    Fields fields;
+    if (is_one_of(guard.kind, {GuardKind::DictKeys, GuardKind::InstanceKeys}) ||
+        (guard.kind == GuardKind::SetItems && !is_constant(guard.object))) {
+      check.keys = add_items(guard.object);
+    } else if (guard.kind == GuardKind::Identity &&
+               fields_of(guard.object, fields)) {
+      check.object = guard.object;
+      check.keys = add_keys(fields);
     } else if (guard.object) {
       check.object = guard.object;
       program_->watch_.add(check.object);
@@ -236,17 +242,21 @@ class ProgramBuilder {
 
   // The items of a tuple or frozenset, without keeping it: it may hold objects
   // of the user's.
-  KeyList add_keys(PyObject* items) {
+  KeyList add_items(PyObject* items) {
     Ref list = Ref::steal(PySequence_List(items));
     if (!list) PyErr_Clear();
     MG_CHECK(list, "out of memory");
-    const auto n = static_cast<size_t>(PyList_GET_SIZE(list.get()));
-    auto keys = std::make_unique<PyObject*[]>(n);
-    for (size_t i = 0; i < n; ++i) {
-      keys[i] = PyList_GET_ITEM(list.get(), static_cast<Py_ssize_t>(i));
-      program_->watch_.add(keys[i]);
+    return add_keys({reinterpret_cast<PyListObject*>(list.get())->ob_item,
+                     static_cast<size_t>(PyList_GET_SIZE(list.get()))});
+  }
+
+  KeyList add_keys(KeyList objects) {
+    auto keys = std::make_unique<PyObject*[]>(objects.size());
+    std::copy(objects.begin(), objects.end(), keys.get());
+    for (PyObject* key : objects) {
+      if (key != nullptr) program_->watch_.add(key);
     }
-    const KeyList view(keys.get(), n);
+    const KeyList view(keys.get(), objects.size());
     program_->key_lists_.push_back(std::move(keys));
     return view;
   }

@@ -38,10 +38,10 @@ bool has_identity_hash(PyTypeObject* type) {
          type->tp_richcompare == PyBaseObject_Type.tp_richcompare;
 }
 
-// Applies `accepts` to every item of an exact tuple or frozenset.
+// Applies `accepts` to every item of a tuple, or of a set or frozenset.
 template <class Accepts>
 bool all_items(PyObject* value, Accepts accepts) {
-  if (PyTuple_CheckExact(value)) {
+  if (PyTuple_Check(value)) {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(value); ++i) {
       PyObject* item = PyTuple_GET_ITEM(value, i);
       if (item == nullptr || !accepts(item)) return false;
@@ -103,14 +103,6 @@ bool needs_pairing(PyObject* set) {
   });
 }
 
-bool same_frozenset(PyObject* a, PyObject* b) {
-  if (PySet_GET_SIZE(a) != PySet_GET_SIZE(b) || !equal_in_c(a, b)) return false;
-  if (!needs_pairing(a) && !needs_pairing(b)) return true;
-  return all_items(a, [b](PyObject* x) {
-    return !all_items(b, [x](PyObject* y) { return !same_constant(x, y); });
-  });
-}
-
 bool same_tuple(PyObject* a, PyObject* b) {
   if (PyTuple_GET_SIZE(a) != PyTuple_GET_SIZE(b)) return false;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(a); ++i) {
@@ -148,7 +140,7 @@ bool same_constant(PyObject* a, PyObject* b) noexcept {
     return same_bits(x.real, y.real) && same_bits(x.imag, y.imag);
   }
   if (type == &PyTuple_Type) return same_tuple(a, b);
-  if (type == &PyFrozenSet_Type) return same_frozenset(a, b);
+  if (type == &PyFrozenSet_Type) return is_constant(b) && same_items(a, b);
   if (type == &PySlice_Type) {
     const auto* x = reinterpret_cast<PySliceObject*>(a);
     const auto* y = reinterpret_cast<PySliceObject*>(b);
@@ -156,6 +148,19 @@ bool same_constant(PyObject* a, PyObject* b) noexcept {
            same_constant(x->stop, y->stop) && same_constant(x->step, y->step);
   }
   return is_value_type(type) && equal_in_c(a, b);
+}
+
+bool same_items(PyObject* set, PyObject* items) noexcept {
+  if (PySet_GET_SIZE(set) != PySet_GET_SIZE(items)) return false;
+  const bool pair = needs_pairing(set) || needs_pairing(items);
+  return all_items(set, [items, pair](PyObject* item) {
+    if (!is_constant(item)) return false;
+    const int found = PySet_Contains(items, item);
+    if (found < 0) PyErr_Clear();
+    if (found != 1 || !pair) return found == 1;
+    return !all_items(items,
+                      [item](PyObject* y) { return !same_constant(item, y); });
+  });
 }
 
 int plain_key_equal(PyObject* stored, PyObject* key) noexcept {

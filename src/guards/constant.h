@@ -23,6 +23,10 @@ bool is_constant(PyObject* value) noexcept;
 // anything that is_constant() rejects, unless it is one object.
 bool same_constant(PyObject* a, PyObject* b) noexcept;
 
+// True if the set or frozenset has exactly the items of `items`, a frozenset
+// that is_constant() accepts: equal and of the same types.
+bool same_items(PyObject* set, PyObject* items) noexcept;
+
 // python::KeyEqual for two keys with one hash.
 int plain_key_equal(PyObject* stored, PyObject* key) noexcept;
 

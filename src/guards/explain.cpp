@@ -88,6 +88,12 @@ Wording word_check(const Check& check, const std::string& name,
   };
   switch (check.kind) {
     case GuardKind::Identity:
+      // What isn't kept alive may be gone by now.
+      if (!check.keys.empty()) {
+        return {name + " is the " + show(check.keys[0]) + " that was seen",
+                it_is(show)};
+      }
+      [[fallthrough]];
     case GuardKind::ConstantEquals: {
       std::string truth = it_is(show);
       // Two objects may read alike.
@@ -126,7 +132,9 @@ Wording word_check(const Check& check, const std::string& name,
       return {"list(vars(" + name + ")) == " + show_keys(check.keys),
               it_is(show_instance_keys)};
     case GuardKind::SetItems:
-      return {"set(" + name + ") == " + show_keys(check.keys),
+      return {"set(" + name + ") == " +
+                  (check.object == nullptr ? show_keys(check.keys)
+                                           : show_items(check.object)),
               it_is(show_items)};
     default:
       return {name, "it differs"};

@@ -19,7 +19,9 @@ struct Check {
   int64_t number = 0;  // Length; TypeUnmodified: the tag
   PyObject* object = nullptr;
   const void* snapshot = nullptr;
-  KeyList keys;  // DictKeys, InstanceKeys, SetItems
+  // DictKeys, InstanceKeys; SetItems unless `object` has them; Identity: what
+  // the object holds, if that tells it apart (see Fields).
+  KeyList keys;
 };
 
 // A node's number is its slot. Its subtree is [node, end).

@@ -98,8 +98,11 @@ void WordGroup::add_instance_dict() {
 void WordGroup::add_check(const Check& check) {
   switch (check.kind) {
     // Depend on which object it is, which its parent's words say.
-    case GuardKind::Absent:
     case GuardKind::Identity:
+      // Only a watched object can't have been replaced at its address.
+      is_live_ |= !check.keys.empty() && !stable_;
+      return;
+    case GuardKind::Absent:
     case GuardKind::NotNone:
     case GuardKind::ConstantEquals:  // the seen constant is kept alive
     case GuardKind::Tensor:          // runs every time, apart

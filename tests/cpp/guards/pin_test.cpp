@@ -331,6 +331,47 @@ TEST_F(PinTest, TheDeathOfAClassEndsTheProgram) {
   EXPECT_FALSE(program->alive());
 }
 
+TEST_F(PinTest, DescriptorsDoNotKeepTheirClass) {
+  exec(
+      "class C:\n"
+      "  __slots__ = ('s', '__weakref__', '__dict__')\n"
+      "  @property\n"
+      "  def p(self): return 1\n"
+      "  @staticmethod\n"
+      "  def t(): pass\n"
+      "  @classmethod\n"
+      "  def c(cls): pass\n"
+      "x = C()");
+  const SourceId type = sources_.type_of(x());
+  std::unique_ptr<GuardProgram> program;
+  {
+    Journal journal;
+    GuardSet guards(journal);
+    for (const char* key : {"s", "p", "t", "c", "__dict__"}) {
+      const SourceId source = sources_.type_attr(type, name(key));
+      const Reading reading = sources_.read(source, view({"x"}));
+      ASSERT_TRUE(reading.is_present());
+      guards.identity(source, reading.value());
+    }
+    program = compile(sources_, guards, {});
+  }
+  EXPECT_TRUE(program->run(view({"x"}), nullptr));
+  EXPECT_EQ(program->describe()[1], "type(x).p is the property that was seen");
+  exec("old = C.__dict__['p']; C.p = property(lambda self: 2)");
+  EXPECT_FALSE(program->run(view({"x"}), nullptr));
+  EXPECT_EQ(program->explain_failure(view({"x"})),
+            "type(x).p is the property that was seen, but it is a property"
+            " object");
+  exec("C.p = old; C.new = 3");
+  EXPECT_TRUE(program->run(view({"x"}), nullptr));
+  EXPECT_TRUE(program->run(view({"x"}), nullptr));
+  exec("C.t = staticmethod(lambda: 0)");
+  EXPECT_FALSE(program->run(view({"x"}), nullptr));
+  exec("w = weakref.ref(C); del C, x, old; gc.collect()");
+  EXPECT_TRUE(is_true("w() is None"));
+  EXPECT_FALSE(program->alive());
+}
+
 TEST_F(PinTest, ADroppedProgramLeavesNoReferences) {
   exec(
       "def f(): pass\n"
