@@ -120,11 +120,20 @@ Outcome<V> next(Context& ctx, V iterator) {
                                          &returned);
   }
   if (iterator->kind != Kind::Iterator) {
-    MG_TRY(V method, special_method(ctx, iterator, interned().dunder_next));
-    if (!method)
+    PyObject* found = type_lookup(ctx, iterator->type, interned().dunder_next);
+    if (!found)
       return ctx.raise(PyExc_TypeError, std::string("'") +
                                             _PyType_Name(iterator->type) +
                                             "' object is not an iterator");
+    // An iterator that the caller has begun: to advance it is its own affair.
+    if (!Py_IS_TYPE(found, &PyFunction_Type))
+      return ctx.graph_break("caller-iterator",
+                             std::string("a ") + _PyType_Name(iterator->type) +
+                                 " that was made outside of the trace",
+                             "make the iterator inside of the compiled "
+                             "function, or pass a list");
+    MG_TRY(V method, bind_descriptor(ctx, found, iterator, iterator->type,
+                                     interned().dunder_next));
     Outcome<V> value = call(ctx, method, {});
     if (!value && value.signal() == Signal::Raised &&
         ctx.exception_is(PyExc_StopIteration)) {
