@@ -3,7 +3,6 @@
 // something that neither writes, nor raises for the operands that it was
 // recorded with, nor draws random numbers.
 #include <array>
-#include <string_view>
 
 #include "graph/passes.h"
 #include "graph/uses.h"
@@ -31,8 +30,8 @@ constexpr std::array kFunctions = {
     FunctionRow{"torch", "_check", first_is_true},
 };
 
-constexpr std::array<std::string_view, 4> kMethods = {"size", "stride",
-                                                      "storage_offset", "item"};
+constexpr std::array<const char*, 4> kMethods = {"size", "stride",
+                                                 "storage_offset", "item"};
 
 class Reads {
  public:
@@ -60,9 +59,8 @@ class Reads {
         }
         return false;
       case Op::CallMethod:
-        for (std::string_view method : kMethods) {
-          if (PyUnicode_CompareWithASCIIString(node.target, method.data()) ==
-              0) {
+        for (const char* method : kMethods) {
+          if (PyUnicode_CompareWithASCIIString(node.target, method) == 0) {
             return true;
           }
         }
