@@ -152,6 +152,9 @@ class ProgramBuilder {
   }
 
   void add_nodes() {
+    program_->nodes_.reserve(static_cast<size_t>(
+        std::count(is_used_.begin(), is_used_.end(), uint8_t{1})));
+    program_->checks_.reserve(sorted_.size());
     const auto pinnable =
         std::stable_partition(roots_.begin(), roots_.end(),
                               [this](uint32_t r) { return is_volatile(r); });

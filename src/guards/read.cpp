@@ -23,6 +23,22 @@ Reading item_at(PyObject* const* items, Py_ssize_t size, uint32_t index) {
   return present_or_absent(items[index]);
 }
 
+// `hash` is the name's.
+Reading instance_attr(PyObject* object, PyObject* name, Py_hash_t hash) {
+  PyObject** slot = python::dict_slot(object);
+  if (slot == nullptr) return Reading::absent();
+  if (*slot != nullptr) return read_dict_item(*slot, name, hash);
+  PyObject** value = python::inline_value(object, name);
+  return value == nullptr ? Reading::absent() : present_or_absent(*value);
+}
+
+Reading own_attr(PyObject* type, PyObject* name, Py_hash_t hash) {
+  if (!PyType_Check(type)) return Reading::unreadable();
+  PyObject* dict = as<PyTypeObject>(type)->tp_dict;
+  if (dict == nullptr) return Reading::unreadable();
+  return read_dict_item(dict, name, hash);
+}
+
 Reading root_only() { return Reading::unreadable(); }
 
 }  // namespace
@@ -94,13 +110,7 @@ Reading read_field(SourceKind kind, PyObject* base) noexcept {
 }
 
 Reading read_instance_attr(PyObject* object, PyObject* name) noexcept {
-  PyObject** slot = python::dict_slot(object);
-  if (slot == nullptr) return Reading::absent();
-  if (*slot != nullptr) {
-    return read_dict_item(*slot, name, PyObject_Hash(name));
-  }
-  PyObject** value = python::inline_value(object, name);
-  return value == nullptr ? Reading::absent() : present_or_absent(*value);
+  return instance_attr(object, name, PyObject_Hash(name));
 }
 
 Reading read_slot_member(PyObject* object, PyObject* member) noexcept {
@@ -121,10 +131,7 @@ Reading read_type_attr(PyObject* type, PyObject* name) noexcept {
 }
 
 Reading read_type_own_attr(PyObject* type, PyObject* name) noexcept {
-  if (!PyType_Check(type)) return Reading::unreadable();
-  PyObject* dict = as<PyTypeObject>(type)->tp_dict;
-  if (dict == nullptr) return Reading::unreadable();
-  return read_dict_item(dict, name, PyObject_Hash(name));
+  return own_attr(type, name, PyObject_Hash(name));
 }
 
 bool is_slot_member(PyObject* descriptor) noexcept {
@@ -146,7 +153,7 @@ Reading read_Constant(const Source& source, PyObject*) noexcept {
 }
 
 Reading read_InstanceAttr(const Source& source, PyObject* base) noexcept {
-  return read_instance_attr(base, source.object);
+  return instance_attr(base, source.object, source.hash);
 }
 
 Reading read_SlotMember(const Source& source, PyObject* base) noexcept {
@@ -188,7 +195,7 @@ Reading read_TypeAttr(const Source& source, PyObject* base) noexcept {
 }
 
 Reading read_TypeOwnAttr(const Source& source, PyObject* base) noexcept {
-  return read_type_own_attr(base, source.object);
+  return own_attr(base, source.object, source.hash);
 }
 
 Reading read_TypeMro(const Source&, PyObject* base) noexcept {

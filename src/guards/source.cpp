@@ -65,12 +65,12 @@ SourceId SourceTable::intern(Source source) {
 SourceId SourceTable::named(SourceId base, SourceKind kind, PyObject* name) {
   MG_CHECK(base.valid(), "a source needs a base");
   MG_CHECK(PyUnicode_CheckExact(name), "a name is an exact str");
-  if (PyUnicode_CHECK_INTERNED(name)) {
-    return intern({.kind = kind, .base = base, .object = name});
-  }
   Ref interned = Ref::share(name);
-  PyUnicode_InternInPlace(interned.slot());
-  return intern({.kind = kind, .base = base, .object = interned});
+  if (!PyUnicode_CHECK_INTERNED(name)) PyUnicode_InternInPlace(interned.slot());
+  return intern({.kind = kind,
+                 .base = base,
+                 .object = interned,
+                 .hash = PyObject_Hash(interned)});
 }
 
 SourceId SourceTable::indexed(SourceId base, SourceKind kind, size_t i) {

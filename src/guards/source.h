@@ -81,7 +81,7 @@ struct Source {
   // Operands Name and Object, and the printed name of Local and ClosureCell.
   // Kept alive by the table.
   PyObject* object = nullptr;
-  Py_hash_t hash = 0;  // DictItem: the key's hash
+  Py_hash_t hash = 0;  // of a name or key
 };
 
 class SourceTable {

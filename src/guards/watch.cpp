@@ -30,6 +30,21 @@ bool never_dies(PyObject* object) {
           Py_TPFLAGS_HEAPTYPE) == 0;
 }
 
+// Making a weak reference may start a garbage collection, and that may run any
+// code; the objects that a program is looking at must not die meanwhile.
+class CollectionPause {
+ public:
+  CollectionPause() : was_enabled_(PyGC_Disable() != 0) {}
+  ~CollectionPause() {
+    if (was_enabled_) PyGC_Enable();
+  }
+  CollectionPause(const CollectionPause&) = delete;
+  CollectionPause& operator=(const CollectionPause&) = delete;
+
+ private:
+  bool was_enabled_;
+};
+
 }  // namespace
 
 Watch::Watch() {
@@ -57,6 +72,7 @@ void Watch::add(PyObject* object) {
 }
 
 void Watch::watch(PyObject* object) {
+  const CollectionPause pause;
   if (!callback_) {
     callback_ = Ref::steal(PyCFunction_New(&note_death_method, state_));
   }

@@ -19,7 +19,7 @@ class Watch {
  public:
   Watch();
 
-  // From now on `object` is either alive or alive() is false. Held strongly, as
+  // Runs no user code. From now on `object` is alive, or alive() is false. Held strongly, as
   // the only way left, if it is a constant or can't be referred to weakly;
   // not at all if it never dies (types of C modules, None).
   void add(PyObject* object);
