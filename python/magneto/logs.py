@@ -95,7 +95,7 @@ def _observe(
     elif kind == "graph_break":
         text = f"{reports.place(details)}: {reports.what_broke(details)}"
         _emit_if("graph_breaks", identity, text)
-    elif kind == "skip":
+    elif kind in ("skip", "raised"):
         text = (
             f"{reports.place(details)} runs in plain Python: "
             f"{reports.what_broke(details)}"

@@ -21,6 +21,8 @@ def place(details: dict[str, Any]) -> str:
 def what_broke(details: dict[str, Any]) -> str:
     """The reason of a graph break, with its hint."""
     text = f"{details['detail'] or details['reason']} [{details['reason']}]"
+    if inner := details.get("inner_place"):
+        text += f" at {inner}"
     return f"{text}; {details['hint']}" if details["hint"] else text
 
 

@@ -91,8 +91,12 @@ Compiled Compilation::finish(Capture& capture) {
   const auto index = static_cast<int32_t>(capture.index);
   BreakInfo why;
   switch (capture.ending) {
-    case Ending::Raised:
+    case Ending::Raised: {
+      Details details;
+      report("raised", cache_,
+             details.add_break(capture.info).add_place(code_, index));
       return add_plain();
+    }
     case Ending::Skip:
       return refuse(capture.info, request_.start);
     case Ending::Break:

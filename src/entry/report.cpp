@@ -79,7 +79,8 @@ Details& Details::add_place(PyCodeObject* code, int32_t instruction) {
 Details& Details::add_break(const values::BreakInfo& info) {
   return add("reason", info.reason)
       .add("detail", info.detail)
-      .add("hint", info.hint);
+      .add("hint", info.hint)
+      .add("inner_place", info.place);
 }
 
 void report(const char* kind, const CodeCache& cache, const Details& details) {

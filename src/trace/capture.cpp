@@ -3,9 +3,11 @@
 
 #include "natives/registry.h"
 #include "python/code_object.h"
+#include "python/names.h"
 #include "tensor/fake_tensor.h"
 #include "tensor/global_state.h"
 #include "trace/interpreter.h"
+#include "values/exceptions.h"
 
 namespace magneto::trace {
 
@@ -83,6 +85,24 @@ void fill(Context& ctx, Frame& frame, const python::FrameRequest& request,
 
 }  // namespace
 
+namespace {
+
+// What was raised, for logs: "ValueError: no", and where.
+values::BreakInfo describe_exception(Context& ctx, V exception) {
+  std::string text = _PyType_Name(exception->type);
+  V args = values::exception_field(ctx, exception, interned().args);
+  if (args && args->is_constant() && PyTuple_GET_SIZE(args->object)) {
+    PyObject* first = PyTuple_GET_ITEM(args->object, 0);
+    const char* chars =
+        PyUnicode_Check(first) ? PyUnicode_AsUTF8(first) : nullptr;
+    if (chars) text += std::string(": ") + chars;
+    PyErr_Clear();
+  }
+  return {"raised", text, "", ctx.exception_place()};
+}
+
+}  // namespace
+
 values::Capture capture_frame(values::Context& ctx,
                               const python::FrameRequest& request) {
   values::Capture capture;
@@ -110,6 +130,7 @@ values::Capture capture_frame(values::Context& ctx,
     case Signal::Raised:
       capture.ending = values::Ending::Raised;
       capture.result = ctx.take_exception();
+      capture.info = describe_exception(ctx, capture.result);
       break;
     case Signal::Break:
       capture.ending = values::Ending::Break;

@@ -91,6 +91,8 @@ struct BreakInfo {
   std::string reason;
   std::string detail;
   std::string hint;
+  // Where in the user's program, innermost frame: "file:line in function".
+  std::string place = {};
 };
 
 // A graph break found where no Outcome can be returned (inside a Backing). The
@@ -183,6 +185,8 @@ class Context final : public Backing, public Journaled {
   Signal graph_break(std::string reason, std::string detail = "",
                      std::string hint = "");
   V exception() const { return exception_; }  // after Signal::Raised
+  // Where it was raised, as BreakInfo::place.
+  std::string exception_place() const;
   V take_exception();
   const BreakInfo& break_info() const { return break_; }  // after Signal::Break
   // True if the pending exception is an instance of `type`.
@@ -208,7 +212,11 @@ class Context final : public Backing, public Journaled {
 
   std::vector<Ref> kept_;
   V null_ = nullptr, none_ = nullptr, true_ = nullptr, false_ = nullptr;
+  // "file:line in function" of a place in the program.
+  std::string place_of(graph::LocationId location) const;
+
   V exception_ = nullptr;
+  graph::LocationId raised_at_;
   BreakInfo break_;
   struct Memo;
   std::unique_ptr<Memo> memo_;

@@ -128,17 +128,29 @@ bool is_safe_constant(V value) {
   return value->is_constant() && is_safe_type(value->type);
 }
 
-// A method that Python code or the natives' tables define for the value's
-// class, bound; null if there is none, as for the builtin containers, whose
-// operators are written here.
-Outcome<V> python_method(Context& ctx, V value, PyObject* name) {
-  if (!(value->type->tp_flags & Py_TPFLAGS_HEAPTYPE) &&
-      value->kind != Kind::Object) {
-    return nullptr;
+// Classes whose operators are written below, where nothing is overridden.
+bool is_basic(V value) {
+  PyTypeObject* type = value->type;
+  if (type->tp_flags & Py_TPFLAGS_HEAPTYPE) return false;
+  switch (value->kind) {
+    case Kind::List:
+      return type == &PyList_Type;
+    case Kind::Dict:
+      return type == &PyDict_Type;
+    case Kind::Object:
+      return false;
+    default:
+      return true;
   }
+}
+
+// A method that Python code or the natives' tables define for the value's
+// class, bound; null if there is none.
+Outcome<V> python_method(Context& ctx, V value, PyObject* name) {
+  if (is_basic(value)) return nullptr;
   PyObject* found = type_lookup(ctx, value->type, name);
-  if (!found || !(Py_IS_TYPE(found, &PyFunction_Type) ||
-                  (value->kind == Kind::Object && ctx.natives->has(found))))
+  if (!found ||
+      !(Py_IS_TYPE(found, &PyFunction_Type) || ctx.natives->has(found)))
     return nullptr;
   return bind_descriptor(ctx, found, value, value->type, name);
 }
@@ -390,6 +402,17 @@ Outcome<V> compare_mappings(Context& ctx, int kind, V left, V right) {
   return ctx.boolean(same == (kind == Py_EQ));
 }
 
+// Two OrderedDicts are equal only if their keys come in the same order.
+Outcome<bool> same_order(Context& ctx, V left, V right) {
+  auto a = dict_entries(ctx, left), b = dict_entries(ctx, right);
+  if (a.size() != b.size()) return false;
+  for (size_t i = 0; i < a.size(); ++i) {
+    MG_TRY(bool same, equal(ctx, a[i]->key, b[i]->key));
+    if (!same) return false;
+  }
+  return true;
+}
+
 // Objects that keep object's comparison are equal only to themselves.
 Outcome<V> compare_identity(Context& ctx, int kind, V left, V right) {
   MG_TRY(bool same, identical(ctx, left, right));
@@ -455,8 +478,14 @@ Outcome<V> plain_compare(Context& ctx, int kind, V left, V right) {
     MG_TRY(bool result, set_compare(ctx, kind, left, right));
     return ctx.boolean(result);
   }
-  if (equality && left->kind == Kind::Dict && right->kind == Kind::Dict)
+  if (equality && left->kind == Kind::Dict && right->kind == Kind::Dict) {
+    if (PyType_IsSubtype(left->type, &PyODict_Type) &&
+        PyType_IsSubtype(right->type, &PyODict_Type)) {
+      MG_TRY(bool same, same_order(ctx, left, right));
+      if (!same) return ctx.boolean(kind == Py_NE);
+    }
     return compare_mappings(ctx, kind, left, right);
+  }
   if (equality && (is_sequence(left) || left->kind == Kind::Dict ||
                    is_sequence(right) || right->kind == Kind::Dict))
     return ctx.boolean(kind == Py_NE);

@@ -13,8 +13,25 @@ Signal Context::raise(PyObject* type, const std::string& message) {
 
 Signal Context::raise_value(V exception) {
   exception_ = exception;
+  if (inliner) raised_at_ = inliner->origin().location;
   return Signal::Raised;
 }
+
+std::string Context::place_of(graph::LocationId location) const {
+  if (!location.valid()) return "";
+  const graph::Location& at = graph.location(location);
+  const char* file = PyUnicode_AsUTF8(at.code->co_filename);
+  const char* function = file ? PyUnicode_AsUTF8(at.code->co_qualname) : nullptr;
+  if (!function) {
+    PyErr_Clear();
+    return "";
+  }
+  return std::string(file) + ":" +
+         std::to_string(PyCode_Addr2Line(at.code, at.instruction)) + " in " +
+         function;
+}
+
+std::string Context::exception_place() const { return place_of(raised_at_); }
 
 Signal Context::raise_from_python() {
   PyObject *type, *value, *traceback;
@@ -51,7 +68,8 @@ Signal Context::raise_from_python() {
 
 Signal Context::graph_break(std::string reason, std::string detail,
                             std::string hint) {
-  break_ = {std::move(reason), std::move(detail), std::move(hint)};
+  break_ = {std::move(reason), std::move(detail), std::move(hint),
+            inliner ? place_of(inliner->origin().location) : ""};
   return Signal::Break;
 }
 
