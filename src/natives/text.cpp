@@ -34,7 +34,12 @@ Outcome<V> checked_text(Context& ctx, V text, const char* method) {
 // A method that C code defines for plain data is called for real.
 Outcome<V> own_method(Context& ctx, V value, PyObject* method,
                       std::span<const V> more) {
-  if (!(value->type->tp_flags & Py_TPFLAGS_HEAPTYPE)) return nullptr;
+  PyTypeObject* type = value->type;
+  if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE) &&
+      (value->is_constant() || type == &PyTuple_Type ||
+       type == &PyList_Type || type == &PyDict_Type || type == &PySet_Type)) {
+    return nullptr;
+  }
   PyObject* found = type_lookup(ctx, value->type, method);
   if (!found) return nullptr;
   if (PyFunction_Check(found) || ctx.natives->has(found)) {

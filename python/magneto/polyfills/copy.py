@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Of ``copy``, and of the methods of ``object`` that it calls.
+
+Identity is compared with ``is`` instead of ``id()``: objects that a trace makes
+have no address yet. So the memo is a list of pairs, kept under one key of the
+dict that ``__deepcopy__`` methods pass along.
+"""
+
+from __future__ import annotations
+
+import copyreg
+import types
+from typing import Any
+
+_ATOMIC = (
+    type(None),
+    int,
+    float,
+    bool,
+    complex,
+    str,
+    bytes,
+    type,
+    range,
+    slice,
+    type(Ellipsis),
+    type(NotImplemented),
+    types.FunctionType,
+    types.BuiltinFunctionType,
+    types.CodeType,
+    property,
+)
+_PAIRS = "magneto: originals and their copies"
+
+
+def copy(x: Any) -> Any:
+    """A shallow copy."""
+    cls = type(x)
+    if cls in _ATOMIC or cls is tuple or cls is frozenset:
+        return x
+    if cls is list or cls is dict or cls is set:
+        return x.copy()
+    if issubclass(cls, type):
+        return x
+    copier = getattr(cls, "__copy__", None)
+    if copier is not None:
+        return copier(x)
+    return _rebuild(x, _reduced(x, cls), None)
+
+
+def deepcopy(x: Any, memo: dict[Any, Any] | None = None, _nil: Any = None) -> Any:
+    """A copy of x and of all that it consists of."""
+    cls = type(x)
+    if cls in _ATOMIC:
+        return x
+    if memo is None:
+        memo = {}
+    pairs = memo.get(_PAIRS)
+    if pairs is None:
+        pairs = memo[_PAIRS] = []
+    for original, made in pairs:
+        if original is x:
+            return made
+    if cls is list:
+        made = []
+        pairs.append((x, made))
+        for item in x:
+            made.append(deepcopy(item, memo))
+        return made
+    if cls is tuple:
+        return _deepcopy_tuple(x, memo, pairs)
+    if cls is dict:
+        made = {}
+        pairs.append((x, made))
+        for key, value in x.items():
+            made[deepcopy(key, memo)] = deepcopy(value, memo)
+        return made
+    if cls is types.MethodType:
+        return types.MethodType(x.__func__, deepcopy(x.__self__, memo))
+    if issubclass(cls, type):
+        return x
+    copier = getattr(x, "__deepcopy__", None)
+    if copier is not None:
+        made = copier(memo)
+    else:
+        made = _rebuild(x, _reduced(x, cls), memo)
+    if made is not x:
+        pairs.append((x, made))
+    return made
+
+
+def _deepcopy_tuple(
+    x: tuple[Any, ...], memo: dict[Any, Any], pairs: list[Any]
+) -> Any:
+    items = [deepcopy(item, memo) for item in x]
+    # An item may have contained the tuple itself.
+    for original, made in pairs:
+        if original is x:
+            return made
+    for before, after in zip(x, items):
+        if before is not after:
+            made = tuple(items)
+            pairs.append((x, made))
+            return made
+    return x
+
+
+def _reduced(x: Any, cls: type) -> Any:
+    reductor = copyreg.dispatch_table.get(cls)
+    if reductor is not None:
+        return reductor(x)
+    return x.__reduce_ex__(4)
+
+
+def _rebuild(x: Any, reduced: Any, memo: dict[Any, Any] | None) -> Any:
+    if isinstance(reduced, str):
+        return x
+    deep = memo is not None
+    parts = list(reduced) + [None] * (5 - len(reduced))
+    function, args, state, items, pairs = parts[:5]
+    if deep and args:
+        args = [deepcopy(arg, memo) for arg in args]
+    made = function(*args)
+    if deep:
+        memo[_PAIRS].append((x, made))
+    if state is not None:
+        if deep:
+            state = deepcopy(state, memo)
+        if hasattr(made, "__setstate__"):
+            made.__setstate__(state)
+        else:
+            slots = None
+            if isinstance(state, tuple) and len(state) == 2:
+                state, slots = state
+            if state is not None:
+                made.__dict__.update(state)
+            if slots is not None:
+                for name, value in slots.items():
+                    setattr(made, name, value)
+    if items is not None:
+        for item in items:
+            made.append(deepcopy(item, memo) if deep else item)
+    if pairs is not None:
+        for key, value in pairs:
+            if deep:
+                key = deepcopy(key, memo)
+                value = deepcopy(value, memo)
+            made[key] = value
+    return made
+
+
+def reduce_ex(self: Any, protocol: int) -> Any:
+    """``object.__reduce_ex__``, for protocol 2 and later."""
+    cls = type(self)
+    if cls.__reduce__ is not object.__reduce__:
+        return self.__reduce__()
+    args: tuple[Any, ...] = ()
+    if hasattr(self, "__getnewargs_ex__"):
+        args, keywords = self.__getnewargs_ex__()
+        if keywords:
+            raise NotImplementedError(
+                "__getnewargs_ex__ with keywords is not traced"
+            )
+    elif hasattr(self, "__getnewargs__"):
+        args = self.__getnewargs__()
+    return (
+        copyreg.__newobj__,
+        (cls, *args),
+        self.__getstate__(),
+        iter(self) if isinstance(self, list) else None,
+        iter(self.items()) if isinstance(self, dict) else None,
+    )
+
+
+def getstate(self: Any) -> Any:
+    """``object.__getstate__``."""
+    state = getattr(self, "__dict__", None)
+    if state is not None:
+        state = state.copy()
+    slots: dict[str, Any] = {}
+    for cls in type(self).__mro__:
+        names = getattr(cls, "__slots__", ())
+        if isinstance(names, str):
+            names = (names,)
+        for name in names:
+            if name in ("__dict__", "__weakref__"):
+                continue
+            if name.startswith("__") and not name.endswith("__"):
+                stripped = cls.__name__.lstrip("_")
+                if stripped:
+                    name = f"_{stripped}{name}"
+            if name not in slots and hasattr(self, name):
+                slots[name] = getattr(self, name)
+    if slots:
+        return state, slots
+    return state or None

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// collections.deque: a List of that class; slot 0 is maxlen.
+#include "natives/lists.h"
+#include "natives/signature.h"
+#include "natives/text.h"
+#include "python/names.h"
+#include "values/construction.h"
+
+namespace magneto::natives {
+
+namespace {
+
+PyTypeObject* deque_type() {
+  static PyObject* const type = [] {
+    Ref module = Ref::steal(PyImport_ImportModule("collections"));
+    MG_CHECK(module, "the module collections");
+    return PyObject_GetAttrString(module, "deque");
+  }();
+  return reinterpret_cast<PyTypeObject*>(type);
+}
+
+const std::vector<V>& items_of(Context& ctx, V deque) {
+  return ctx.heap[deque->heap].items;
+}
+
+// The most items that it may have, or -1.
+Py_ssize_t limit_of(Context& ctx, V deque) {
+  const auto& slots = ctx.heap[deque->heap].slots;
+  if (slots.empty() || slots[0]->object == Py_None) return -1;
+  return PyLong_AsSsize_t(slots[0]->object);
+}
+
+// Drops what is too much at the end that isn't added to.
+void trim(Context& ctx, V deque, bool added_right) {
+  const Py_ssize_t limit = limit_of(ctx, deque);
+  const size_t size = items_of(ctx, deque).size();
+  if (limit < 0 || size <= static_cast<size_t>(limit)) return;
+  const size_t excess = size - static_cast<size_t>(limit);
+  ctx.heap.splice(deque->heap, added_right ? 0 : size - excess, excess, {});
+}
+
+Status fill(Context& ctx, V deque, V iterable, V limit) {
+  if (limit) {
+    limit = ctx.look(limit);
+    if (!(limit->is_constant() && limit->object == Py_None)) {
+      if (!limit->is_constant() || !PyLong_Check(limit->object))
+        return ctx.raise(PyExc_TypeError, "an integer is required");
+      if (PyLong_AsSsize_t(limit->object) < 0) {
+        if (PyErr_Occurred()) return ctx.raise_from_python();
+        return ctx.raise(PyExc_ValueError, "maxlen must be non-negative");
+      }
+    }
+  } else {
+    limit = ctx.none();
+  }
+  // Right after __new__, or a second time.
+  if (ctx.heap[deque->heap].slots.empty())
+    ctx.heap.initial(deque->heap).slots = {limit};
+  else
+    ctx.heap.set_slot(deque->heap, 0, limit);
+  std::vector<V> items;
+  if (iterable) MG_DO(unpack(ctx, iterable, items));
+  const size_t before = items_of(ctx, deque).size();
+  if (before || !items.empty())
+    ctx.heap.splice(deque->heap, 0, before, items);
+  trim(ctx, deque, true);
+  return done;
+}
+
+Outcome<V> make(Context& ctx, const Arguments& args) {
+  V made = ctx.list({}, deque_type());
+  MG_DO(fill(ctx, made, argument(args, 0, name<"iterable">()),
+             argument(args, 1, name<"maxlen">())));
+  return made;
+}
+
+// deque.__new__(cls, ...), for subclasses
+Outcome<V> make_of_class(Context& ctx, const Arguments& args) {
+  V type = ctx.look(args.positional[0]);
+  if (!type->is_constant() || !PyType_Check(type->object))
+    return ctx.raise(PyExc_TypeError,
+                     "deque.__new__(X): X is not a type object");
+  return ctx.list({}, reinterpret_cast<PyTypeObject*>(type->object));
+}
+
+Outcome<V> initialise(Context& ctx, const Arguments& args) {
+  MG_TRY(V deque, list_receiver(ctx, args));
+  MG_DO(fill(ctx, deque, argument(args, 1, name<"iterable">()),
+             argument(args, 2, name<"maxlen">())));
+  return ctx.none();
+}
+
+Outcome<V> append(Context& ctx, const Arguments& args) {
+  MG_TRY(V deque, list_receiver(ctx, args));
+  ctx.heap.append(deque->heap, args.positional[1]);
+  trim(ctx, deque, true);
+  return ctx.none();
+}
+
+Outcome<V> append_left(Context& ctx, const Arguments& args) {
+  MG_TRY(V deque, list_receiver(ctx, args));
+  ctx.heap.splice(deque->heap, 0, 0, args.positional.subspan(1));
+  trim(ctx, deque, false);
+  return ctx.none();
+}
+
+template <bool right>
+Outcome<V> pop(Context& ctx, const Arguments& args) {
+  MG_TRY(V deque, list_receiver(ctx, args));
+  const auto& items = items_of(ctx, deque);
+  if (items.empty())
+    return ctx.raise(PyExc_IndexError, "pop from an empty deque");
+  V item = right ? items.back() : items.front();
+  ctx.heap.splice(deque->heap, right ? items.size() - 1 : 0, 1, {});
+  return item;
+}
+
+template <bool right>
+Outcome<V> extend(Context& ctx, const Arguments& args) {
+  MG_TRY(V deque, list_receiver(ctx, args));
+  std::vector<V> more;
+  MG_DO(unpack(ctx, args.positional[1], more));
+  for (V item : more) {
+    ctx.heap.splice(deque->heap, right ? items_of(ctx, deque).size() : 0, 0,
+                    {&item, 1});
+    trim(ctx, deque, right);
+  }
+  return ctx.none();
+}
+
+Outcome<V> extend_in_place(Context& ctx, const Arguments& args) {
+  MG_TRY(V ignored, extend<true>(ctx, args));
+  (void)ignored;
+  return ctx.look(args.positional[0]);
+}
+
+Outcome<V> rotate(Context& ctx, const Arguments& args) {
+  MG_TRY(V deque, list_receiver(ctx, args));
+  Py_ssize_t steps = 1;
+  if (args.count() > 1) {
+    MG_TRY(steps, index_argument(ctx, args.positional[1]));
+  }
+  std::vector<V> items = items_of(ctx, deque);
+  const auto size = static_cast<Py_ssize_t>(items.size());
+  if (size < 2) return ctx.none();
+  const Py_ssize_t start = ((-steps % size) + size) % size;
+  std::vector<V> turned(items.begin() + start, items.end());
+  turned.insert(turned.end(), items.begin(), items.begin() + start);
+  ctx.heap.splice(deque->heap, 0, items.size(), turned);
+  return ctx.none();
+}
+
+Outcome<V> insert(Context& ctx, const Arguments& args) {
+  MG_TRY(V deque, list_receiver(ctx, args));
+  const Py_ssize_t limit = limit_of(ctx, deque);
+  const auto size = static_cast<Py_ssize_t>(items_of(ctx, deque).size());
+  if (limit >= 0 && size >= limit)
+    return ctx.raise(PyExc_IndexError, "deque already at its maximum size");
+  MG_TRY(Py_ssize_t at, index_argument(ctx, args.positional[1]));
+  if (at < 0) at = std::max<Py_ssize_t>(at + size, 0);
+  ctx.heap.splice(deque->heap, static_cast<size_t>(std::min(at, size)), 0,
+                  args.positional.subspan(2));
+  return ctx.none();
+}
+
+Outcome<V> remove(Context& ctx, const Arguments& args) {
+  MG_TRY(V deque, list_receiver(ctx, args));
+  std::vector<V> items = items_of(ctx, deque);
+  MG_TRY(Py_ssize_t at, find_item(ctx, items, args.positional[1], 0,
+                                  PY_SSIZE_T_MAX));
+  if (at < 0)
+    return ctx.raise(PyExc_ValueError, "deque.remove(x): x not in deque");
+  ctx.heap.splice(deque->heap, static_cast<size_t>(at), 1, {});
+  return ctx.none();
+}
+
+Outcome<V> count(Context& ctx, const Arguments& args) {
+  MG_TRY(V deque, list_receiver(ctx, args));
+  std::vector<V> items = items_of(ctx, deque);
+  int64_t found = 0;
+  for (V item : items) {
+    MG_TRY(Py_ssize_t at, find_item(ctx, {&item, 1}, args.positional[1], 0, 1));
+    found += at == 0;
+  }
+  return ctx.integer(found);
+}
+
+Outcome<V> clear(Context& ctx, const Arguments& args) {
+  MG_TRY(V deque, list_receiver(ctx, args));
+  const size_t size = items_of(ctx, deque).size();
+  if (size) ctx.heap.splice(deque->heap, 0, size, {});
+  return ctx.none();
+}
+
+Outcome<V> copy(Context& ctx, const Arguments& args) {
+  MG_TRY(V deque, list_receiver(ctx, args));
+  V made = ctx.list(items_of(ctx, deque), deque->type);
+  ctx.heap.initial(made->heap).slots = ctx.heap[deque->heap].slots;
+  return made;
+}
+
+Outcome<V> reverse(Context& ctx, const Arguments& args) {
+  MG_TRY(V deque, list_receiver(ctx, args));
+  std::vector<V> items = items_of(ctx, deque);
+  std::reverse(items.begin(), items.end());
+  if (!items.empty()) ctx.heap.splice(deque->heap, 0, items.size(), items);
+  return ctx.none();
+}
+
+Outcome<V> reversed(Context& ctx, const Arguments& args) {
+  MG_TRY(V deque, list_receiver(ctx, args));
+  return reversed_iterator(ctx, deque, items_of(ctx, deque).size());
+}
+
+Outcome<V> limit(Context& ctx, const Arguments& args) {
+  MG_TRY(V deque, list_receiver(ctx, args));
+  const auto& slots = ctx.heap[deque->heap].slots;
+  return slots.empty() ? ctx.none() : slots[0];
+}
+
+Outcome<V> repr(Context& ctx, const Arguments& args) {
+  MG_TRY(V deque, list_receiver(ctx, args));
+  MG_TRY(V inner, repr_of(ctx, ctx.list(items_of(ctx, deque))));
+  const Py_ssize_t most = limit_of(ctx, deque);
+  Ref text = Ref::steal(
+      most < 0 ? PyUnicode_FromFormat("%s(%U)", _PyType_Name(deque->type),
+                                      inner->object)
+               : PyUnicode_FromFormat("%s(%U, maxlen=%zd)",
+                                      _PyType_Name(deque->type), inner->object,
+                                      most));
+  if (!text) return ctx.raise_from_python();
+  return ctx.constant(std::move(text));
+}
+
+constexpr const char* kCollections = "collections";
+
+constexpr Row kRows[] = {
+    {kCollections, "deque", make, 0, 2, "iterable maxlen"},
+    {kCollections, "deque.__new__", make_of_class, 1, kAny, "*"},
+    {kCollections, "deque.__init__", initialise, 1, 3, "iterable maxlen"},
+    {kCollections, "deque.append", append, 2, 2, nullptr},
+    {kCollections, "deque.appendleft", append_left, 2, 2, nullptr},
+    {kCollections, "deque.pop", pop<true>, 1, 1, nullptr},
+    {kCollections, "deque.popleft", pop<false>, 1, 1, nullptr},
+    {kCollections, "deque.extend", extend<true>, 2, 2, nullptr},
+    {kCollections, "deque.extendleft", extend<false>, 2, 2, nullptr},
+    {kCollections, "deque.__iadd__", extend_in_place, 2, 2, nullptr},
+    {kCollections, "deque.rotate", rotate, 1, 2, nullptr},
+    {kCollections, "deque.insert", insert, 3, 3, nullptr},
+    {kCollections, "deque.remove", remove, 2, 2, nullptr},
+    {kCollections, "deque.count", count, 2, 2, nullptr},
+    {kCollections, "deque.clear", clear, 1, 1, nullptr},
+    {kCollections, "deque.copy", copy, 1, 1, nullptr},
+    {kCollections, "deque.__copy__", copy, 1, 1, nullptr},
+    {kCollections, "deque.reverse", reverse, 1, 1, nullptr},
+    {kCollections, "deque.__reversed__", reversed, 1, 1, nullptr},
+    {kCollections, "deque.__repr__", repr, 1, 1, nullptr},
+    {kCollections, "deque.maxlen", limit, 1, 1, nullptr},
+};
+
+}  // namespace
+
+std::span<const Row> deque_rows() { return kRows; }
+
+}  // namespace magneto::natives

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// functools: partial objects, reduce, and wrappers written in C.
+#include <algorithm>
+
+#include "natives/signature.h"
+#include "python/layout.h"
+#include "python/names.h"
+#include "values/construction.h"
+
+namespace magneto::natives {
+
+namespace {
+
+using guards::SourceKind;
+using python::PrivateField;
+
+PyTypeObject* partial_type() {
+  static PyObject* const type = [] {
+    Ref module = Ref::steal(PyImport_ImportModule("functools"));
+    MG_CHECK(module, "the module functools");
+    return PyObject_GetAttrString(module, "partial");
+  }();
+  return reinterpret_cast<PyTypeObject*>(type);
+}
+
+// Heap slots of a partial that the trace made.
+enum Part : size_t { kFunction, kArguments, kKeywords };
+
+V part_of(Context& ctx, V partial, Part part) {
+  if (!partial->object) return ctx.heap[partial->heap].slots[part];
+  static constexpr std::pair<PrivateField, SourceKind> kFields[] = {
+      {PrivateField::PartialFunction, SourceKind::PartialFunction},
+      {PrivateField::PartialArgs, SourceKind::PartialArgs},
+      {PrivateField::PartialKeywords, SourceKind::PartialKeywords}};
+  PyObject** field = python::private_field(partial->object, kFields[part].first);
+  MG_CHECK(field && *field, "a partial of functools'");
+  return ctx.lazy(*field,
+                  ctx.sources.field(partial->source, kFields[part].second));
+}
+
+V keywords_as_dict(Context& ctx, const Arguments& args) {
+  V made = ctx.dict();
+  for (size_t i = 0; i < args.keyword_names.size(); ++i)
+    ctx.heap.dict_initial(made->heap,
+                          ctx.constant_share(args.keyword_names[i]),
+                          args.keyword_values[i],
+                          Ref::share(args.keyword_names[i]));
+  return made;
+}
+
+V make(Context& ctx, PyTypeObject* type, V function, std::span<const V> args,
+       V keywords) {
+  V slots[] = {function, ctx.tuple(args), keywords};
+  return ctx.iterator(type, slots, 0, Kind::Object);
+}
+
+Outcome<V> make_partial(Context& ctx, const Arguments& args) {
+  V function = ctx.look(args.positional[0]);
+  std::vector<V> positional;
+  V keywords = ctx.dict();
+  // A partial of a partial is one partial.
+  if (function->type == partial_type()) {
+    MG_DO(unpack(ctx, part_of(ctx, function, kArguments), positional));
+    V inner = ctx.look(part_of(ctx, function, kKeywords));
+    for (const DictEntry* entry : dict_entries(ctx, inner))
+      MG_DO(dict_set(ctx, keywords, entry->key, entry->value));
+    function = part_of(ctx, function, kFunction);
+  }
+  auto more = args.positional.subspan(1);
+  positional.insert(positional.end(), more.begin(), more.end());
+  for (size_t i = 0; i < args.keyword_names.size(); ++i)
+    MG_DO(dict_set(ctx, keywords, ctx.constant_share(args.keyword_names[i]),
+                   args.keyword_values[i]));
+  return make(ctx, partial_type(), function, positional, keywords);
+}
+
+// partial.__new__(cls, ...), for subclasses
+Outcome<V> make_of_class(Context& ctx, const Arguments& args) {
+  V type = ctx.look(args.positional[0]);
+  if (args.count() < 2 || !type->is_constant() ||
+      !PyType_Check(type->object))
+    return ctx.raise(PyExc_TypeError,
+                     "type 'partial' takes at least one argument");
+  return make(ctx, reinterpret_cast<PyTypeObject*>(type->object),
+              args.positional[1], args.positional.subspan(2),
+              keywords_as_dict(ctx, args));
+}
+
+Outcome<V> call_partial(Context& ctx, const Arguments& args) {
+  V partial = ctx.look(args.positional[0]);
+  std::vector<V> positional;
+  MG_DO(unpack(ctx, part_of(ctx, partial, kArguments), positional));
+  auto more = args.positional.subspan(1);
+  positional.insert(positional.end(), more.begin(), more.end());
+
+  std::vector<PyObject*> names;
+  std::vector<V> values;
+  V fixed = ctx.look(part_of(ctx, partial, kKeywords));
+  for (const DictEntry* entry : dict_entries(ctx, fixed)) {
+    MG_TRY(PyObject * key, attribute_name(ctx, entry->key,
+                                          "keywords must be strings"));
+    V given = args.keyword(key);
+    names.push_back(key);
+    values.push_back(given ? given : entry->value);
+  }
+  for (size_t i = 0; i < args.keyword_names.size(); ++i) {
+    if (std::find(names.begin(), names.end(), args.keyword_names[i]) !=
+        names.end())
+      continue;
+    names.push_back(args.keyword_names[i]);
+    values.push_back(args.keyword_values[i]);
+  }
+  return call(ctx, part_of(ctx, partial, kFunction),
+              Arguments{.positional = positional,
+                        .keyword_values = values,
+                        .keyword_names = names});
+}
+
+template <Part part>
+Outcome<V> read(Context& ctx, const Arguments& args) {
+  return part_of(ctx, ctx.look(args.positional[0]), part);
+}
+
+Outcome<V> reduce(Context& ctx, const Arguments& args) {
+  V function = args.positional[0];
+  MG_TRY(V iterator, iterate(ctx, args.positional[1]));
+  V total = argument(args, 2);
+  if (!total) {
+    MG_TRY(total, next(ctx, iterator));
+    if (!total)
+      return ctx.raise(PyExc_TypeError,
+                       "reduce() of empty iterable with no initial value");
+  }
+  for (;;) {
+    MG_TRY(V item, next(ctx, iterator));
+    if (!item) return total;
+    MG_TRY(total, call(ctx, function, {total, item}));
+  }
+}
+
+// A function behind lru_cache: what it computes is traced; the cache belongs
+// to the real program.
+Outcome<V> call_cached(Context& ctx, const Arguments& args) {
+  MG_TRY(V wrapped, get_attribute(ctx, args.positional[0],
+                                  name<"__wrapped__">()));
+  return call(ctx, wrapped, without(args, 1));
+}
+
+Outcome<V> bind_cached(Context& ctx, const Arguments& args) {
+  V object = ctx.look(args.positional[1]);
+  V function = ctx.look(args.positional[0]);
+  if (object->is_constant() && object->object == Py_None) return function;
+  return ctx.method(function, object);
+}
+
+constexpr const char* kFunctools = "functools";
+
+constexpr Row kRows[] = {
+    {kFunctools, "partial", make_partial, 1, kAny, "*"},
+    {kFunctools, "partial.__new__", make_of_class, 1, kAny, "*"},
+    {kFunctools, "partial.__call__", call_partial, 1, kAny, "*"},
+    {kFunctools, "partial.func", read<kFunction>, 1, 1, nullptr},
+    {kFunctools, "partial.args", read<kArguments>, 1, 1, nullptr},
+    {kFunctools, "partial.keywords", read<kKeywords>, 1, 1, nullptr},
+    {kFunctools, "reduce", reduce, 2, 3, nullptr},
+    {kFunctools, "_lru_cache_wrapper.__call__", call_cached, 1, kAny, "*"},
+    {kFunctools, "_lru_cache_wrapper.__get__", bind_cached, 2, 3, nullptr},
+    row::polyfill(kFunctools, "cached_property.__get__",
+                  "functools.cached_property_get"),
+    row::polyfill(kFunctools, "cmp_to_key", "functools.cmp_to_key"),
+};
+
+}  // namespace
+
+std::span<const Row> functools_rows() { return kRows; }
+
+}  // namespace magneto::natives
