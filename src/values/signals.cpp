@@ -19,9 +19,9 @@ Signal Context::raise_value(V exception) {
 
 std::string Context::place_of(graph::LocationId location) const {
   if (!location.valid()) return "";
-  const graph::Location& at = graph.location(location);
-  const char* file = PyUnicode_AsUTF8(at.code->co_filename);
-  const char* function = file ? PyUnicode_AsUTF8(at.code->co_qualname) : nullptr;
+  const graph::Location& at = graph.locations()[location.index];
+  const char* file = PyUnicode_AsUTF8(at.code.get()->co_filename);
+  const char* function = file ? PyUnicode_AsUTF8(at.code.get()->co_qualname) : nullptr;
   if (!function) {
     PyErr_Clear();
     return "";
