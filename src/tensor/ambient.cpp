@@ -120,16 +120,13 @@ int autocast_nesting(int change) noexcept {
 
 void clear_autocast_cache() noexcept { at::autocast::clear_cache(); }
 
-SavedState::SavedState() noexcept
-    : grad_mode_(grad_mode()),
-      autocast_cache_(autocast_cache()),
-      nesting_(autocast_nesting(0)) {
+AutocastScope::AutocastScope() noexcept
+    : autocast_cache_(autocast_cache()), nesting_(autocast_nesting(0)) {
   for (c10::DeviceType type : kAutocastDevices)
     autocast_[static_cast<size_t>(type)] = autocast(static_cast<int8_t>(type));
 }
 
-SavedState::~SavedState() {
-  set_grad_mode(grad_mode_);
+AutocastScope::~AutocastScope() {
   set_autocast_cache(autocast_cache_);
   for (c10::DeviceType type : kAutocastDevices) {
     const Autocast& saved = autocast_[static_cast<size_t>(type)];

@@ -42,18 +42,18 @@ Ref dtype_of(int8_t scalar_type);
 int autocast_nesting(int change) noexcept;
 void clear_autocast_cache() noexcept;
 
-// Puts all of the above back as it was, whatever the trace did.
-class SavedState {
+// Puts autocast back as it was, whatever the trace did. (The rest of the
+// thread's state is GlobalStateScope's.)
+class AutocastScope {
  public:
-  SavedState() noexcept;
-  ~SavedState();
-  SavedState(const SavedState&) = delete;
-  SavedState& operator=(const SavedState&) = delete;
+  AutocastScope() noexcept;
+  ~AutocastScope();
+  AutocastScope(const AutocastScope&) = delete;
+  AutocastScope& operator=(const AutocastScope&) = delete;
 
  private:
   static constexpr size_t kDeviceTypes = 32;
 
-  bool grad_mode_;
   bool autocast_cache_;
   int nesting_;
   std::array<Autocast, kDeviceTypes> autocast_;

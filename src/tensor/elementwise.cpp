@@ -1,32 +1,33 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tensor/elementwise.h"
 
-#include <ATen/native/TypeProperties.h>
-
 #include "tensor/shape.h"
 
 namespace magneto::tensor {
 
-c10::ScalarType promoted_type(c10::ArrayRef<at::Tensor> tensors) {
-  c10::ScalarType first = tensors[0].scalar_type();
-  bool same = true;
-  for (const at::Tensor& tensor : tensors) {
-    same = same && tensor.scalar_type() == first;
+void PromotedType::add(const at::Tensor& tensor) {
+  c10::ScalarType type = tensor.scalar_type();
+  if (only_ == c10::ScalarType::Undefined) {
+    only_ = type;
+  } else if (only_ != type) {
+    mixed_ = true;
   }
-  if (same) return first;
-  at::native::ResultTypeState state;
-  for (const at::Tensor& tensor : tensors) {
-    state = at::native::update_result_type_state(tensor, state);
-  }
-  return at::native::result_type(state);
+  state_ = at::native::update_result_type_state(tensor, state_);
 }
 
-c10::ScalarType promoted_type(const at::Tensor& tensor,
-                              const c10::Scalar& scalar) {
-  at::native::ResultTypeState state;
-  state = at::native::update_result_type_state(tensor, state);
-  state = at::native::update_result_type_state(scalar, state);
-  return at::native::result_type(state);
+void PromotedType::add(const c10::Scalar& number) {
+  mixed_ = true;
+  state_ = at::native::update_result_type_state(number, state_);
+}
+
+c10::ScalarType PromotedType::type() const {
+  return mixed_ ? at::native::result_type(state_) : only_;
+}
+
+c10::ScalarType promoted_type(c10::ArrayRef<at::Tensor> tensors) {
+  PromotedType common;
+  for (const at::Tensor& tensor : tensors) common.add(tensor);
+  return common.type();
 }
 
 c10::ScalarType float_type(c10::ScalarType type) {
@@ -55,15 +56,17 @@ c10::Device common_device(c10::ArrayRef<at::Tensor> tensors) {
 }
 
 at::Tensor elementwise(c10::ArrayRef<at::Tensor> operands,
-                       c10::ScalarType computation, c10::ScalarType output) {
+                       c10::ScalarType computation, c10::ScalarType output,
+                       size_t unconverted) {
   c10::Device device = common_device(operands);
   c10::SmallVector<DimVec, 4> temporaries;
   temporaries.reserve(operands.size());
   c10::SmallVector<Operand, 4> views;
   DimList shape = operands[0].sym_sizes();
   DimVec broadcasted;
-  for (const at::Tensor& tensor : operands) {
-    bool copied = device.is_cpu() &&
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const at::Tensor& tensor = operands[i];
+    bool copied = i >= unconverted && device.is_cpu() &&
                   computation != c10::ScalarType::Undefined &&
                   tensor.scalar_type() != computation;
     if (copied) {

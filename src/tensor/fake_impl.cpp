@@ -68,6 +68,10 @@ c10::Storage make_storage(const Dim& bytes, c10::Device device) {
   return c10::Storage(std::move(storage));
 }
 
+bool refuses_data(c10::StorageImpl* storage) {
+  return storage->_mutable_data_ptr_no_checks().get() == nullptr;
+}
+
 Dim storage_bytes(DimList sizes, DimList strides, const Dim& offset,
                   size_t item_size) {
   Dim last = offset + 1;

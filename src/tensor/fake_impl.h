@@ -66,6 +66,8 @@ class FakeImpl final : public c10::TensorImpl {
 
 // A storage of that many bytes without memory behind.
 c10::Storage make_storage(const Dim& bytes, c10::Device device);
+// Whether a storage is one of those.
+bool refuses_data(c10::StorageImpl* storage);
 
 // Bytes that a tensor needs in its storage, beginning at the storage's start.
 Dim storage_bytes(DimList sizes, DimList strides, const Dim& offset,

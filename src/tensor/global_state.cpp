@@ -3,10 +3,13 @@
 
 #include <ATen/ThreadLocalState.h>
 
+#include "tensor/ambient.h"
+
 namespace magneto::tensor {
 
 struct GlobalStateScope::State {
   at::ThreadLocalState saved;
+  AutocastScope autocast;  // not part of the above
 };
 
 GlobalStateScope::GlobalStateScope() : state_(std::make_unique<State>()) {}

@@ -10,7 +10,9 @@ namespace magneto::tensor {
 namespace {
 
 constexpr auto kTables = {
-    &factory_rules, &inplace_rules, &matmul_rules, &pointwise_rules,
+    &attention_rules, &convolution_rules, &copy_rules, &data_rules,
+    &factory_rules, &index_rules, &like_rules, &loss_rules, &matmul_rules,
+    &metadata_rules, &norm_rules, &pointwise_rules, &pool_rules, &reduce_rules,
     &view_rules,
     // Last: rules of our own are found first.
     &structured_rules,
@@ -128,13 +130,19 @@ OpInfo::OpInfo(const c10::OperatorHandle& op)
       return;
     }
   }
-  for (auto key : {c10::DispatchKey::CompositeImplicitAutograd,
-                   c10::DispatchKey::CompositeExplicitAutograd}) {
-    if (op.hasKernelForDispatchKey(key)) {
-      route = Route::Decompose;
-      composite_key = key;
-      return;
+  using Key = c10::DispatchKey;
+  for (Key key : {Key::CompositeImplicitAutograd, Key::CompositeExplicitAutograd,
+                  Key::CompositeExplicitAutogradNonFunctional}) {
+    if (!op.hasKernelForDispatchKey(key)) continue;
+    // Of an operator with kernels of its own, this one shows what is computed
+    // but not how the result is laid out.
+    if (key == Key::CompositeExplicitAutogradNonFunctional &&
+        op.hasKernelForDispatchKey(Key::CPU)) {
+      continue;
     }
+    route = Route::Decompose;
+    composite_key = key;
+    return;
   }
 }
 

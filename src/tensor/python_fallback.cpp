@@ -146,6 +146,9 @@ class Crossing {
 
   at::Tensor out(const at::Tensor& tensor) {
     if (!tensor.defined()) return tensor;
+    if (tensor.layout() != c10::kStrided) {
+      throw_needs_data("the result isn't a strided tensor");
+    }
     c10::TensorImpl* impl = tensor.unsafeGetTensorImpl();
     auto known = outward_.find(impl);
     if (known != outward_.end()) return known->second;
@@ -204,11 +207,9 @@ py::object call_under_mode(const OpInfo& op, Crossing& crossing,
     ~Exit() {
       PyObject *type, *value, *traceback;
       PyErr_Fetch(&type, &value, &traceback);
-      py::object none = py::none();
-      PyObject* result = PyObject_CallMethod(
-          mode.ptr(), "__exit__", "OOO", Py_None, Py_None, Py_None);
+      Ref result = Ref::steal(PyObject_CallMethod(
+          mode.ptr(), "__exit__", "OOO", Py_None, Py_None, Py_None));
       if (!result) PyErr_WriteUnraisable(mode.ptr());
-      Py_XDECREF(result);
       PyErr_Restore(type, value, traceback);
     }
   } exit{mode};
@@ -231,7 +232,10 @@ void take_results(const OpInfo& op, Crossing& crossing, py::object result,
 
 [[noreturn]] void rethrow(const OpInfo& op, py::error_already_set& error) {
   if (error.matches(PythonMode::get().no_answer)) {
-    throw_needs_data(op.name + ": " + error.what());
+    std::string reason =
+        py::str(error.type().attr("__name__")).cast<std::string>() + ": " +
+        py::str(error.value()).cast<std::string>();
+    throw_needs_data(op.name + ": " + reason);
   }
   error.restore();
   python_error native;

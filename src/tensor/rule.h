@@ -8,6 +8,7 @@
 // forms as well (delivery.h), so those need none of their own.
 #pragma once
 
+#include <ATen/core/Generator.h>
 #include <ATen/core/IListRef.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/stack.h>
@@ -123,6 +124,11 @@ struct Argument<const std::optional<c10::Scalar>&> {
     return value.toScalar();
   }
 };
+// Which generator is used makes no difference to shapes.
+template <>
+struct Argument<const std::optional<at::Generator>&> {
+  static std::optional<at::Generator> read(c10::IValue&) { return {}; }
+};
 template <>
 struct Argument<const c10::List<std::optional<at::Tensor>>&> {
   static c10::List<std::optional<at::Tensor>> read(c10::IValue& value) {
@@ -184,20 +190,25 @@ constexpr Rule rule(std::string_view name) {
 // The tables, one per family.
 std::span<const Rule> attention_rules();
 std::span<const Rule> convolution_rules();
+std::span<const Rule> copy_rules();
+std::span<const Rule> data_rules();
 std::span<const Rule> factory_rules();
 std::span<const Rule> index_rules();
-std::span<const Rule> inplace_rules();
+std::span<const Rule> like_rules();
 std::span<const Rule> loss_rules();
 std::span<const Rule> matmul_rules();
+std::span<const Rule> metadata_rules();
 std::span<const Rule> norm_rules();
 std::span<const Rule> pointwise_rules();
 std::span<const Rule> pool_rules();
 std::span<const Rule> reduce_rules();
-std::span<const Rule> sort_rules();
 std::span<const Rule> structured_rules();
 std::span<const Rule> view_rules();
 
 // The row of that name in any table, or null.
 const Rule* find_rule(std::string_view name);
+// Torch's own shape function of a structured operator, for rules that only
+// handle the common case themselves.
+RuleFn structured_rule(std::string_view name);
 
 }  // namespace magneto::tensor

@@ -14,7 +14,7 @@ void check_same_dtype(const at::Tensor& a, const at::Tensor& b) {
               a.dtype(), " != ", b.dtype());
 }
 
-at::Tensor mm(const at::Tensor& self, const at::Tensor& mat2) {
+at::Tensor mm_of(const at::Tensor& self, const at::Tensor& mat2) {
   TORCH_CHECK(self.dim() == 2, "self must be a matrix");
   TORCH_CHECK(mat2.dim() == 2, "mat2 must be a matrix");
   TORCH_CHECK(self.sym_size(1) == mat2.sym_size(0),
@@ -27,7 +27,7 @@ at::Tensor mm(const at::Tensor& self, const at::Tensor& mat2) {
                          self.scalar_type(), common_device(both));
 }
 
-at::Tensor bmm(const at::Tensor& self, const at::Tensor& mat2) {
+at::Tensor bmm_of(const at::Tensor& self, const at::Tensor& mat2) {
   TORCH_CHECK(self.dim() == 3, "batch1 must be a 3D tensor");
   TORCH_CHECK(mat2.dim() == 3, "batch2 must be a 3D tensor");
   DimList a = self.sym_sizes(), b = mat2.sym_sizes();
@@ -40,6 +40,19 @@ at::Tensor bmm(const at::Tensor& self, const at::Tensor& mat2) {
                          common_device(both));
 }
 
+// What is added to a product must broadcast to it.
+void check_addend(const at::Tensor& self, const at::Tensor& product) {
+  TORCH_CHECK(self.scalar_type() == product.scalar_type(),
+              "self and mat2 must have the same dtype, but got ", self.dtype(),
+              " and ", product.dtype());
+  DimVec shape = broadcast(self.sym_sizes(), product.sym_sizes());
+  TORCH_CHECK(DimList(shape).equals(product.sym_sizes()),
+              "The expanded size of the tensor ", product.sym_sizes(),
+              " must match the existing size ", self.sym_sizes());
+  TensorVec both{self, product};
+  common_device(both);
+}
+
 at::Tensor addmm(const at::Tensor& self, const at::Tensor& mat1,
                  const at::Tensor& mat2, const c10::Scalar& beta,
                  const c10::Scalar& alpha) {
@@ -47,27 +60,61 @@ at::Tensor addmm(const at::Tensor& self, const at::Tensor& mat1,
               "-D tensor");
   TORCH_CHECK(mat2.dim() == 2, "mat2 must be a matrix, got ", mat2.dim(),
               "-D tensor");
-  TORCH_CHECK(mat1.sym_size(1) == mat2.sym_size(0),
-              "mat1 and mat2 shapes cannot be multiplied (", mat1.sym_size(0),
-              "x", mat1.sym_size(1), " and ", mat2.sym_size(0), "x",
-              mat2.sym_size(1), ")");
-  check_same_dtype(mat1, mat2);
-  TORCH_CHECK(self.scalar_type() == mat2.scalar_type(),
-              "self and mat2 must have the same dtype, but got ", self.dtype(),
-              " and ", mat2.dtype());
-  DimVec sizes{mat1.sym_size(0), mat2.sym_size(1)};
-  DimVec broadcasted = broadcast(self.sym_sizes(), sizes);
-  TORCH_CHECK(DimList(broadcasted).equals(sizes), "The expanded size of the "
-              "tensor (", sizes, ") must match the existing size (",
-              self.sym_sizes(), ")");
-  TensorVec all{self, mat1, mat2};
-  return make_contiguous(sizes, self.scalar_type(), common_device(all));
+  at::Tensor product = mm_of(mat1, mat2);
+  check_addend(self, product);
+  return product;
+}
+
+at::Tensor baddbmm(const at::Tensor& self, const at::Tensor& batch1,
+                   const at::Tensor& batch2, const c10::Scalar& beta,
+                   const c10::Scalar& alpha) {
+  at::Tensor product = bmm_of(batch1, batch2);
+  check_addend(self, product);
+  return product;
+}
+
+at::Tensor dot(const at::Tensor& self, const at::Tensor& other) {
+  TORCH_CHECK(self.dim() == 1 && other.dim() == 1,
+              "1D tensors expected, but got ", self.dim(), "D and ",
+              other.dim(), "D tensors");
+  TORCH_CHECK(self.scalar_type() == other.scalar_type(),
+              "dot : expected both vectors to have same dtype, but found ",
+              self.scalar_type(), " and ", other.scalar_type());
+  TORCH_CHECK(self.sym_numel() == other.sym_numel(),
+              "inconsistent tensor size, expected tensor ", self.sym_sizes(),
+              " and src ", other.sym_sizes(),
+              " to have the same number of elements, but got ",
+              self.sym_numel(), " and ", other.sym_numel(),
+              " elements respectively");
+  return make_contiguous(DimVec{}, self.scalar_type(), self.device());
+}
+
+at::Tensor multinomial(const at::Tensor& self, Dim num_samples,
+                       bool replacement, const std::optional<at::Generator>&) {
+  TORCH_CHECK(self.dim() > 0 && self.dim() <= 2,
+              "prob_dist must be 1 or 2 dim");
+  TORCH_CHECK(at::isFloatingType(self.scalar_type()),
+              "multinomial only supports floating-point dtypes for input, "
+              "got: ",
+              self.scalar_type());
+  TORCH_CHECK(num_samples > 0, "cannot sample n_sample <= 0 samples");
+  TORCH_CHECK(replacement || num_samples <= self.sym_size(-1),
+              "cannot sample n_sample > prob_dist.size(-1) samples without "
+              "replacement");
+  DimVec sizes;
+  if (self.dim() == 2) sizes.push_back(self.sym_size(0));
+  sizes.push_back(num_samples);
+  return make_contiguous(sizes, at::kLong, self.device());
 }
 
 constexpr Rule kRules[] = {
-    rule<&mm>("aten::mm"),
-    rule<&bmm>("aten::bmm"),
+    rule<&mm_of>("aten::mm"),
+    rule<&bmm_of>("aten::bmm"),
     rule<&addmm>("aten::addmm"),
+    rule<&baddbmm>("aten::baddbmm"),
+    rule<&dot>("aten::dot"),
+    rule<&dot>("aten::vdot"),
+    rule<&multinomial>("aten::multinomial"),
 };
 
 }  // namespace

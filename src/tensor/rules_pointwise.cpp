@@ -3,6 +3,7 @@
 // from the operands'.
 #include "tensor/elementwise.h"
 #include "tensor/rule.h"
+#include "tensor/shape.h"
 
 namespace magneto::tensor {
 namespace {
@@ -12,6 +13,7 @@ enum class Dtype {
   Float,    // the same, integers becoming the default dtype
   Bool,     // bool, operands converted to their common dtype
   BoolRaw,  // bool, operands read as they are
+  Real,     // as Promote, complex becoming real
 };
 
 // The first `Count` arguments are the operands, tensors or numbers; whatever
@@ -19,54 +21,160 @@ enum class Dtype {
 template <Dtype Kind, int Count>
 void pointwise(const OpInfo&, c10::IValue* args, Outputs& outputs) {
   TensorVec operands;
-  const c10::Scalar* number = nullptr;
-  c10::Scalar holder;
+  PromotedType common;
   for (int i = 0; i < Count; ++i) {
     if (args[i].isTensor()) {
       operands.push_back(args[i].toTensor());
-    } else {
-      holder = args[i].toScalar();
-      number = &holder;
+      common.add(operands.back());
+    } else if (!args[i].isNone()) {
+      common.add(args[i].toScalar());
     }
   }
-  c10::ScalarType common;
-  if (Kind == Dtype::BoolRaw) {
-    common = c10::ScalarType::Undefined;
-  } else if (number) {
-    common = promoted_type(operands[0], *number);
-  } else {
-    common = promoted_type(operands);
-  }
-  if (Kind == Dtype::Float) common = float_type(common);
-  c10::ScalarType output =
-      Kind == Dtype::Bool || Kind == Dtype::BoolRaw ? at::kBool : common;
-  outputs.emplace_back(elementwise(operands, common, output));
+  c10::ScalarType computation = Kind == Dtype::BoolRaw
+                                    ? c10::ScalarType::Undefined
+                                    : common.type();
+  if (Kind == Dtype::Float) computation = float_type(computation);
+  c10::ScalarType output = computation;
+  if (Kind == Dtype::Bool || Kind == Dtype::BoolRaw) output = at::kBool;
+  if (Kind == Dtype::Real) output = c10::toRealValueType(computation);
+  outputs.emplace_back(elementwise(operands, computation, output));
 }
 
 constexpr RuleFn kUnary = &pointwise<Dtype::Promote, 1>;
 constexpr RuleFn kUnaryFloat = &pointwise<Dtype::Float, 1>;
 constexpr RuleFn kUnaryBool = &pointwise<Dtype::BoolRaw, 1>;
+constexpr RuleFn kUnaryReal = &pointwise<Dtype::Real, 1>;
 constexpr RuleFn kBinary = &pointwise<Dtype::Promote, 2>;
 constexpr RuleFn kBinaryFloat = &pointwise<Dtype::Float, 2>;
 constexpr RuleFn kCompare = &pointwise<Dtype::Bool, 2>;
 constexpr RuleFn kLogical = &pointwise<Dtype::BoolRaw, 2>;
 constexpr RuleFn kTernary = &pointwise<Dtype::Promote, 3>;
 
+// rsub(self, other) is sub(other, self): the order of the operands decides
+// between equally good layouts.
+at::Tensor rsub_tensor(const at::Tensor& self, const at::Tensor& other,
+                       const c10::Scalar& alpha) {
+  TensorVec operands{other, self};
+  c10::ScalarType type = promoted_type(operands);
+  return elementwise(operands, type, type);
+}
+
+at::Tensor div_mode(const at::Tensor& self, const at::Tensor& other,
+                    std::optional<std::string_view> rounding_mode) {
+  TensorVec operands{self, other};
+  c10::ScalarType type = promoted_type(operands);
+  if (!rounding_mode) type = float_type(type);
+  return elementwise(operands, type, type);
+}
+
+at::Tensor where(const at::Tensor& condition, const at::Tensor& self,
+                 const at::Tensor& other) {
+  TORCH_CHECK(condition.scalar_type() == at::kBool ||
+                  condition.scalar_type() == at::kByte,
+              "where expected condition to be a boolean tensor, but got a "
+              "tensor with dtype ",
+              condition.scalar_type());
+  TensorVec values{self, other};
+  c10::ScalarType type = promoted_type(values);
+  TensorVec operands{condition, self, other};
+  return elementwise(operands, type, type, /*unconverted=*/1);
+}
+
+at::Tensor angle(const at::Tensor& self) {
+  TensorVec operands{self};
+  c10::ScalarType type = float_type(self.scalar_type());
+  return elementwise(operands, type, c10::toRealValueType(type));
+}
+
+// Both parts are read as they are; the result is a dtype of twice the size.
+at::Tensor complex_of(const at::Tensor& real, const at::Tensor& imag) {
+  TORCH_CHECK(real.scalar_type() == imag.scalar_type(),
+              "Expected object of scalar type ", real.scalar_type(),
+              " but got scalar type ", imag.scalar_type(),
+              " for second argument");
+  TORCH_CHECK(at::isFloatingType(real.scalar_type()),
+              "Expected both inputs to be Half, Float or Double tensors but "
+              "got ",
+              real.scalar_type(), " and ", imag.scalar_type());
+  TensorVec operands{real, imag};
+  return elementwise(operands, c10::ScalarType::Undefined,
+                     c10::toComplexType(real.scalar_type()));
+}
+
+std::tuple<at::Tensor, at::Tensor> frexp(const at::Tensor& self) {
+  TORCH_CHECK(at::isFloatingType(self.scalar_type()),
+              "torch.frexp() only supports floating-point dtypes");
+  TensorVec operands{self};
+  return {elementwise(operands, self.scalar_type(), self.scalar_type()),
+          elementwise(operands, self.scalar_type(), at::kInt)};
+}
+
+// Results that empty_like() makes for its input.
+at::Tensor like_input(const at::Tensor& self) {
+  return make_tensor(self.sym_sizes(), preserved_strides(self),
+                     self.scalar_type(), self.device());
+}
+std::tuple<at::Tensor, at::Tensor> log_sigmoid_forward(const at::Tensor& self) {
+  return {like_input(self),
+          self.is_cuda() ? make_contiguous(DimVec{0}, self.scalar_type(),
+                                           self.device())
+                         : like_input(self)};
+}
+std::tuple<at::Tensor, at::Tensor> native_dropout(const at::Tensor& input,
+                                                  double p,
+                                                  std::optional<bool> train) {
+  at::Tensor mask =
+      make_tensor(input.sym_sizes(), preserved_strides(input),
+                  input.sym_numel() == 0 ? input.scalar_type() : at::kBool,
+                  input.device());
+  return {like_input(input), mask};
+}
+
 constexpr Rule kRules[] = {
+    // Arithmetic.
     {"aten::add.Tensor", kBinary},
     {"aten::sub.Tensor", kBinary},
     {"aten::mul.Tensor", kBinary},
+    {"aten::bitwise_and.Tensor", kBinary},
+    {"aten::bitwise_or.Tensor", kBinary},
+    {"aten::bitwise_xor.Tensor", kBinary},
+    {"aten::bitwise_left_shift.Tensor", kBinary},
+    {"aten::bitwise_right_shift.Tensor", kBinary},
+    {"aten::remainder.Tensor", kBinary},
+    {"aten::fmod.Tensor", kBinary},
+    {"aten::maximum", kBinary},
+    {"aten::minimum", kBinary},
+    {"aten::fmax", kBinary},
+    {"aten::fmin", kBinary},
+    {"aten::gcd", kBinary},
+    {"aten::lcm", kBinary},
+    {"aten::floor_divide", kBinary},
+    {"aten::heaviside", kBinary},
+    {"aten::hypot", kBinary},
+    {"aten::nextafter", kBinary},
+    {"aten::logaddexp", kBinary},
+    {"aten::logaddexp2", kBinary},
+    {"aten::pow.Tensor_Scalar", kBinary},
+    {"aten::pow.Scalar", kBinary},
+    {"aten::pow.Tensor_Tensor", kBinary},
+    {"aten::clamp_min", kBinary},
+    {"aten::clamp_max", kBinary},
+    {"aten::clamp_min.Tensor", kBinary},
+    {"aten::clamp_max.Tensor", kBinary},
+    rule<&rsub_tensor>("aten::rsub.Tensor"),
     {"aten::div.Tensor", kBinaryFloat},
-    {"aten::relu", kUnary},
-    {"aten::neg", kUnary},
-    {"aten::silu", kUnary},
-    {"aten::gelu", kUnary},
-    {"aten::tanh", kUnaryFloat},
-    {"aten::exp", kUnaryFloat},
-    {"aten::rsqrt", kUnaryFloat},
-    {"aten::sqrt", kUnaryFloat},
-    {"aten::sin", kUnaryFloat},
-    {"aten::cos", kUnaryFloat},
+    {"aten::atan2", kBinaryFloat},
+    {"aten::copysign.Tensor", kBinaryFloat},
+    {"aten::xlogy.Tensor", kBinaryFloat},
+    {"aten::special_xlog1py", kBinaryFloat},
+    {"aten::special_zeta", kBinaryFloat},
+    rule<&div_mode>("aten::div.Tensor_mode"),
+    {"aten::addcmul", kTernary},
+    {"aten::clamp", kTernary},
+    {"aten::clamp.Tensor", kTernary},
+    {"aten::lerp.Tensor", kTernary},
+    rule<&where>("aten::where.self"),
+    // Comparison and logic.
     {"aten::eq.Scalar", kCompare},
     {"aten::eq.Tensor", kCompare},
     {"aten::ne.Scalar", kCompare},
@@ -80,8 +188,77 @@ constexpr Rule kRules[] = {
     {"aten::ge.Scalar", kCompare},
     {"aten::ge.Tensor", kCompare},
     {"aten::logical_and", kLogical},
+    {"aten::logical_or", kLogical},
+    {"aten::logical_xor", kLogical},
     {"aten::logical_not", kUnaryBool},
-    {"aten::addcmul", kTernary},
+    {"aten::isnan", kUnaryBool},
+    {"aten::isposinf", kUnaryBool},
+    {"aten::isneginf", kUnaryBool},
+    {"aten::signbit", kUnaryBool},
+    // One operand.
+    {"aten::neg", kUnary},
+    {"aten::relu", kUnary},
+    {"aten::silu", kUnary},
+    {"aten::gelu", kUnary},
+    {"aten::elu", kUnary},
+    {"aten::leaky_relu", kUnary},
+    {"aten::mish", kUnary},
+    {"aten::hardshrink", kUnary},
+    {"aten::softshrink", kUnary},
+    {"aten::threshold", kUnary},
+    {"aten::sgn", kUnary},
+    {"aten::sign", kUnary},
+    {"aten::floor", kUnary},
+    {"aten::ceil", kUnary},
+    {"aten::trunc", kUnary},
+    {"aten::round", kUnary},
+    {"aten::round.decimals", kUnary},
+    {"aten::frac", kUnary},
+    {"aten::bitwise_not", kUnary},
+    {"aten::conj_physical", kUnary},
+    {"aten::nan_to_num", kUnary},
+    {"aten::hardtanh", kUnary},
+    {"aten::softplus", kUnary},
+    {"aten::exp", kUnaryFloat},
+    {"aten::exp2", kUnaryFloat},
+    {"aten::expm1", kUnaryFloat},
+    {"aten::log", kUnaryFloat},
+    {"aten::log2", kUnaryFloat},
+    {"aten::log10", kUnaryFloat},
+    {"aten::log1p", kUnaryFloat},
+    {"aten::sqrt", kUnaryFloat},
+    {"aten::rsqrt", kUnaryFloat},
+    {"aten::reciprocal", kUnaryFloat},
+    {"aten::sin", kUnaryFloat},
+    {"aten::cos", kUnaryFloat},
+    {"aten::tan", kUnaryFloat},
+    {"aten::asin", kUnaryFloat},
+    {"aten::acos", kUnaryFloat},
+    {"aten::atan", kUnaryFloat},
+    {"aten::sinh", kUnaryFloat},
+    {"aten::cosh", kUnaryFloat},
+    {"aten::tanh", kUnaryFloat},
+    {"aten::asinh", kUnaryFloat},
+    {"aten::acosh", kUnaryFloat},
+    {"aten::atanh", kUnaryFloat},
+    {"aten::sigmoid", kUnaryFloat},
+    {"aten::erf", kUnaryFloat},
+    {"aten::erfc", kUnaryFloat},
+    {"aten::erfinv", kUnaryFloat},
+    {"aten::lgamma", kUnaryFloat},
+    {"aten::digamma", kUnaryFloat},
+    {"aten::logit", kUnaryFloat},
+    {"aten::sinc", kUnaryFloat},
+    {"aten::i0", kUnaryFloat},
+    {"aten::hardswish", kUnary},
+    {"aten::hardsigmoid", kUnary},
+    {"aten::abs", kUnaryReal},
+    rule<&angle>("aten::angle"),
+    rule<&complex_of>("aten::complex"),
+    rule<&complex_of>("aten::polar"),
+    rule<&frexp>("aten::frexp.Tensor"),
+    rule<&log_sigmoid_forward>("aten::log_sigmoid_forward"),
+    rule<&native_dropout>("aten::native_dropout"),
 };
 
 }  // namespace

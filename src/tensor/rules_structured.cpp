@@ -7,6 +7,7 @@
 #include <ATen/Operators.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
+#include "support/check.h"
 #include "tensor/elementwise.h"
 #include "tensor/op_info.h"
 #include "tensor/rule.h"
@@ -86,5 +87,12 @@ constexpr Rule kRules[] = {
 }  // namespace
 
 std::span<const Rule> structured_rules() { return kRules; }
+
+RuleFn structured_rule(std::string_view name) {
+  for (const Rule& row : kRules) {
+    if (row.name == name) return row.run;
+  }
+  MG_CHECK(false, "a structured operator of that name exists");
+}
 
 }  // namespace magneto::tensor

@@ -71,6 +71,7 @@ at::Tensor permute(const at::Tensor& self, c10::IntArrayRef dims) {
 at::Tensor expand(const at::Tensor& self, DimList size, bool implicit) {
   int64_t ndim = self.dim();
   int64_t new_ndim = static_cast<int64_t>(size.size());
+  bool scalar = ndim == 0;
   TORCH_CHECK(new_ndim >= ndim, "expand(", self.toString(), "{",
               self.sym_sizes(), "}, size=", size,
               "): the number of sizes provided (", new_ndim,
@@ -90,6 +91,8 @@ at::Tensor expand(const at::Tensor& self, DimList size, bool implicit) {
     sizes[i] = wanted;
     if (dim >= 0) {
       strides[i] = self.sym_strides()[dim];
+    } else if (scalar) {
+      strides[i] = 0;
     } else {
       strides[i] = i + 1 < new_ndim ? sizes[i + 1] * strides[i + 1] : Dim(1);
     }
@@ -382,6 +385,7 @@ at::Tensor neg_view(const at::Tensor& self) {
 constexpr Rule kRules[] = {
     rule<&alias_of>("aten::alias"),
     rule<&alias_of>("aten::detach"),
+    rule<&alias_of>("aten::lift"),
     rule<&alias_of>("aten::lift_fresh"),
     rule<&view>("aten::view"),
     rule<&view_dtype>("aten::view.dtype"),

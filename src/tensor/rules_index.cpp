@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Gathering by index, and putting tensors together.
+#include <ATen/WrapDimUtilsMulti.h>
+#include <ATen/native/TypeProperties.h>
+
+#include "tensor/elementwise.h"
+#include "tensor/limits.h"
+#include "tensor/rule.h"
+#include "tensor/shape.h"
+
+namespace magneto::tensor {
+namespace {
+
+using TensorIndices = const c10::List<std::optional<at::Tensor>>&;
+
+bool is_index_type(const at::Tensor& index) {
+  return index.scalar_type() == at::kLong || index.scalar_type() == at::kInt;
+}
+
+at::Tensor embedding(const at::Tensor& weight, const at::Tensor& indices, Dim,
+                     bool, bool) {
+  TORCH_CHECK(weight.dim() == 2, "'weight' must be 2-D");
+  TORCH_CHECK(is_index_type(indices),
+              "Expected tensor for argument #1 'indices' to have one of the "
+              "following scalar types: Long, Int; but got ",
+              indices.toString(),
+              " instead (while checking arguments for embedding)");
+  DimVec sizes(indices.sym_sizes().begin(), indices.sym_sizes().end());
+  sizes.push_back(weight.sym_size(1));
+  return make_contiguous(sizes, weight.scalar_type(), weight.device());
+}
+
+at::Tensor index_select(const at::Tensor& self, int64_t dim,
+                        const at::Tensor& index) {
+  dim = wrap_dim(dim, self.dim());
+  TORCH_CHECK_INDEX(index.dim() <= 1,
+                    "index_select(): Index is supposed to be a vector");
+  TORCH_CHECK(is_index_type(index),
+              "index_select(): Expected dtype int32 or int64 for index");
+  DimVec sizes(self.sym_sizes().begin(), self.sym_sizes().end());
+  if (!sizes.empty()) sizes[dim] = index.sym_numel();
+  TORCH_CHECK(!sizes.empty() || index.sym_numel() == 1,
+              "index_select(): Index to scalar can have only 1 value, got ",
+              index.sym_numel(), " value(s)");
+  return make_contiguous(sizes, self.scalar_type(), self.device());
+}
+
+at::Tensor gather(const at::Tensor& self, int64_t dim, const at::Tensor& index,
+                  bool) {
+  dim = wrap_dim(dim, self.dim());
+  if (index.sym_numel() != 0) {
+    TORCH_CHECK(is_index_type(index),
+                "gather(): Expected dtype int32/int64 for index");
+    TORCH_CHECK(std::max<int64_t>(self.dim(), 1) ==
+                    std::max<int64_t>(index.dim(), 1),
+                "Index tensor must have the same number of dimensions as input "
+                "tensor");
+    for (int64_t i = 0; i < self.dim(); ++i) {
+      TORCH_CHECK(i == dim || index.dim() == 0 ||
+                      index.sym_size(i) <= self.sym_size(i),
+                  "Size does not match at dimension ", i, " expected index ",
+                  index.sym_sizes(), " to be no larger than self ",
+                  self.sym_sizes(), " apart from dimension ", dim);
+    }
+  }
+  return make_contiguous(index.sym_sizes(), self.scalar_type(), self.device());
+}
+
+// The shape of self[indices]: the indexed dimensions become the broadcast shape
+// of the indices, in the first one's place if they stand side by side, else in
+// front.
+DimVec indexed_sizes(const at::Tensor& self, TensorIndices indices) {
+  TORCH_CHECK_INDEX(static_cast<int64_t>(indices.size()) <= self.dim(),
+                    "too many indices for tensor of dimension ", self.dim(),
+                    " (got ", indices.size(), ")");
+  DimVec sizes, from_indices;
+  size_t first = 0;
+  bool any = false, ended = false, apart = false;
+  for (size_t i = 0; i < static_cast<size_t>(self.dim()); ++i) {
+    std::optional<at::Tensor> index;
+    if (i < indices.size()) index = indices.get(i);
+    if (!index || !index->defined()) {
+      ended = any;
+      sizes.push_back(self.sym_sizes()[i]);
+      continue;
+    }
+    apart = apart || ended;
+    if (!any) first = i;
+    any = true;
+    from_indices = broadcast(from_indices, index->sym_sizes());
+  }
+  sizes.insert(sizes.begin() + (apart ? 0 : first), from_indices.begin(),
+               from_indices.end());
+  return sizes;
+}
+
+void check_indices(TensorIndices indices) {
+  for (std::optional<at::Tensor> index : indices) {
+    if (!index || !index->defined()) continue;
+    c10::ScalarType type = index->scalar_type();
+    if (type == at::kBool || type == at::kByte) {
+      throw_needs_data(
+          "an index of booleans selects as many elements as are true");
+    }
+    TORCH_CHECK_INDEX(is_index_type(*index),
+                      "tensors used as indices must be long, int, byte or bool "
+                      "tensors");
+  }
+}
+
+// Where everything is contiguous, so is the result. Other layouts are for
+// torch's own function, which runs a TensorIterator over them.
+void index_tensor(const OpInfo& op, c10::IValue* args, Outputs& outputs) {
+  const at::Tensor& self = args[0].toTensor();
+  auto indices = args[1].toOptionalTensorList();
+  check_indices(indices);
+  bool contiguous = self.is_contiguous_or_false();
+  for (std::optional<at::Tensor> index : indices) {
+    if (!index || !index->defined()) continue;
+    contiguous = contiguous && index->is_contiguous_or_false();
+  }
+  if (!contiguous) {
+    static const RuleFn structured = structured_rule("aten::index.Tensor");
+    return structured(op, args, outputs);
+  }
+  outputs.emplace_back(make_contiguous(indexed_sizes(self, indices),
+                                       self.scalar_type(), self.device()));
+}
+
+at::Tensor index_put(const at::Tensor& self, TensorIndices indices,
+                     const at::Tensor& values, bool) {
+  TORCH_CHECK_INDEX(self.scalar_type() == values.scalar_type(),
+                    "Index put requires the source and destination dtypes "
+                    "match, got ",
+                    self.scalar_type(), " for the destination and ",
+                    values.scalar_type(), " for the source.");
+  return make_tensor(self.sym_sizes(), preserved_strides(self),
+                     self.scalar_type(), self.device());
+}
+
+at::Tensor masked_fill(const at::Tensor& self, const at::Tensor& mask) {
+  TORCH_CHECK(mask.scalar_type() == at::kBool,
+              "masked_fill_ only supports boolean masks, but got mask with "
+              "dtype ",
+              mask.scalar_type());
+  return make_contiguous(broadcast(self.sym_sizes(), mask.sym_sizes()),
+                         self.scalar_type(), self.device());
+}
+at::Tensor masked_fill_number(const at::Tensor& self, const at::Tensor& mask,
+                              const c10::Scalar&) {
+  return masked_fill(self, mask);
+}
+at::Tensor masked_fill_tensor(const at::Tensor& self, const at::Tensor& mask,
+                              const at::Tensor& value) {
+  TORCH_CHECK(value.dim() == 0,
+              "masked_fill_ only supports a 0-dimensional value tensor, but "
+              "got tensor with ",
+              value.dim(), " dimension(s).");
+  return masked_fill(self, mask);
+}
+
+// ---- Putting together ------------------------------------------------------
+
+// An empty vector among tensors of other shapes is overlooked.
+bool is_overlooked(const at::Tensor& tensor) {
+  return tensor.dim() == 1 && tensor.sym_size(0) == 0;
+}
+
+// Channels last only if all agree on it.
+c10::MemoryFormat common_format(at::TensorList tensors) {
+  c10::MemoryFormat format = tensors[0].suggest_memory_format();
+  for (const at::Tensor& tensor : tensors) {
+    if (tensor.suggest_memory_format() != format) {
+      return c10::MemoryFormat::Contiguous;
+    }
+  }
+  return format;
+}
+
+at::Tensor cat(at::TensorList tensors, int64_t dim) {
+  TORCH_CHECK_VALUE(!tensors.empty(),
+                    "expected a non-empty list of Tensors");
+  const at::Tensor* first = nullptr;
+  for (const at::Tensor& tensor : tensors) {
+    TORCH_CHECK(tensor.dim() > 0,
+                "zero-dimensional tensor (at position ", &tensor - &tensors[0],
+                ") cannot be concatenated");
+    if (!first && !is_overlooked(tensor)) first = &tensor;
+  }
+  c10::ScalarType type = at::native::result_type(at::ITensorListRef(tensors));
+  c10::Device device = common_device(tensors);
+  if (!first) return make_contiguous(DimVec{0}, type, device);
+  dim = wrap_dim(dim, first->dim());
+  DimVec sizes(first->sym_sizes().begin(), first->sym_sizes().end());
+  sizes[dim] = 0;
+  for (const at::Tensor& tensor : tensors) {
+    if (is_overlooked(tensor)) continue;
+    TORCH_CHECK(tensor.dim() == first->dim(),
+                "Tensors must have same number of dimensions: got ",
+                first->dim(), " and ", tensor.dim());
+    for (int64_t i = 0; i < first->dim(); ++i) {
+      TORCH_CHECK(i == dim || tensor.sym_size(i) == first->sym_size(i),
+                  "Sizes of tensors must match except in dimension ", dim,
+                  ". Expected size ", first->sym_size(i), " but got size ",
+                  tensor.sym_size(i), " for tensor number ",
+                  &tensor - &tensors[0], " in the list.");
+    }
+    sizes[dim] += tensor.sym_size(dim);
+  }
+  return make_tensor(sizes, format_strides(sizes, common_format(tensors)), type,
+                     device);
+}
+
+at::Tensor repeat(const at::Tensor& self, DimList repeats) {
+  size_t ndim = self.dim();
+  TORCH_CHECK(repeats.size() >= ndim,
+              "Number of dimensions of repeat dims can not be smaller than "
+              "number of dimensions of tensor");
+  DimVec sizes(repeats.begin(), repeats.end());
+  size_t extra = repeats.size() - ndim;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    TORCH_CHECK(sizes[i] >= 0,
+                "Trying to create tensor with negative dimension ", sizes[i]);
+    if (i >= extra) sizes[i] *= self.sym_size(static_cast<int64_t>(i - extra));
+  }
+  return make_contiguous(sizes, self.scalar_type(), self.device());
+}
+
+at::Tensor flip(const at::Tensor& self, c10::IntArrayRef dims) {
+  at::dim_list_to_bitset(dims, self.dim());
+  return make_tensor(self.sym_sizes(), preserved_strides(self),
+                     self.scalar_type(), self.device());
+}
+
+at::Tensor roll(const at::Tensor& self, DimList shifts, c10::IntArrayRef dims) {
+  TORCH_CHECK(!shifts.empty(), "`shifts` required");
+  TORCH_CHECK(dims.size() == shifts.size() ||
+                  (dims.empty() && shifts.size() == 1),
+              "shifts and dimensions must align. shifts: ", shifts.size(),
+              ", dims:", dims.size());
+  for (int64_t dim : dims) wrap_dim(dim, self.dim());
+  if (dims.empty() || (self.sym_numel() != 0 && !self.is_cuda())) {
+    // Made by concatenating its parts.
+    c10::MemoryFormat format = dims.empty() ? c10::MemoryFormat::Contiguous
+                                            : self.suggest_memory_format();
+    return make_tensor(self.sym_sizes(),
+                       format_strides(self.sym_sizes(), format),
+                       self.scalar_type(), self.device());
+  }
+  return make_tensor(self.sym_sizes(), preserved_strides(self),
+                     self.scalar_type(), self.device());
+}
+
+at::Tensor take(const at::Tensor& self, const at::Tensor& index) {
+  TORCH_CHECK(index.scalar_type() == at::kLong,
+              "take(): Expected a long tensor for index, but got ",
+              index.scalar_type());
+  return make_contiguous(index.sym_sizes(), self.scalar_type(), self.device());
+}
+
+constexpr Rule kRules[] = {
+    rule<&embedding>("aten::embedding"),
+    rule<&index_select>("aten::index_select"),
+    rule<&gather>("aten::gather"),
+    {"aten::index.Tensor", &index_tensor},
+    rule<&index_put>("aten::index_put"),
+    rule<&masked_fill_number>("aten::masked_fill.Scalar"),
+    rule<&masked_fill_tensor>("aten::masked_fill.Tensor"),
+    rule<&cat>("aten::cat"),
+    rule<&repeat>("aten::repeat"),
+    rule<&flip>("aten::flip"),
+    rule<&roll>("aten::roll"),
+    rule<&take>("aten::take"),
+};
+
+}  // namespace
+
+std::span<const Rule> index_rules() { return kRules; }
+
+}  // namespace magneto::tensor

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Normalization layers.
+#include "tensor/rule.h"
+#include "tensor/shape.h"
+
+namespace magneto::tensor {
+namespace {
+
+using OptionalTensor = const std::optional<at::Tensor>&;
+using ThreeTensors = std::tuple<at::Tensor, at::Tensor, at::Tensor>;
+
+bool given(OptionalTensor tensor) { return tensor && tensor->defined(); }
+
+// The dtype of saved statistics: on the CPU the input's, unless its parameters
+// are float while it is not; on accelerators always at least float.
+c10::ScalarType statistics_type(const at::Tensor& input, OptionalTensor weight,
+                                OptionalTensor bias) {
+  c10::ScalarType type = input.scalar_type();
+  bool reduced = type == at::kHalf || type == at::kBFloat16;
+  if (!reduced) return type;
+  if (!input.is_cpu()) return at::kFloat;
+  OptionalTensor parameter = given(weight) ? weight : bias;
+  if (!given(parameter)) return type;
+  return parameter->scalar_type() == at::kFloat ? at::kFloat : type;
+}
+
+void check_parameter(const char* name, OptionalTensor parameter,
+                     DimList normalized_shape) {
+  TORCH_CHECK(!given(parameter) ||
+                  parameter->sym_sizes().equals(normalized_shape),
+              "Expected ", name,
+              " to be of same shape as normalized_shape, but got ", name,
+              " of shape ", parameter->sym_sizes(),
+              " and normalized_shape = ", normalized_shape);
+}
+
+ThreeTensors native_layer_norm(const at::Tensor& input, DimList shape,
+                               OptionalTensor weight, OptionalTensor bias,
+                               double) {
+  TORCH_CHECK(!shape.empty(),
+              "Expected normalized_shape to be at least 1-dimensional, i.e., "
+              "containing at least one element, but got normalized_shape = ",
+              shape);
+  check_parameter("weight", weight, shape);
+  check_parameter("bias", bias, shape);
+  DimList sizes = input.sym_sizes();
+  size_t ndim = sizes.size();
+  TORCH_CHECK(ndim >= shape.size() &&
+                  sizes.slice(ndim - shape.size()).equals(shape),
+              "Given normalized_shape=", shape,
+              ", expected input with shape [*, ", shape,
+              "], but got input of size", sizes);
+  DimVec statistics(sizes.begin(), sizes.end());
+  for (size_t i = ndim - shape.size(); i < ndim; ++i) statistics[i] = 1;
+  c10::ScalarType type = statistics_type(input, weight, bias);
+  return {make_contiguous(sizes, input.scalar_type(), input.device()),
+          make_contiguous(statistics, type, input.device()),
+          make_contiguous(statistics, type, input.device())};
+}
+
+ThreeTensors native_group_norm(const at::Tensor& input, OptionalTensor weight,
+                               OptionalTensor bias, Dim batch, Dim channels,
+                               Dim, int64_t groups, double) {
+  TORCH_CHECK(groups > 0, "Expected num groups to be greater than 0, got ",
+              groups);
+  TORCH_CHECK(channels % groups == 0, "Expected number of channels in input ",
+              "to be divisible by num_groups, but got input of shape ",
+              input.sym_sizes(), " and num_groups=", groups);
+  c10::MemoryFormat format = input.is_cpu() ? input.suggest_memory_format()
+                                            : c10::MemoryFormat::Contiguous;
+  DimVec statistics{batch, Dim(groups)};
+  c10::ScalarType type = statistics_type(input, weight, bias);
+  return {make_tensor(input.sym_sizes(),
+                      format_strides(input.sym_sizes(), format),
+                      input.scalar_type(), input.device()),
+          make_contiguous(statistics, type, input.device()),
+          make_contiguous(statistics, type, input.device())};
+}
+
+bool contiguous_somehow(const at::Tensor& tensor) {
+  return tensor.is_contiguous() ||
+         tensor.is_contiguous(c10::MemoryFormat::ChannelsLast) ||
+         tensor.is_contiguous(c10::MemoryFormat::ChannelsLast3d);
+}
+
+ThreeTensors batch_norm(const at::Tensor& input, OptionalTensor weight,
+                        OptionalTensor bias, OptionalTensor running_mean,
+                        OptionalTensor running_var, bool training) {
+  bool plain = contiguous_somehow(input);
+  for (OptionalTensor each : {weight, bias, running_mean, running_var}) {
+    if (given(each)) plain = plain && each->is_contiguous();
+  }
+  c10::MemoryFormat format = input.suggest_memory_format();
+  if (plain && input.is_contiguous()) format = c10::MemoryFormat::Contiguous;
+  c10::ScalarType type = statistics_type(input, weight, bias);
+  // Evaluation on the CPU saves nothing.
+  DimVec statistics{training || !input.is_cpu() ? input.sym_size(1) : Dim(0)};
+  return {make_tensor(input.sym_sizes(),
+                      format_strides(input.sym_sizes(), format),
+                      input.scalar_type(), input.device()),
+          make_contiguous(statistics, type, input.device()),
+          make_contiguous(statistics, type, input.device())};
+}
+
+ThreeTensors native_batch_norm(const at::Tensor& input, OptionalTensor weight,
+                               OptionalTensor bias, OptionalTensor running_mean,
+                               OptionalTensor running_var, bool training,
+                               double, double) {
+  return batch_norm(input, weight, bias, running_mean, running_var, training);
+}
+
+// The forms whose schema says that the running statistics are written.
+ThreeTensors batch_norm_legit(const at::Tensor& input, OptionalTensor weight,
+                              OptionalTensor bias,
+                              const at::Tensor& running_mean,
+                              const at::Tensor& running_var, bool training,
+                              double, double) {
+  return batch_norm(input, weight, bias, running_mean, running_var, training);
+}
+ThreeTensors batch_norm_no_stats(const at::Tensor& input, OptionalTensor weight,
+                                 OptionalTensor bias, bool training, double,
+                                 double) {
+  return batch_norm(input, weight, bias, std::nullopt, std::nullopt, training);
+}
+
+constexpr Rule kRules[] = {
+    rule<&native_layer_norm>("aten::native_layer_norm"),
+    rule<&native_group_norm>("aten::native_group_norm"),
+    rule<&native_batch_norm>("aten::native_batch_norm"),
+    rule<&batch_norm_legit>("aten::_native_batch_norm_legit"),
+    rule<&batch_norm_no_stats>("aten::_native_batch_norm_legit.no_stats"),
+};
+
+}  // namespace
+
+std::span<const Rule> norm_rules() { return kRules; }
+
+}  // namespace magneto::tensor
