@@ -22,6 +22,9 @@ class EndReason:
     hint: str = ""
     """What the user can do about it."""
 
+    inner_place: str = ""
+    """Innermost place in the program: "file:line in function"."""
+
     filename: str = ""
     line: int = 0
     function: str = ""
