@@ -93,8 +93,9 @@ Outcome<V> plain_iterate(Context& ctx, V iterable) {
       if (PyRange_Check(object)) return over(ctx, &PyRangeIter_Type, iterable);
       if (PyUnicode_Check(object) || PyBytes_Check(object))
         return over(ctx, &PySeqIter_Type, iterable);
-      if (PyFrozenSet_Check(object) || PyType_Check(object)) {
-        // An enum class: its members; anything else isn't iterable.
+      if (PyFrozenSet_Check(object) || PyType_Check(object) ||
+          Py_IS_TYPE(object, &PyDictProxy_Type)) {
+        // An enum class: its members; other classes aren't iterable.
         Ref items = Ref::steal(PySequence_Tuple(object));
         if (!items) return ctx.raise_from_python();
         return over(ctx, &PyTupleIter_Type, ctx.constant(std::move(items)));

@@ -30,6 +30,7 @@ TorchTypes find_all() {
   t.memory_format = find("torch", "memory_format");
   t.generator = find("torch", "Generator");
   t.module = find("torch.nn", "Module");
+  t.union_type = find("types", "UnionType");
   t.enum_meta = find("enum", "EnumMeta");
   return t;
 }

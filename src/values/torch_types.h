@@ -20,6 +20,7 @@ struct TorchTypes {
   PyTypeObject* memory_format;
   PyTypeObject* generator;
   PyTypeObject* module;       // torch.nn.Module
+  PyTypeObject* union_type;   // types.UnionType: int | None
   PyTypeObject* enum_meta;    // enum.EnumMeta, for its members
 };
 

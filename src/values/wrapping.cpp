@@ -3,6 +3,7 @@
 #include "guards/guard.h"
 #include "tensor/tensor_snapshot.h"
 #include "values/memo.h"
+#include "values/protocol.h"
 #include "values/torch_types.h"
 
 namespace magneto::values {
@@ -64,6 +65,7 @@ bool is_identity_constant(PyObject* object) {
          type == &PyProperty_Type || type == &PyStaticMethod_Type ||
          type == &PyClassMethod_Type || type == torch.dtype ||
          type == torch.layout || type == torch.memory_format ||
+         type == &Py_GenericAliasType || type == torch.union_type ||
          PyType_IsSubtype(Py_TYPE(type), torch.enum_meta) ||
          PyLong_Check(object) || PyUnicode_Check(object) ||
          PyFloat_Check(object) || PyBytes_Check(object);
@@ -320,18 +322,24 @@ V Context::constant_attribute(V object, PyObject* name) {
   if (object->type->tp_dictoffset == 0 &&
       !(object->type->tp_flags & Py_TPFLAGS_MANAGED_DICT))
     return nullptr;
-  SourceId base = object->source.valid() ? object->source
-                                         : sources.constant(object->object);
+  const bool is_shared =
+      PyModule_Check(object->object) || PyFunction_Check(object->object);
+  // What a pure function made belongs to nobody else: nothing to guard.
+  if (!object->source.valid() && !is_shared) {
+    Reading reading = guards::read_instance_attr(object->object, name);
+    if (!reading.is_present()) return nullptr;
+    Outcome<V> value = from_constant(*this, Ref::share(reading.value()));
+    return value ? value.value() : nullptr;
+  }
+  SourceId base = object->source;
   // A function or module that is compared by identity anyway is read from
   // itself, not once for every place where it was found.
-  if (PyModule_Check(object->object) || PyFunction_Check(object->object))
-    base = sources.constant(object->object);
+  if (is_shared) base = sources.constant(object->object);
   SourceId source = sources.instance_attr(base, name);
   Reading reading = guards::read_instance_attr(object->object, name);
   if (reading.is_present()) return lazy(reading.value(), source);
   // Enum members and numbers don't change.
-  if (PyModule_Check(object->object) || PyFunction_Check(object->object))
-    guards.absent(source);
+  if (is_shared) guards.absent(source);
   return nullptr;
 }
 
