@@ -97,6 +97,8 @@ PyObject** field_place(SourceKind kind, PyObject* base) noexcept {
       return private_field(base, PrivateField::PartialKeywords);
     case SourceKind::DefaultFactory:
       return private_field(base, PrivateField::DefaultFactory);
+    case SourceKind::MappingProxyTarget:
+      return private_field(base, PrivateField::MappingProxyTarget);
     case SourceKind::WeakrefTarget:
       return PyWeakref_CheckRef(base) ? &as<PyWeakReference>(base)->wr_object
                                       : nullptr;
@@ -224,6 +226,7 @@ Reading read_TensorGrad(const Source&, PyObject* base) noexcept {
   }
 MG_FIELD(CellContents)
 MG_FIELD(DefaultFactory)
+MG_FIELD(MappingProxyTarget)
 MG_FIELD(FunctionCode)
 MG_FIELD(FunctionDefaults)
 MG_FIELD(FunctionKwDefaults)

@@ -121,6 +121,7 @@ struct Property {
   PyObject* setter;
   PyObject* deleter;
 };
+// staticmethod, classmethod and mappingproxy alike: one object.
 struct MethodWrapper {
   PyObject_HEAD PyObject* callable;
 };
@@ -274,6 +275,9 @@ PyObject** private_field(PyObject* object, PrivateField field) noexcept {
     case PrivateField::DefaultFactory:
       if (!is_instance(object, defaultdict_type())) return nullptr;
       return &reinterpret_cast<DefaultDict*>(object)->default_factory;
+    case PrivateField::MappingProxyTarget:
+      if (!is_instance(object, &PyDictProxy_Type)) return nullptr;
+      return &wrapper->callable;
   }
   return nullptr;
 }

@@ -88,6 +88,7 @@ enum class PrivateField : uint8_t {
   PartialArgs,
   PartialKeywords,
   DefaultFactory,
+  MappingProxyTarget,
 };
 PyObject** private_field(PyObject* object, PrivateField field) noexcept;
 

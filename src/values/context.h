@@ -207,6 +207,7 @@ class Context final : public Backing, public Journaled {
   V wrap_list(PyObject* object, SourceId source);
   V wrap_mapping(PyObject* object, SourceId source);
   V wrap_set(PyObject* object, SourceId source);
+  V wrap_mapping_proxy(PyObject* object, SourceId source);
   V wrap_method(PyObject* object, SourceId source);
   V wrap_cell(PyObject* object, SourceId source);
 

@@ -105,6 +105,8 @@ V Context::wrap(PyObject* object, SourceId source, bool known) {
     made = wrap_mapping(object, source);
   else if (PyAnySet_Check(object))
     made = wrap_set(object, source);
+  else if (V proxy = wrap_mapping_proxy(object, source))
+    made = proxy;
   else if (type == &PyMethod_Type)
     made = wrap_method(object, source);
   else if (type == &PyCell_Type)
@@ -268,6 +270,23 @@ V Context::wrap_set(PyObject* object, SourceId source) {
   MG_CHECK(frozen, "out of memory");
   guards.set_items(source, frozen);
   return made;
+}
+
+// A read-only view of a dict shares the dict's state; null for anything else.
+V Context::wrap_mapping_proxy(PyObject* object, SourceId source) {
+  if (!Py_IS_TYPE(object, &PyDictProxy_Type)) return nullptr;
+  Reading target =
+      guards::read_field(SourceKind::MappingProxyTarget, object);
+  if (!target.is_present() || !PyDict_Check(target.value()))
+    return nullptr;
+  guards.type_is(source, &PyDictProxy_Type);
+  V dict = wrap(target.value(),
+                sources.field(source, SourceKind::MappingProxyTarget), false);
+  return make({.kind = Kind::Dict,
+               .source = source,
+               .heap = dict->heap,
+               .type = &PyDictProxy_Type,
+               .object = object});
 }
 
 V Context::wrap_method(PyObject* object, SourceId source) {
