@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Magneto's own functions and types, met in a program that is traced.
+#include "natives/torch_rows.h"
+
+namespace magneto::natives {
+
+namespace {
+
+Outcome<V> is_compiling(Context& ctx, const Arguments&) {
+  return ctx.boolean(true);
+}
+
+// The object that `value` is, guarded; null if the trace made it.
+PyObject* guarded_object(Context& ctx, V value) {
+  if (value->object && value->source.valid())
+    ctx.guards.identity(value->source, value->object);
+  return value->object;
+}
+
+// A compiled function in another one is the function that it was made of.
+Outcome<V> call_compiled(Context& ctx, const Arguments& args) {
+  PyObject* self = guarded_object(ctx, ctx.look(args.positional[0]));
+  Ref target = Ref::steal(PyObject_GetAttrString(self, "target"));
+  if (!target) return ctx.raise_from_python();
+  PyObject* kept = ctx.keep(std::move(target));
+  return values::call(ctx, ctx.known(kept, ctx.sources.constant(kept)),
+                      without(args, 1));
+}
+
+Outcome<V> call_disabled(Context& ctx, const Arguments& args) {
+  PyObject* self = guarded_object(ctx, ctx.look(args.positional[0]));
+  Ref reason =
+      Ref::steal(PyObject_GetAttrString(self, "_magneto_disable_reason"));
+  if (!reason) PyErr_Clear();
+  const char* text = reason && PyUnicode_Check(reason.get())
+                         ? PyUnicode_AsUTF8(reason)
+                         : nullptr;
+  return ctx.graph_break("disabled-function",
+                         text ? text : "a call of a disabled function",
+                         "don't disable it, or call it elsewhere");
+}
+
+// The __call__ of a compiled module: what it has under "forward".
+Outcome<V> get_module_call(Context& ctx, const Arguments& args) {
+  return values::get_attribute(ctx, args.positional[1], name<"forward">());
+}
+
+Outcome<V> graph_break(Context& ctx, const Arguments& args) {
+  V message = args.count() ? ctx.look(args.positional[0])
+                           : args.keyword(name<"msg">());
+  const char* text = message && message->is_constant() &&
+                             PyUnicode_Check(message->object)
+                         ? PyUnicode_AsUTF8(message->object)
+                         : nullptr;
+  return ctx.graph_break("asked-for",
+                         text && *text ? text : "magneto.graph_break()",
+                         "remove magneto.graph_break()");
+}
+
+constexpr Row kRows[] = {
+    {"magneto.api", "is_compiling", is_compiling, 0, 0, nullptr},
+    {"magneto.api", "graph_break", graph_break, 0, 1, "msg"},
+    {"magneto._C", "CompiledFunction.__call__", call_compiled, 1, kAny, "*"},
+    {"magneto._C", "DisabledFunction.__call__", call_disabled, 1, kAny, "*"},
+    {"magneto._C", "ModuleCall.__get__", get_module_call, 2, 3, nullptr},
+};
+
+}  // namespace
+
+std::span<const Row> own_rows() { return kRows; }
+
+}  // namespace magneto::natives
