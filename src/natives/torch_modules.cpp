@@ -141,12 +141,21 @@ Outcome<V> module_getattr(Context& ctx, const Arguments& args) {
                                              PyUnicode_AsUTF8(attribute) + "'");
 }
 
+// Once torch.compile was used in the process, each new module is noted in a
+// table of its own. The artifact's modules may miss there: the notes only say
+// which modules torch.compile must not take for constants.
+Outcome<V> note_generation(Context& ctx, const Arguments&) {
+  return ctx.none();
+}
+
 constexpr Row kRows[] = {
     {"torch.nn.modules.module", "Module._wrapped_call_impl", call_module, 1,
      kAny, "*"},
     {"torch.nn.modules.module", "Module._call_impl", call_module, 1, kAny, "*"},
     {"torch.nn.modules.module", "Module.__getattr__", module_getattr, 2, 2,
      nullptr},
+    {"torch._dynamo.mutation_guard", "GenerationTracker.tag.__func__",
+     note_generation, 2, 2, nullptr},
 };
 
 }  // namespace

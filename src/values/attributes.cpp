@@ -374,8 +374,13 @@ Outcome<V> super_attribute(Context& ctx, V super_value, PyObject* name) {
   V self = super->self;
   if (name == interned().dunder_class)
     return ctx.constant_share(reinterpret_cast<PyObject*>(&PySuper_Type));
-  // The class whose MRO is searched: self's, or self if it is a class.
-  bool of_class = self->is_constant() && PyType_Check(self->object);
+  // The class whose MRO is searched: self's, or self if it is a subclass of the
+  // class that super() names (not an instance of it, as in a metaclass).
+  bool of_class =
+      self->is_constant() && PyType_Check(self->object) &&
+      PyType_IsSubtype(
+          reinterpret_cast<PyTypeObject*>(self->object),
+          reinterpret_cast<PyTypeObject*>(super->function->object));
   auto* start = of_class ? reinterpret_cast<PyTypeObject*>(self->object)
                          : self->type;
   PyObject* mro = start->tp_mro;
