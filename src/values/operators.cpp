@@ -274,7 +274,10 @@ Outcome<V> binary_operation(Context& ctx, int kind, V left, V right) {
     }
     V operands[] = {left, right};
     return record_function(
-        ctx, in_place ? table.in_place[at] : table.function[at],
+        ctx,
+        // What is no tensor can't be written to: `n += x` is `n = n + x`.
+        in_place && left->kind == Kind::Tensor ? table.in_place[at]
+                                               : table.function[at],
         {.positional = operands});
   }
   if (in_place) {
