@@ -7,6 +7,10 @@ recompile_limit: int = 8
 """How often one function is compiled for different guards before it runs in
 plain Python."""
 
+accumulated_recompile_limit: int = 256
+"""The same, counting those whose guards can't hold any more as well: because
+they are about an object that is gone."""
+
 raise_internal_errors: bool = False
 """Raise an error where magneto itself fails, instead of a warning and running
 the function in plain Python."""

@@ -40,8 +40,8 @@ def unsupported(details: dict[str, Any]) -> Exception:
 def _limit(details: dict[str, Any]) -> str:
     why = next(filter(None, details["why"]), "its guards fail")
     return (
-        f"{place(details)} was compiled for {details['limit']} kinds of inputs "
-        f"(config.recompile_limit), and now again {why}"
+        f"{place(details)} was compiled {details['limit']} times "
+        f"(magneto.config.recompile_limit), and now again {why}"
     )
 
 
@@ -49,7 +49,7 @@ def limit_reached(details: dict[str, Any]) -> None:
     """The function runs in plain Python from now on where no guards hold."""
     warnings.warn(
         f"{_limit(details)}; it runs in plain Python for such inputs. Pass "
-        "inputs that are alike, or raise magneto.config.recompile_limit.",
+        "inputs that are alike, or raise the limit.",
         exc.RecompileLimitWarning,
         stacklevel=2,
     )

@@ -5,6 +5,7 @@
 
 #include "codegen/rebuild.h"
 #include "entry/counters.h"
+#include "entry/describe.h"
 #include "entry/foreign.h"
 #include "entry/report.h"
 #include "graph/passes.h"
@@ -73,7 +74,6 @@ class Compilation {
                             const codegen::FrameShape& shape);
   Continuation::Way way(const codegen::Branch& branch,
                         const Continuation& from);
-  bool describe(const Capture& capture, const Entry& entry);
 
   CodeCache& cache_;
   const python::FrameRequest& request_;
@@ -203,7 +203,7 @@ Compiled Compilation::add(codegen::Plan& plan, const Capture& capture) {
     }
   }
   if (entry->rest) ++counters().graph_breaks;
-  if (is_observed()) describe(capture, *entry);
+  if (is_observed()) report_entry(cache_, *entry, capture.info);
   cache_.add(std::move(hold));
   return Compiled::Entry;
 }
@@ -295,24 +295,6 @@ Continuation::Way Compilation::way(const codegen::Branch& branch,
   return way;
 }
 
-// Tells the observer what was compiled.
-bool Compilation::describe(const Capture& capture, const Entry& entry) {
-  Details details;
-  details.add_place(code_, request_.start)
-      .add("start", static_cast<int64_t>(request_.start))
-      .add("guards", entry.guards->describe())
-      .add("program", entry.program->print());
-  if (entry.program->graph()) details.add("graph", entry.program->graph());
-  report("compiled", cache_, details);
-  if (capture.ending == Ending::Break) {
-    Details where;
-    where.add_break(capture.info)
-        .add_place(code_, static_cast<int32_t>(capture.index));
-    report("graph_break", cache_, where);
-  }
-  return true;
-}
-
 // -- recompilation ------------------------------------------------------------
 
 std::vector<std::string> why_missed(CodeCache& cache,
@@ -328,10 +310,15 @@ std::vector<std::string> why_missed(CodeCache& cache,
 bool may_compile(CodeCache& cache, const python::FrameRequest& request,
                  Compiled* instead) {
   const int64_t limit = config_number("recompile_limit", 8);
-  if (static_cast<int64_t>(cache.entries().size()) < limit) return true;
+  // Entries die with what they are about; making new ones forever is no gain.
+  const int64_t most = config_number("accumulated_recompile_limit", 256);
+  if (static_cast<int64_t>(cache.entries().size()) < limit &&
+      cache.compilations < most) {
+    return true;
+  }
   Details details;
   details.add_place(request.code, request.start)
-      .add("limit", limit)
+      .add("limit", std::min<int64_t>(cache.compilations, most))
       .add("why", why_missed(cache, request));
   *instead = Compiled::Plain;
   if (cache.settings()->fullgraph) {
