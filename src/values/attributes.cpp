@@ -79,6 +79,22 @@ bool is_slot_member(PyObject* descriptor) {
           Py_TPFLAGS_HEAPTYPE);
 }
 
+// A field of a structseq (torch.return_types.max): a member at the place of an
+// item of the tuple.
+Outcome<V> named_item(Context& ctx, PyObject* descriptor, V object,
+                      PyObject* name) {
+  const PyMemberDef* member =
+      reinterpret_cast<PyMemberDescrObject*>(descriptor)->d_member;
+  auto items = tuple_items(object);
+  const auto first =
+      static_cast<Py_ssize_t>(offsetof(PyTupleObject, ob_item));
+  const auto at = static_cast<size_t>(member->offset - first) /
+                  sizeof(PyObject*);
+  if (member->offset < first || at >= items.size())
+    return attribute_error(ctx, object, name);
+  return items[at];
+}
+
 Outcome<V> bind_getset(Context& ctx, PyObject* descriptor, V object,
                        PyObject* name) {
   const Names& names = interned();
@@ -184,6 +200,8 @@ Outcome<V> bind_descriptor(Context& ctx, PyObject* descriptor, V object,
     if (!bound) return ctx.constant_share(descriptor);
     if (is_slot_member(descriptor))
       return get_slot_member(ctx, descriptor, object, name);
+    if (object->kind == Kind::Tuple)
+      return named_item(ctx, descriptor, object, name);
     return bind_getset(ctx, descriptor, object, name);
   }
   if (kind == &PyGetSetDescr_Type) {
@@ -210,6 +228,25 @@ Outcome<V> special_method(Context& ctx, V object, PyObject* name) {
   PyObject* found = type_lookup(ctx, object->type, name);
   if (found == nullptr) return nullptr;
   return bind_descriptor(ctx, found, object, object->type, name);
+}
+
+Outcome<V> call_special(Context& ctx, V object, PyObject* name,
+                        std::initializer_list<V> args) {
+  MG_TRY(V method, special_method(ctx, object, name));
+  if (!method) return nullptr;
+  const Context::Question question{ctx.look(object), name};
+  for (const Context::Question& earlier : ctx.open_questions)
+    if (earlier == question)
+      return ctx.graph_break("c-protocol",
+                             text(name) + " of a " +
+                                 _PyType_Name(question.object->type),
+                             "use it outside of the compiled function");
+  struct Open {
+    Context& ctx;
+    ~Open() { ctx.open_questions.pop_back(); }
+  } open{ctx};
+  ctx.open_questions.push_back(question);
+  return call(ctx, method, args);
 }
 
 V attribute_mapping(Context& ctx, V object) {

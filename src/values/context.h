@@ -122,6 +122,13 @@ class Context final : public Backing, public Journaled {
   NativeTable* natives = nullptr;
   // The nn.Module whose forward is being traced, for the nodes' metadata.
   graph::ScopeId scope;
+  // Special methods that are being called (see call_special).
+  struct Question {
+    V object;
+    PyObject* name;
+    friend bool operator==(const Question&, const Question&) = default;
+  };
+  std::vector<Question> open_questions;
   // find_attribute's exception where the class's own __getattr__ raised it.
   V missing_attribute = nullptr;
 

@@ -171,8 +171,9 @@ Outcome<V> plain_get_item(Context& ctx, V container, V key) {
     default:
       break;
   }
-  MG_TRY(V found, special_method(ctx, container, interned().dunder_getitem));
-  if (found) return call(ctx, found, {key});
+  MG_TRY(V item,
+         call_special(ctx, container, interned().dunder_getitem, {key}));
+  if (item) return item;
   return ctx.raise(PyExc_TypeError, std::string("'") +
                                         _PyType_Name(container->type) +
                                         "' object is not subscriptable");
@@ -234,12 +235,9 @@ Status plain_set_item(Context& ctx, V container, V key, V value) {
     default:
       break;
   }
-  MG_TRY(V found, special_method(ctx, container, interned().dunder_setitem));
-  if (found) {
-    MG_TRY(V ignored, call(ctx, found, {key, value}));
-    (void)ignored;
-    return done;
-  }
+  MG_TRY(V answer,
+         call_special(ctx, container, interned().dunder_setitem, {key, value}));
+  if (answer) return done;
   return ctx.raise(PyExc_TypeError,
                    std::string("'") + _PyType_Name(container->type) +
                        "' object does not support item assignment");
@@ -284,12 +282,9 @@ Status plain_delete_item(Context& ctx, V container, V key) {
     default:
       break;
   }
-  MG_TRY(V found, special_method(ctx, container, interned().dunder_delitem));
-  if (found) {
-    MG_TRY(V ignored, call(ctx, found, {key}));
-    (void)ignored;
-    return done;
-  }
+  MG_TRY(V answer,
+         call_special(ctx, container, interned().dunder_delitem, {key}));
+  if (answer) return done;
   return ctx.raise(PyExc_TypeError,
                    std::string("'") + _PyType_Name(container->type) +
                        "' object doesn't support item deletion");
@@ -297,8 +292,10 @@ Status plain_delete_item(Context& ctx, V container, V key) {
 
 Outcome<V> length(Context& ctx, V container) {
   container = ctx.look(container);
-  MG_TRY(V method, overridden(ctx, container, interned().dunder_len));
-  if (method) return call(ctx, method, {});
+  if (container->kind != Kind::Tensor) {
+    MG_TRY(V method, overridden(ctx, container, interned().dunder_len));
+    if (method) return call(ctx, method, {});
+  }
   return plain_length(ctx, container);
 }
 
@@ -327,8 +324,8 @@ Outcome<V> plain_length(Context& ctx, V container) {
     default:
       break;
   }
-  MG_TRY(V found, special_method(ctx, container, interned().dunder_len));
-  if (found) return call(ctx, found, {});
+  MG_TRY(V count, call_special(ctx, container, interned().dunder_len, {}));
+  if (count) return count;
   return ctx.raise(PyExc_TypeError, std::string("object of type '") +
                                         _PyType_Name(container->type) +
                                         "' has no len()");

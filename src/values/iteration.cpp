@@ -72,6 +72,25 @@ Outcome<V> iterate(Context& ctx, V iterable) {
   return plain_iterate(ctx, iterable);
 }
 
+namespace {
+
+// A tensor's rows, all taken when the iteration begins, as Tensor.__iter__ does.
+Outcome<V> tensor_rows(Context& ctx, V tensor) {
+  std::vector<V> rows;
+  const int64_t count = tensor::sizes(as<TensorValue>(tensor)->fake)[0];
+  for (int64_t i = 0; i < count; ++i) {
+    MG_TRY(V row, get_item(ctx, tensor, ctx.integer(i)));
+    rows.push_back(row);
+  }
+  TupleValue all{};
+  all.kind = Kind::Tuple;
+  all.type = &PyTuple_Type;
+  all.items = ctx.arena.copy(std::span<const V>(rows));
+  return ctx.arena.make<TupleValue>(all);
+}
+
+}  // namespace
+
 Outcome<V> plain_iterate(Context& ctx, V iterable) {
   PyTypeObject* type = iterable->type;
   switch (iterable->kind) {
@@ -85,7 +104,8 @@ Outcome<V> plain_iterate(Context& ctx, V iterable) {
     case Kind::Tensor: {
       if (tensor::dim(as<TensorValue>(iterable)->fake) == 0)
         return ctx.raise(PyExc_TypeError, "iteration over a 0-d tensor");
-      return over(ctx, &PySeqIter_Type, iterable);
+      MG_TRY(V rows, tensor_rows(ctx, iterable));
+      return over(ctx, &PyTupleIter_Type, rows);
     }
     case Kind::Constant: {
       PyObject* object = iterable->object;
@@ -105,8 +125,8 @@ Outcome<V> plain_iterate(Context& ctx, V iterable) {
     default:
       break;
   }
-  MG_TRY(V method, special_method(ctx, iterable, interned().dunder_iter));
-  if (method) return call(ctx, method, {});
+  MG_TRY(V iterator, call_special(ctx, iterable, interned().dunder_iter, {}));
+  if (iterator) return iterator;
   if (type_lookup(ctx, type, interned().dunder_getitem))
     return over(ctx, &PySeqIter_Type, iterable);
   return ctx.raise(PyExc_TypeError, std::string("'") + _PyType_Name(type) +
@@ -178,11 +198,6 @@ Outcome<V> next(Context& ctx, V iterator) {
       if (PyRange_Check(container->object))
         return next_of_range(ctx, iterator, container->object, position);
       if (position >= PySequence_Size(container->object))
-        return finish(ctx, iterator);
-      break;
-    case Kind::Tensor:
-      if (position >=
-          tensor::sizes(as<TensorValue>(container)->fake)[0])
         return finish(ctx, iterator);
       break;
     default:

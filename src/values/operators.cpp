@@ -589,7 +589,10 @@ Outcome<bool> identical(Context& ctx, V left, V right) {
 
 Outcome<bool> contains(Context& ctx, V container, V item) {
   container = ctx.look(container);
-  MG_TRY(V method, python_method(ctx, container, interned().dunder_contains));
+  V method = nullptr;
+  if (container->kind != Kind::Tensor) {
+    MG_TRY(method, python_method(ctx, container, interned().dunder_contains));
+  }
   if (method) {
     MG_TRY(V result, call(ctx, method, {item}));
     return truth(ctx, result);

@@ -26,6 +26,11 @@ PyObject* type_lookup(Context& ctx, PyTypeObject* type, PyObject* name);
 // Binds what type_lookup found, as a special method is: never through the
 // instance. Null if the class has no such method.
 Outcome<V> special_method(Context& ctx, V object, PyObject* name);
+// Calls the special method of a class that the protocol itself knows nothing of;
+// null if there is none. A method in C whose row comes back to the very same
+// question breaks the graph.
+Outcome<V> call_special(Context& ctx, V object, PyObject* name,
+                        std::initializer_list<V> args);
 // What a class attribute `descriptor` gives for `object` of `type`; for a null
 // object, what it gives for the class.
 Outcome<V> bind_descriptor(Context& ctx, PyObject* descriptor, V object,
@@ -94,6 +99,9 @@ Status unpack(Context& ctx, V iterable, std::vector<V>& into);
 Outcome<V> record_function(Context& ctx, PyObject* callable,
                            const Arguments& args);
 Outcome<V> record_method(Context& ctx, PyObject* name, const Arguments& args);
+// Records `callable`, but `run` says what comes out for fake tensors.
+Outcome<V> record_function_as(Context& ctx, PyObject* callable, PyObject* run,
+                              const Arguments& args);
 // The same for a call that is made for its effect (operator.setitem): it is in
 // the graph although it yields nothing.
 Status record_effect(Context& ctx, PyObject* callable,

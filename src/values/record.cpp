@@ -189,6 +189,16 @@ Status lower_call(Context& ctx, const Arguments& args, Lowered& out) {
   return done;
 }
 
+// Whether the call is nothing to the graph: a question with a plain answer. One
+// that takes tensors and gives None is made for its effect.
+bool is_question(PyObject* result, const Lowered& lowered) {
+  if (holds_tensor(result)) return false;
+  if (result != Py_None) return true;
+  for (PyObject* real : lowered.reals)
+    if (holds_tensor(real)) return false;
+  return true;
+}
+
 }  // namespace
 
 bool contains_tensor(Context& ctx, V value) {
@@ -218,12 +228,18 @@ bool contains_tensor(Context& ctx, V value) {
 
 Outcome<V> record_function(Context& ctx, PyObject* callable,
                            const Arguments& args) {
+  return record_function_as(ctx, callable, callable, args);
+}
+
+Outcome<V> record_function_as(Context& ctx, PyObject* callable, PyObject* run,
+                              const Arguments& args) {
   Lowered lowered;
   MG_DO(lower_call(ctx, args, lowered));
-  Ref result = Ref::steal(PyObject_Vectorcall(callable, lowered.reals.data(),
+  Ref result = Ref::steal(PyObject_Vectorcall(run, lowered.reals.data(),
                                               args.count(), lowered.names));
   if (!result) return ctx.raise_from_python();
-  if (!holds_tensor(result)) return from_constant(ctx, std::move(result));
+  if (is_question(result, lowered))
+    return from_constant(ctx, std::move(result));
   graph::NodeId node =
       ctx.graph.call_function(callable, lowered.args, lowered.keywords,
                               result.share(), ctx.inliner->origin());
@@ -248,7 +264,8 @@ Outcome<V> record_method(Context& ctx, PyObject* name, const Arguments& args) {
   Ref result = Ref::steal(PyObject_VectorcallMethod(
       name, lowered.reals.data(), args.count(), lowered.names));
   if (!result) return ctx.raise_from_python();
-  if (!holds_tensor(result)) return from_constant(ctx, std::move(result));
+  if (is_question(result, lowered))
+    return from_constant(ctx, std::move(result));
   graph::NodeId node =
       ctx.graph.call_method(name, lowered.args, lowered.keywords,
                             result.share(), ctx.inliner->origin());
