@@ -92,8 +92,12 @@ struct FakeInputs::State {
   void copy_history(const at::Tensor& real, const at::Tensor& fake) {
     c10::TensorImpl* from = real.unsafeGetTensorImpl();
     c10::TensorImpl* to = fake.unsafeGetTensorImpl();
-    if (from->is_inference()) return;
     auto* meta = static_cast<AutogradMeta*>(from->autograd_meta());
+    if (from->is_inference()) {
+      // It may require grad all the same, to no effect.
+      if (meta && meta->requires_grad_) to->set_requires_grad(true);
+      return;
+    }
     if (meta && meta->is_view_ &&
         static_cast<DifferentiableViewMeta*>(meta)->has_bw_view()) {
       make_view_of_base(static_cast<DifferentiableViewMeta*>(meta), real, fake);

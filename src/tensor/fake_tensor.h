@@ -98,6 +98,10 @@ void record_metadata(PyObject* fake);
 // nothing is known of an operator: the graph must break there. A RuntimeError.
 // Borrowed; lives as long as the process.
 PyObject* needs_data_error() noexcept;
+// Whether an exception, an instance, says that data was asked for: one of
+// those above, or what torch itself raises where it reads a fake's memory
+// outside of any operator (`tolist()`, `numpy()`).
+bool is_needs_data(PyObject* exception) noexcept;
 
 // ---- Metadata, read without making Python objects -------------------------
 // `tensor` must satisfy is_tensor(). Sizes and strides are those of a tensor

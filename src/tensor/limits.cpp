@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tensor/limits.h"
 
+#include <cstring>
+
 #include <torch/csrc/Exceptions.h>
 
 #include "python/ref.h"
@@ -23,6 +25,17 @@ bool initialize() {
 }
 
 PyObject* needs_data_error() noexcept { return needs_data_type; }
+
+bool is_needs_data(PyObject* exception) noexcept {
+  if (PyErr_GivenExceptionMatches(exception, needs_data_type)) return true;
+  if (!PyErr_GivenExceptionMatches(exception, PyExc_RuntimeError)) return false;
+  // The text of c10::StorageImpl for a storage that refuses its pointer.
+  constexpr const char* kRefused = "Cannot access data pointer of Storage";
+  Ref text = Ref::steal(PyObject_Str(exception));
+  const char* words = text ? PyUnicode_AsUTF8(text) : nullptr;
+  if (!words) PyErr_Clear();
+  return words && std::strstr(words, kRefused) != nullptr;
+}
 
 void throw_needs_data(const std::string& message) {
   PyGILState_STATE state = PyGILState_Ensure();

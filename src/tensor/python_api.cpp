@@ -73,6 +73,10 @@ PyObject* py_is_fake(PyObject*, PyObject* object) noexcept {
   return PyBool_FromLong(is_fake(object));
 }
 
+PyObject* py_is_needs_data(PyObject*, PyObject* exception) noexcept {
+  return PyBool_FromLong(is_needs_data(exception));
+}
+
 PyObject* py_enter_fake_mode(PyObject*, PyObject*) noexcept {
   HANDLE_TH_ERRORS
   test_state().scopes.push_back(std::make_unique<FakeModeScope>());
@@ -234,6 +238,8 @@ PyMethodDef kFunctions[] = {
      "A memo under which real tensors that alias give fakes that alias."},
     {"fake_of", &py_fake_of, METH_VARARGS, "fake_of(fake_inputs, tensor)"},
     {"is_fake", &py_is_fake, METH_O, "Whether the object is a fake tensor."},
+    {"is_needs_data", &py_is_needs_data, METH_O,
+     "Whether an exception says that a fake's data was asked for."},
     {"enter_fake_mode", &py_enter_fake_mode, METH_NOARGS,
      "From here on factory functions give fakes."},
     {"exit_fake_mode", &py_exit_fake_mode, METH_NOARGS,

@@ -35,6 +35,16 @@ def pytest_configure(config):
     import magneto  # noqa: F401
 
 
+def pytest_collection_modifyitems(config, items):
+    """Leaves the slow tests out unless `-m` asks for something itself."""
+    if config.option.markexpr:
+        return
+    slow = [item for item in items if item.get_closest_marker("slow")]
+    if slow:
+        config.hook.pytest_deselected(items=slow)
+        items[:] = [item for item in items if item not in set(slow)]
+
+
 def has_extension():
     return any(Path(PACKAGE, "magneto").glob("_C.*")) and bool(
         importlib.util.find_spec("magneto").origin
