@@ -12,6 +12,10 @@ import torch
 
 Call = tuple[str, str]  # (node's op, name of what it calls)
 
+# Calls without tensors that torch.compile records and magneto doesn't; see
+# docs/differences.md.
+LEFT_OUT = frozenset({("call_function", "torch._log_api_usage_once")})
+
 
 class RecordingBackend:
     """A backend that keeps each graph and counts how often it is run.
@@ -61,7 +65,8 @@ def target_name(target: Any) -> str:
 
 
 def calls_in(gm: torch.fx.GraphModule) -> list[Call]:
-    """The calls of a graph in order; inputs, outputs and attributes are not.
+    """The calls of a graph in order; inputs, outputs and attributes are not,
+    nor what is in LEFT_OUT.
 
     A higher-order operator's subgraphs follow it, as their own calls.
     """
@@ -81,7 +86,7 @@ def calls_in(gm: torch.fx.GraphModule) -> list[Call]:
             )
             if isinstance(child, torch.fx.GraphModule):
                 calls += calls_in(child)
-    return calls
+    return [call for call in calls if call not in LEFT_OUT]
 
 
 def torch_graph_calls(

@@ -117,6 +117,16 @@ def own_loss(inputs: dict[str, torch.Tensor]) -> dict[str, Any]:
 CLIP_END = VOCABULARY - 1
 
 
+# The tests of test_models.py and test_inductor.py by the second word of their
+# names.
+CAPTURED = frozenset(
+    {
+        "inference", "training", "calls", "generation", "static", "generate",
+        "inductor",
+    }  # fmt: skip
+)
+
+
 @dataclass(frozen=True)
 class Architecture:
     """One row: how to make the model, its inputs and its training labels."""
@@ -127,7 +137,7 @@ class Architecture:
     inputs: Callable[[], dict[str, torch.Tensor]]
     labels: Callable[[dict[str, torch.Tensor]], dict[str, Any]]
     # Which tests of test_models.py run by default: those that pass today.
-    captured: frozenset[str] = frozenset()
+    captured: frozenset[str] = CAPTURED
     # Graphs that torch.compile needs for a training step of the defaults.
     training_graphs: int = 1
 
