@@ -57,7 +57,8 @@ def test_calls_of_compiled_function_leave_memory_flat():
     before = resident()
     for _ in range(5000):
         call(x)
-    assert resident() - before < 5000 * 50
+    # A leaked tensor would be more than 200 bytes a call.
+    assert resident() - before < 5000 * 150
 
 
 def test_dropped_compiled_module_frees_the_module_and_its_graphs():
