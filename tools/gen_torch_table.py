@@ -61,10 +61,12 @@ LEFT_OUT = {
     "from_file": "reads a file",
     "resize_as_": "gives a tensor another storage",
     "resize_as_sparse_": "gives a tensor another storage",
+    "one_hot": "a row of its own (natives/torch_shapes.cpp)",
 } | dict.fromkeys(
     # Rows of their own (natives/torch_constructors.cpp).
     (
-        "arange", "as_tensor", "asarray", "tensor", "empty", "empty_like", "empty_permuted", "empty_strided",
+        "arange", "as_tensor", "asarray", "empty", "empty_like",
+        "empty_permuted", "empty_strided", "tensor",
         "eye", "full", "full_like", "hann_window", "linspace", "logspace",
         "normal", "ones", "ones_like", "rand", "rand_like", "randint",
         "randint_like", "randn", "randn_like", "randperm", "range",
@@ -94,8 +96,8 @@ SEEN_THROUGH = {
 # some: conversions, arithmetic, constructors.
 COMPOSED_METHODS = {
     "bfloat16", "bool", "byte", "cdouble", "cfloat", "char", "double", "float",
-    "half", "int", "long", "short", "cpu", "cuda", "ipu", "mtia", "xpu", "new",
-    "new_tensor", "nelement", "ndimension",
+    "half", "int", "long", "short", "cpu", "cuda", "ipu", "mtia", "xpu",
+    "nelement", "ndimension",
     "__add__", "__radd__", "__iadd__", "__mul__", "__rmul__", "__imul__",
     "__sub__", "__isub__", "__div__", "__idiv__", "__truediv__",
     "__floordiv__", "__ifloordiv__", "__mod__", "__imod__", "__rand__",

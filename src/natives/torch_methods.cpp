@@ -5,6 +5,7 @@
 #include "natives/torch_objects.h"
 #include "natives/torch_rows.h"
 #include "python/names.h"
+#include "values/torch_types.h"
 
 namespace magneto::natives {
 
@@ -26,7 +27,9 @@ Outcome<V> method_iter(Context& ctx, const Arguments& args) {
 
 Outcome<V> method_len(Context& ctx, const Arguments& args) {
   V self = receiver(ctx, args);
-  return length(ctx, self);
+  if (tensor::dim(fake_of(self)) == 0)
+    return ctx.raise(PyExc_TypeError, "len() of a 0-d tensor");
+  return ctx.integer(tensor::sizes(fake_of(self))[0]);
 }
 
 Outcome<V> method_getitem(Context& ctx, const Arguments& args) {
@@ -96,6 +99,41 @@ Outcome<V> method_requires_grad(Context& ctx, const Arguments& args) {
                          "call it outside of the compiled function");
 }
 
+// new_tensor(data): torch.tensor(data) with the dtype and device of the tensor.
+Outcome<V> method_new_tensor(Context& ctx, const Arguments& args) {
+  V self = receiver(ctx, args);
+  std::vector<V> values(args.keyword_values.begin(), args.keyword_values.end());
+  std::vector<PyObject*> names(args.keyword_names.begin(),
+                               args.keyword_names.end());
+  if (!args.keyword(name<"dtype">())) {
+    names.push_back(name<"dtype">());
+    values.push_back(
+        ctx.constant(tensor::dtype_object(as<TensorValue>(self)->fake)));
+  }
+  if (!args.keyword(name<"device">())) {
+    names.push_back(name<"device">());
+    values.push_back(
+        ctx.constant(tensor::device_object(as<TensorValue>(self)->fake)));
+  }
+  return call(ctx, ctx.constant_share(object_at<"torch.tensor">()),
+              {.positional = args.positional.subspan(1),
+               .keyword_values = values,
+               .keyword_names = names});
+}
+
+// new(sizes): what new_empty(sizes) is.
+Outcome<V> method_new(Context& ctx, const Arguments& args) {
+  for (V size : args.positional.subspan(1)) {
+    PyObject* real = as_constant(ctx, size);
+    if (!real ||
+        !(PyLong_CheckExact(real) || Py_IS_TYPE(real, torch_types().size)))
+      return ctx.graph_break("tensor-method",
+                             "Tensor.new() of other than sizes",
+                             "use Tensor.new_tensor()");
+  }
+  return record_method(ctx, name<"new_empty">(), args);
+}
+
 Outcome<V> method_deepcopy(Context& ctx, const Arguments&) {
   return ctx.graph_break("tensor-method", "copy.deepcopy of a tensor",
                          "use Tensor.clone()");
@@ -127,6 +165,8 @@ constexpr Row kRows[] = {
     {"torch._C", "TensorBase.__len__", method_len, 1, 1, nullptr},
     {"torch._C", "TensorBase.__getitem__", method_getitem, 2, 2, nullptr},
     {"torch._C", "TensorBase.__setitem__", method_setitem, 3, 3, nullptr},
+    {"torch._C", "TensorBase.new_tensor", method_new_tensor, 2, 2},
+    {"torch._C", "TensorBase.new", method_new, 1},
     {"torch._C", "TensorBase.storage_offset", method_storage_offset, 1, 1,
      nullptr},
     {"torch._C", "TensorBase.type", method_type, 1, kAny, "*"},

@@ -2,7 +2,7 @@
 // Torch's global and thread state: what reads it is answered from the state
 // that the trace is in, and guarded; what writes it is recorded in the graph,
 // done for real, and undone by the journal. (What a finished trace has left
-// changed, the driver puts back: tensor::SavedState.)
+// changed, the driver puts back: tensor::GlobalStateScope.)
 #include "natives/torch_rows.h"
 #include "tensor/ambient.h"
 

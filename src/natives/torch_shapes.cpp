@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Functions that read their input's data only to check it. In the graph as they
+// are; what comes out for fake tensors is said by
+// magneto.polyfills.torch_shapes.
+#include "natives/torch_rows.h"
+
+namespace magneto::natives {
+
+namespace {
+
+template <Literal function>
+PyObject* shape_of() {
+  // Lives as long as the process, as its module does.
+  static PyObject* const found = [] {
+    Ref module =
+        Ref::steal(PyImport_ImportModule("magneto.polyfills.torch_shapes"));
+    MG_CHECK(module, "magneto.polyfills.torch_shapes");
+    PyObject* object = PyObject_GetAttrString(module, function.text);
+    MG_CHECK(object, function.text);
+    return object;
+  }();
+  return found;
+}
+
+Outcome<V> one_hot(Context& ctx, const Arguments& args) {
+  PyObject* function = object_at<"torch._C._nn.one_hot">();
+  V input = argument(args, 0, name<"tensor">());
+  V classes = argument(args, 1, name<"num_classes">());
+  PyObject* count = classes ? as_constant(ctx, classes) : nullptr;
+  const bool known = count && PyLong_CheckExact(count) &&
+                     PyLong_AsLongLong(count) > 0 && input &&
+                     ctx.look(input)->kind == Kind::Tensor;
+  if (known) {
+    Ref dtype = tensor::dtype_object(as<TensorValue>(ctx.look(input))->fake);
+    if (dtype.get() == object_at<"torch.int64">())
+      return record_function_as(ctx, function, shape_of<"one_hot">(), args);
+  }
+  return record_function(ctx, function, args);
+}
+
+constexpr Row kRows[] = {
+    {"torch._C._nn", "one_hot", one_hot},
+};
+
+}  // namespace
+
+std::span<const Row> torch_shape_rows() { return kRows; }
+
+}  // namespace magneto::natives

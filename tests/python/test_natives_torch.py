@@ -1,0 +1,847 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Torch's functions, methods and attributes, one small program each.
+
+Every program is run eagerly and compiled, in one graph; the calls in the graph
+are those of torch.compile's graph, in order.
+"""
+
+import operator
+from collections import OrderedDict
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from magneto.testing import check, magneto_graph_calls, torch_graph_calls
+
+X = torch.arange(12.0).reshape(3, 4) / 7
+Y = torch.linspace(-1, 1, 20).reshape(4, 5)
+Z = torch.tensor([[1, 2, 0], [2, 0, 1]])
+M = torch.tensor([[True, False, True, True]] * 3)
+G = torch.linspace(0, 1, 12).reshape(3, 4).requires_grad_()
+IMAGE = torch.linspace(-1, 1, 2 * 3 * 8 * 8).reshape(2, 3, 8, 8)
+KERNEL = torch.linspace(-1, 1, 4 * 3 * 3 * 3).reshape(4, 3, 3, 3)
+HEADS = torch.linspace(-1, 1, 2 * 2 * 5 * 4).reshape(2, 2, 5, 4)
+
+
+def program(fn, *inputs, id=None):
+    return pytest.param(fn, inputs, id=id)
+
+
+class Holder:
+    """Something that isn't a module and holds tensors."""
+
+    def __init__(self):
+        self.weight = torch.ones(4)
+
+
+def with_no_grad(x):
+    with torch.no_grad():
+        y = x * 2
+    return y + 1
+
+
+def with_enable_grad(x):
+    with torch.no_grad(), torch.enable_grad():
+        y = x * 2
+    return y + 1
+
+
+def with_set_grad_enabled(x):
+    with torch.set_grad_enabled(False):
+        y = x * 2
+    return y, y.requires_grad
+
+
+@torch.no_grad()
+def decorated(x):
+    return x * 3
+
+
+def call_decorated(x):
+    return decorated(x) + x
+
+
+def with_autocast(x, y):
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        z = x @ y
+    return z.float() + 1
+
+
+def with_nested_autocast(x, y):
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        z = x @ y
+        with torch.autocast("cpu", enabled=False):
+            w = x @ y
+    return z, w, torch.is_autocast_enabled("cpu")
+
+
+def new_tensors(x):
+    return (
+        x.new_zeros(2, 3),
+        x.new_ones((2,)),
+        x.new_full((2, 2), 7),
+        x.new_tensor([1, 2]),
+        x.new_empty(3).fill_(1),
+    )
+
+
+def in_place(x):
+    x = x.clone()
+    x.add_(1)
+    x.mul_(2).sub_(3)
+    x[0] = 5
+    x[:, 1] += 1
+    return x
+
+
+def masked(x, m):
+    x = x.clone()
+    x[m] = 0
+    return x.masked_fill(m, -1), x
+
+
+def shapes(x):
+    b, c = x.shape
+    return x.reshape(c, b), x.size(), x.size(0), x.size(-1), x.dim(), x.ndim
+
+
+def facts(x):
+    return (
+        x.dtype,
+        x.device,
+        x.layout,
+        x.requires_grad,
+        x.is_floating_point(),
+        x.is_complex(),
+        x.numel(),
+        x.nelement(),
+        x.ndimension(),
+        x.stride(),
+        x.stride(0),
+        x.is_contiguous(),
+        x.element_size(),
+        x.is_cuda,
+        x.is_sparse,
+        x.is_quantized,
+        x.is_nested,
+        x.get_device(),
+        x.type(),
+        len(x),
+        x.is_signed(),
+        x + 1,
+    )
+
+
+def type_facts(x):
+    return (
+        torch.finfo(x.dtype).min,
+        torch.finfo(torch.float16).max,
+        torch.finfo(x.dtype).eps,
+        torch.iinfo(torch.int32).max,
+        torch.float32.itemsize,
+        x.dtype.is_floating_point,
+        x.device.type,
+        x.device.index,
+        torch.device("cpu"),
+        torch.device("cuda", 1).index,
+        torch.Size([1, 2]).numel(),
+        torch.promote_types(torch.int32, torch.float16),
+        torch.result_type(x, 1),
+        torch.is_floating_point(x),
+        torch.is_tensor(x),
+        torch.is_tensor(3),
+        torch.numel(x),
+        torch.typename(x),
+        isinstance(x, torch.Tensor),
+        isinstance(x, nn.Parameter),
+        type(x) is torch.Tensor,
+        x + torch.finfo(x.dtype).eps,
+    )
+
+
+def states(x):
+    return (
+        torch.is_grad_enabled(),
+        torch.is_inference_mode_enabled(),
+        torch.is_autocast_enabled("cpu"),
+        torch.get_default_dtype(),
+        torch.are_deterministic_algorithms_enabled(),
+        torch.jit.is_scripting(),
+        torch.jit.is_tracing(),
+        x + 1,
+    )
+
+
+def conditionally(x):
+    torch._check(x.size(0) == 3)
+    torch._check(x.size(1) > 2, lambda: "too narrow")
+    torch._assert(x.dim() == 2, "two dimensions")
+    return x + 1
+
+
+def iterated(x):
+    total = 0
+    for row in x:
+        total = total + row.sum()
+    first, *rest = x
+    return total, first, len(rest)
+
+
+def unpacked(x):
+    a, b = x.split(2, dim=1)
+    c, d = x.chunk(2, -1)
+    values, indices = x.max(dim=1)
+    top = x.topk(2)
+    return a, b, c, d, values, indices, top.values, top.indices
+
+
+def own_attribute(x):
+    y = x + 1
+    y.tag = "hidden"
+    return y * 2, y.tag
+
+
+def operators(x):
+    return (
+        x + 1,
+        1 - x,
+        x * x,
+        x / 2,
+        2 / (x + 1),
+        x // 2,
+        x % 2,
+        x**2,
+        2**x,
+        -x,
+        +x,
+        abs(x),
+        x @ x.T,
+        x > 1,
+        x == x,
+        x != 1,
+        ~(x > 1),
+        (x > 1) & (x < 2),
+        (x > 1) | (x < 2),
+        (x > 1) ^ (x < 2),
+    )
+
+
+def in_place_operators(x):
+    y = x.clone()
+    y += 1
+    y *= 2
+    y -= x
+    y /= 3
+    y **= 2
+    return y
+
+
+def operator_functions(x):
+    return (
+        operator.add(x, 1),
+        operator.matmul(x, x.t()),
+        operator.getitem(x, 0),
+        operator.neg(x),
+    )
+
+
+def indexed(x, z):
+    return (
+        x[0],
+        x[:, 1],
+        x[1:, ::2],
+        x[..., None],
+        x[-1, -1],
+        x[[0, 2]],
+        x[z],
+        x[None],
+        x[(0, 1)],
+    )
+
+
+PROGRAMS = [
+    # Arithmetic and functions.
+    program(operators, X),
+    program(in_place_operators, X),
+    program(operator_functions, X),
+    program(lambda x: torch.add(x, x, alpha=2), X, id="add-alpha"),
+    program(lambda x, y: torch.matmul(x, y), X, Y, id="matmul"),
+    program(lambda x: torch.sin(x) + torch.cos(x), X, id="sin"),
+    program(lambda x: torch.rsqrt(x + 1), X, id="rsqrt"),
+    program(lambda x: torch.pow(x, 2), X, id="pow"),
+    program(lambda x: torch.clamp(x, min=0, max=1), X, id="clamp"),
+    program(lambda x: x.clamp(min=0), X, id="clamp-method"),
+    program(lambda x: torch.where(x > 1, x, -x), X, id="where"),
+    program(lambda x: torch.where(x > 1, 1.0, 0.0), X, id="where-scalar"),
+    program(lambda x: torch.maximum(x, x * 2), X, id="maximum"),
+    program(lambda x: torch.einsum("ij,kj->ik", x, x), X, id="einsum"),
+    program(lambda x: torch.tensordot(x, x, dims=2), X, id="tensordot"),
+    program(lambda x: torch.outer(x[0], x[1]), X, id="outer"),
+    program(lambda x, y: torch.addmm(x[:, :1], x, y), X, Y, id="addmm"),
+    program(
+        lambda x: torch.baddbmm(x[None], x[None], x.T[None] @ x),
+        X,
+        id="baddbmm",
+    ),
+    program(lambda x: torch.bmm(x[None], x.T[None]), X, id="bmm"),
+    # Reductions.
+    program(lambda x: x.sum(), X, id="sum"),
+    program(lambda x: x.mean(-1, keepdim=True), X, id="mean"),
+    program(lambda x: torch.sum(x, dim=0), X, id="sum-dim"),
+    program(lambda x: x.pow(2).mean(-1, keepdim=True), X, id="pow-mean"),
+    program(lambda x: x.var(unbiased=False), X, id="var"),
+    program(lambda x: torch.std(x, dim=0), X, id="std"),
+    program(lambda x: x.max(), X, id="max"),
+    program(lambda x: torch.max(x, dim=1), X, id="max-dim"),
+    program(lambda x: torch.min(x, dim=1).values, X, id="min-values"),
+    program(lambda x: x.argmax(-1), X, id="argmax"),
+    program(lambda x: x.cumsum(0), X, id="cumsum"),
+    program(lambda x: x.prod(), X, id="prod"),
+    program(lambda x: x.norm(), X, id="norm"),
+    program(lambda x: torch.norm(x, dim=1), X, id="torch-norm"),
+    program(lambda x: x.logsumexp(1), X, id="logsumexp"),
+    program(lambda x: (x > 1).any(), X, id="any"),
+    program(lambda x: (x > 1).all(dim=1), X, id="all"),
+    program(lambda x: x.softmax(-1), X, id="softmax-method"),
+    program(lambda x: torch.softmax(x, dim=-1), X, id="torch-softmax"),
+    # Shapes.
+    program(shapes, X),
+    program(lambda x: x.view(2, 6), X, id="view"),
+    program(lambda x: x.view(-1), X, id="view-flat"),
+    program(lambda x: x.view(x.size(0), 2, -1), X, id="view-size"),
+    program(lambda x: x.view(*x.shape[:-1], 2, 2), X, id="view-star"),
+    program(lambda x: x.reshape(x.shape[0], -1), X, id="reshape"),
+    program(lambda x: x.transpose(0, 1), X, id="transpose"),
+    program(lambda x: x.t(), X, id="t"),
+    program(lambda x: x.permute(1, 0).contiguous(), X, id="permute"),
+    program(lambda x: x.unsqueeze(0).squeeze(0), X, id="unsqueeze"),
+    program(lambda x: x.expand(2, 3, 4), X, id="expand"),
+    program(lambda x: x[None].expand(2, *x.shape), X, id="expand-star"),
+    program(lambda x: x.repeat(2, 1), X, id="repeat"),
+    program(lambda x: x.repeat_interleave(2, dim=0), X, id="repeat_interleave"),
+    program(lambda x: x.flatten(), X, id="flatten"),
+    program(lambda x: torch.flatten(x, 0, 1), X, id="torch-flatten"),
+    program(lambda x: x.unflatten(1, (2, 2)), X, id="unflatten"),
+    program(lambda x: torch.cat((x, x), dim=-1), X, id="cat"),
+    program(lambda x: torch.cat([x[..., 2:], x[..., :2]], -1), X, id="rotate"),
+    program(lambda x: torch.stack([x, x]), X, id="stack"),
+    program(lambda x: torch.split(x, 2, dim=1)[0], X, id="torch-split"),
+    program(lambda x: torch.unbind(x, 0)[1], X, id="unbind"),
+    program(
+        lambda x: torch.meshgrid(x[0], x[1], indexing="ij"), X, id="meshgrid"
+    ),
+    program(lambda x: torch.broadcast_tensors(x, x[0])[1], X, id="broadcast"),
+    program(lambda x: torch.tril(x), X, id="tril"),
+    program(lambda x: torch.triu(x, diagonal=1), X, id="triu"),
+    program(lambda x: torch.roll(x, 1, 0), X, id="roll"),
+    program(lambda x: torch.flip(x, (0,)), X, id="flip"),
+    program(lambda x: torch.movedim(x, 0, 1), X, id="movedim"),
+    program(lambda x: x.narrow(1, 0, 2), X, id="narrow"),
+    program(lambda x: x.diagonal(), X, id="diagonal"),
+    program(lambda x: torch.atleast_3d(x), X, id="atleast_3d"),
+    program(unpacked, X),
+    program(iterated, X),
+    # Indices.
+    program(indexed, X, Z[0]),
+    program(in_place, X),
+    program(masked, X, M),
+    program(lambda x, z: x.gather(1, z), X[:2], Z, id="gather"),
+    program(lambda x, z: x.index_select(0, z), X, Z[0], id="index_select"),
+    program(lambda x, z: torch.take_along_dim(x, z, 1), X[:2], Z, id="take"),
+    program(lambda x, z: torch.scatter(x, 1, z, 0.0), X[:2], Z, id="scatter"),
+    program(
+        lambda x, z: x.clone().scatter_add_(1, z, x),
+        X[:2, :3],
+        Z,
+        id="scatter_add_",
+    ),
+    program(lambda z: z.argsort(-1), Z, id="argsort"),
+    program(lambda z: torch.sort(z, dim=-1), Z, id="sort"),
+    # Attributes.
+    program(lambda x: x.T + 1, X, id="T"),
+    program(lambda x: x.mT + 1, X, id="mT"),
+    program(lambda x: x.real + 1, X, id="real"),
+    program(lambda x: x.data * 2, X, id="data"),
+    program(lambda x: (x.grad is None, x + 1), X, id="grad"),
+    program(lambda x: (x.grad_fn, x + 1), X, id="grad_fn"),
+    program(lambda x: (x.is_leaf, x + 1), X, id="is_leaf"),
+    program(own_attribute, X),
+    # Conversions.
+    program(lambda x: x.to(torch.float64), X, id="to"),
+    program(lambda x: x.to("cpu"), X, id="to-device"),
+    program(lambda x, y: x.to(y), X, Y.double(), id="to-other"),
+    program(
+        lambda x: x.to(dtype=torch.bfloat16).to(x.dtype), X, id="to-and-back"
+    ),
+    program(lambda x: x.float().half().double(), X, id="float"),
+    program(lambda x: x.int().long().bool(), X, id="int"),
+    program(lambda x: x.type(torch.int32), X, id="type-dtype"),
+    program(lambda x: x.type(torch.DoubleTensor), X, id="type-class"),
+    program(lambda x: x.type_as(x), X, id="type_as"),
+    program(lambda x: x.cpu(), X, id="cpu"),
+    program(lambda x: x.detach() * x, G, id="detach"),
+    program(lambda x: x.clone(), X, id="clone"),
+    program(lambda x: x.requires_grad_(False) + 1, X, id="requires_grad_"),
+    # Constructors.
+    program(new_tensors, X),
+    program(lambda x: x + torch.arange(4), X, id="arange"),
+    program(
+        lambda x: x + torch.arange(x.shape[1], device=x.device),
+        X,
+        id="arange-device",
+    ),
+    program(lambda x: x + torch.ones(3, 1, dtype=x.dtype), X, id="ones"),
+    program(lambda x: x + torch.zeros_like(x), X, id="zeros_like"),
+    program(lambda x: x + torch.full((3, 4), 2.0), X, id="full"),
+    program(lambda x: x + torch.full_like(x, 2), X, id="full_like"),
+    program(lambda x: x + torch.tensor(2.0), X, id="tensor"),
+    program(
+        lambda x: x + torch.tensor([1.0, 2, 3, 4], device=x.device),
+        X,
+        id="tensor-list",
+    ),
+    program(lambda x: x + torch.as_tensor([1, 2, 3, 4]), X, id="as_tensor"),
+    program(lambda x: x + torch.eye(3, 4), X, id="eye"),
+    program(lambda x: x + torch.linspace(0, 1, 4), X, id="linspace"),
+    program(lambda x: torch.empty_like(x).copy_(x), X, id="empty_like"),
+    # Random numbers.
+    program(lambda x: torch.rand(2) + x[0, 0], X, id="rand"),
+    program(lambda x: torch.randn_like(x), X, id="randn_like"),
+    program(lambda x: torch.bernoulli(x.clamp(0, 1)), X, id="bernoulli"),
+    program(lambda x: F.dropout(x, 0.5), X, id="dropout"),
+    program(lambda x: F.dropout(x, 0.5, training=False), X, id="dropout-off"),
+    program(lambda x: x.clone().uniform_(), X, id="uniform_"),
+    # torch.nn.functional.
+    program(lambda x: F.relu(x), X, id="relu"),
+    program(lambda x: F.relu(x.clone(), inplace=True), X, id="relu-inplace"),
+    program(lambda x: F.gelu(x), X, id="gelu"),
+    program(lambda x: F.gelu(x, approximate="tanh"), X, id="gelu-tanh"),
+    program(lambda x: F.silu(x), X, id="silu"),
+    program(
+        lambda x: F.softmax(x, dim=-1, dtype=torch.float32), X, id="softmax"
+    ),
+    program(lambda x: F.log_softmax(x, dim=-1), X, id="log_softmax"),
+    program(lambda x, y: F.linear(x, y.T), X, Y, id="linear"),
+    program(lambda x: F.layer_norm(x, (4,)), X, id="layer_norm"),
+    program(lambda x: F.rms_norm(x, (4,)), X, id="rms_norm"),
+    program(lambda x: F.normalize(x, dim=-1), X, id="normalize"),
+    program(lambda z, x: F.embedding(z, x), Z, X, id="embedding"),
+    program(lambda z: F.one_hot(z, 3), Z, id="one_hot"),
+    program(lambda x: F.pad(x, (1, 1)), X, id="pad"),
+    program(
+        lambda x: F.cross_entropy(x, torch.tensor([0, 1, 2])),
+        X,
+        id="cross_entropy",
+    ),
+    program(lambda x: F.mse_loss(x, x + 1), X, id="mse_loss"),
+    program(
+        lambda x: F.binary_cross_entropy_with_logits(x, x / 2),
+        X,
+        id="bce",
+    ),
+    program(lambda x: F.cosine_similarity(x, x + 1), X, id="cosine_similarity"),
+    program(lambda i, k: F.conv2d(i, k, padding=1), IMAGE, KERNEL, id="conv2d"),
+    program(lambda i: F.max_pool2d(i, 2), IMAGE, id="max_pool2d"),
+    program(lambda i: F.avg_pool2d(i, 2), IMAGE, id="avg_pool2d"),
+    program(
+        lambda i: F.adaptive_avg_pool2d(i, 1), IMAGE, id="adaptive_avg_pool2d"
+    ),
+    program(
+        lambda i: F.interpolate(i, scale_factor=2.0), IMAGE, id="interpolate"
+    ),
+    program(lambda i: F.unfold(i, 2), IMAGE, id="unfold"),
+    program(lambda i: F.group_norm(i, 3), IMAGE, id="group_norm"),
+    program(
+        lambda q: F.scaled_dot_product_attention(q, q, q, is_causal=True),
+        HEADS,
+        id="attention",
+    ),
+    program(lambda x: F.glu(x), X, id="glu"),
+    program(lambda x: F.softplus(x), X, id="softplus"),
+    program(lambda x: F.hardtanh(x), X, id="hardtanh"),
+    program(lambda x: F.threshold(x, 0.5, 0.0), X, id="threshold"),
+    # Other namespaces.
+    program(lambda x: torch.linalg.norm(x), X, id="linalg-norm"),
+    program(lambda x: torch.linalg.vector_norm(x, dim=1), X, id="vector_norm"),
+    program(lambda x: torch.fft.rfft(x).real, X, id="rfft"),
+    program(lambda x: torch.special.expit(x), X, id="expit"),
+    program(lambda x: torch.nn.functional.tanh(x), X, id="F-tanh"),
+    program(lambda x: torch.ops.aten.add.Tensor(x, x), X, id="overload"),
+    program(lambda x: torch.ops.aten.mul(x, 2), X, id="packet"),
+    program(
+        lambda x: torch.view_as_real(torch.view_as_complex(x.reshape(3, 2, 2))),
+        X,
+        id="complex",
+    ),
+    program(lambda x: torch.polar(x, x).abs(), X, id="polar"),
+    # State.
+    program(with_no_grad, G),
+    program(with_enable_grad, G),
+    program(with_set_grad_enabled, G),
+    program(call_decorated, G),
+    program(with_autocast, X, Y),
+    program(with_nested_autocast, X, Y),
+    program(conditionally, X),
+]
+
+# Constants here; torch.compile breaks its graph, or has nodes for them.
+QUESTIONS = [
+    program(facts, X),
+    program(type_facts, X),
+    program(states, X),
+    program(
+        lambda x: x + torch.zeros(torch.broadcast_shapes(x.shape, (1,))),
+        X,
+        id="broadcast_shapes",
+    ),
+]
+
+
+def without_dead_reads(fn, inputs):
+    """torch.compile's calls, without attributes read of no tensor.
+
+    It leaves `getattr(x, "is_leaf")` in the graph although the answer is a
+    constant and nothing uses the node.
+    """
+    torch._dynamo.reset()
+    graphs = []
+
+    def backend(gm, _):
+        graphs.append(gm)
+        return gm.forward
+
+    torch.manual_seed(0)
+    torch.compile(fn, backend=backend, fullgraph=True)(*inputs)
+    for gm in graphs:
+        for node in reversed(gm.graph.nodes):
+            if node.target is getattr and not node.users:
+                gm.graph.erase_node(node)
+    from magneto.testing import calls_in
+
+    torch._dynamo.reset()
+    return [calls_in(gm) for gm in graphs]
+
+
+def fresh(inputs):
+    return [x.detach().clone().requires_grad_(x.requires_grad) for x in inputs]
+
+
+@pytest.mark.parametrize(("fn", "inputs"), PROGRAMS + QUESTIONS)
+def test_program_compiled_is_eager(fn, inputs):
+    check(fn, *inputs, fullgraph=True, graphs=1, recompiles=0)
+
+
+@pytest.mark.parametrize(("fn", "inputs"), PROGRAMS)
+def test_program_has_torch_compile_calls(fn, inputs):
+    ours = magneto_graph_calls(fn, *fresh(inputs))
+    assert ours == without_dead_reads(fn, fresh(inputs))
+
+
+# -- nn.Module ----------------------------------------------------------------
+
+
+class Block(nn.Module):
+    def __init__(self, size=4):
+        super().__init__()
+        self.norm = nn.LayerNorm(size)
+        self.up = nn.Linear(size, 2 * size)
+        self.down = nn.Linear(2 * size, size, bias=False)
+        self.dropout = nn.Dropout(0.1)
+        self.register_buffer("scale", torch.tensor(0.5))
+        self.register_buffer("nothing", None)
+        self.absent = None
+
+    def forward(self, x, *, factor=1.0):
+        y = self.down(F.gelu(self.up(self.norm(x))))
+        if self.training:
+            y = self.dropout(y)
+        if self.nothing is None and self.absent is None:
+            y = y * self.scale * factor
+        return x + y
+
+
+class Stack(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.blocks = nn.ModuleList([Block(), Block()])
+        self.named = nn.ModuleDict({"a": nn.Linear(4, 4), "b": nn.ReLU()})
+        self.seq = nn.Sequential(
+            OrderedDict(first=nn.Linear(4, 4), second=nn.Tanh())
+        )
+        self.weights = nn.ParameterList([torch.ones(4), torch.zeros(4)])
+        self.table = nn.ParameterDict({"w": nn.Parameter(torch.ones(4))})
+
+    def forward(self, x):
+        for i, block in enumerate(self.blocks):
+            x = block(x, factor=i + 1.0)
+        for key in self.named:
+            x = self.named[key](x)
+        for name, layer in self.named.items():
+            if name == "a":
+                x = layer(x)
+        x = self.seq(x)
+        for weight in self.weights:
+            x = x + weight
+        return self.blocks[-1](x) * self.table["w"], len(self.blocks)
+
+
+class Outer(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = Stack()
+
+    def forward(self, x):
+        total = 0
+        for parameter in self.parameters():
+            total = total + parameter.sum()
+        names = [name for name, _ in self.named_parameters()]
+        kinds = [type(m).__name__ for m in self.inner.children()]
+        return self.inner(x)[0] + total, names, kinds
+
+
+@pytest.mark.parametrize("make", [Block, Stack, Outer])
+@pytest.mark.parametrize("training", [True, False])
+def test_module_compiled_is_eager(make, training):
+    torch.manual_seed(0)
+    module = make().train(training)
+    check(module, X, fullgraph=True, backward=training)
+
+
+@pytest.mark.parametrize("make", [Block, Stack, Outer])
+def test_module_has_torch_compile_calls(make):
+    torch.manual_seed(0)
+    module = make().eval()
+    assert magneto_graph_calls(module, X) == torch_graph_calls(module, X)
+
+
+def test_module_hooks_are_called():
+    module = Block().eval()
+    module.up.register_forward_hook(lambda m, args, out: out * 2)
+    module.norm.register_forward_pre_hook(lambda m, args: (args[0] + 1,))
+    module.register_forward_hook(
+        lambda m, args, kwargs, out: out + kwargs["factor"], with_kwargs=True
+    )
+    check(lambda x: module(x, factor=2.0), X, fullgraph=True)
+
+
+def test_module_hook_added_later_recompiles():
+    import magneto
+
+    module = Block().eval()
+    compiled = magneto.compile(module, backend="eager", fullgraph=True)
+    plain = compiled(X)
+    handle = module.up.register_forward_hook(lambda m, args, out: out * 2)
+    hooked = compiled(X)
+    assert torch.equal(hooked, module(X))
+    assert not torch.equal(hooked, plain)
+    handle.remove()
+    assert torch.equal(compiled(X), plain)
+
+
+def test_module_missing_attribute_raises():
+    module = Block()
+
+    def read(x):
+        try:
+            return module.missing
+        except AttributeError as error:
+            return x + 1, str(error)
+
+    check(read, X, fullgraph=True)
+    assert not hasattr(module, "missing")
+    check(lambda x: (hasattr(module, "missing"), x + 1), X, fullgraph=True)
+
+
+def scopes(gm):
+    """What each call's module stack says: paths and classes."""
+    return [
+        [(path, kind) for path, kind in node.meta["nn_module_stack"].values()]
+        if node.meta.get("nn_module_stack")
+        else []
+        for node in gm.graph.nodes
+        if node.op.startswith("call")
+    ]
+
+
+def test_module_stack_is_that_of_torch_compile():
+    import magneto
+    from magneto.testing import RecordingBackend
+
+    module = Stack().eval()
+    ours, theirs = RecordingBackend(), RecordingBackend()
+    magneto.compile(module, backend=ours)(X)
+    torch._dynamo.reset()
+    torch.compile(module, backend=theirs)(X)
+    torch._dynamo.reset()
+    assert scopes(ours.graphs[0]) == scopes(theirs.graphs[0])
+
+
+# -- state --------------------------------------------------------------------
+
+
+def test_state_is_back_after_a_trace():
+    import magneto
+
+    def leave_it_off(x):
+        torch._C._set_grad_enabled(False)
+        return x * 2
+
+    compiled = magneto.compile(leave_it_off, backend="eager", fullgraph=True)
+    assert torch.is_grad_enabled()
+    try:
+        assert not compiled(G).requires_grad
+        # The program's own effect, which the graph has.
+        assert not torch.is_grad_enabled()
+    finally:
+        torch._C._set_grad_enabled(True)
+
+
+def test_autocast_is_back_after_a_failed_trace():
+    import magneto
+
+    def fails(x):
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            raise ValueError("inside")
+
+    compiled = magneto.compile(fails, backend="eager")
+    with pytest.raises(ValueError, match="inside"):
+        compiled(X)
+    assert not torch.is_autocast_enabled("cpu")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        torch.no_grad,
+        torch.inference_mode,
+        lambda: torch.autocast("cpu", dtype=torch.bfloat16),
+    ],
+)
+def test_ambient_state_is_guarded(change):
+    import magneto
+
+    def fn(x, y):
+        return x @ y, torch.is_grad_enabled()
+
+    compiled = magneto.compile(fn, backend="eager", fullgraph=True)
+    x = X.clone().requires_grad_()
+    for _ in range(2):
+        expected, actual = fn(x, Y), compiled(x, Y)
+        assert expected[1] == actual[1]
+        assert expected[0].dtype == actual[0].dtype
+        assert expected[0].requires_grad == actual[0].requires_grad
+        with change():
+            expected, actual = fn(x, Y), compiled(x, Y)
+            assert expected[1] == actual[1]
+            assert expected[0].dtype == actual[0].dtype
+            assert expected[0].requires_grad == actual[0].requires_grad
+
+
+def test_compiling_is_noticed():
+    import magneto
+
+    def fn(x):
+        return torch.compiler.is_compiling(), x + 1
+
+    assert magneto.compile(fn, backend="eager")(X)[0] is True
+    assert fn(X)[0] is False
+
+
+# -- what ends a graph --------------------------------------------------------
+
+
+def backward_in_program(x):
+    (x * x).sum().backward()
+    return x.grad * 1
+
+
+def numpy_in_program(x):
+    return torch.from_numpy(x.numpy() + 1)
+
+
+BREAKS = [
+    program(lambda x: x.sum().item() + 1, X, id="item"),
+    program(lambda x: x.tolist(), X, id="tolist"),
+    program(lambda x: float(x.sum()), X, id="float"),
+    program(lambda x: int(x.sum()), X, id="int"),
+    program(lambda x: bool(x.sum() > 3), X, id="bool"),
+    program(lambda x: x + 1 if x.sum() > 3 else x - 1, X, id="if"),
+    program(lambda x: repr(x + 1), X, id="repr"),
+    program(lambda x: f"{x.sum():.3f}", X, id="format"),
+    program(lambda x: (x + 1).data_ptr() != 0, X, id="data_ptr"),
+    program(numpy_in_program, X),
+    program(lambda x: x.nonzero(), X, id="nonzero"),
+    program(lambda x: x.unique(), X, id="unique"),
+    program(lambda x: x[x > 1], X, id="mask"),
+    program(
+        lambda x: torch.ones(3, requires_grad=True) * x[:, 0], X, id="new-leaf"
+    ),
+    program(
+        lambda x: torch.manual_seed(3) and torch.rand(2) + x[0, 0],
+        X,
+        id="manual_seed",
+    ),
+    program(lambda x: 1.0 in x, X, id="contains"),
+    program(lambda x: nn.Parameter(x + 1).requires_grad, X, id="parameter"),
+    program(
+        lambda x: nn.Linear(4, 4, dtype=x.dtype)(x).shape, X, id="module-made"
+    ),
+]
+
+
+@pytest.mark.parametrize(("fn", "inputs"), BREAKS)
+def test_program_that_breaks_the_graph_is_eager(fn, inputs):
+    check(fn, *inputs)
+
+
+def test_backward_breaks_the_graph():
+    import magneto
+
+    for fn in (backward_in_program,):
+        x = X.clone().requires_grad_()
+        y = X.clone().requires_grad_()
+        assert torch.equal(fn(x), magneto.compile(fn, backend="eager")(y))
+
+
+# -- the table ----------------------------------------------------------------
+
+
+def test_table_is_what_the_tool_writes():
+    import pathlib
+    import subprocess
+    import sys
+
+    root = pathlib.Path(__file__).parents[2]
+    written = subprocess.run(
+        [sys.executable, root / "tools/gen_torch_table.py"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert written == (root / "src/natives/torch_graph.def").read_text()
+
+
+def test_table_agrees_with_torch_compile():
+    """What we record, torch.compile records, with few exceptions."""
+    import pathlib
+    import re
+
+    from torch._dynamo import trace_rules
+    from torch._dynamo.variables import TorchInGraphFunctionVariable
+
+    root = pathlib.Path(__file__).parents[2]
+    text = (root / "src/natives/torch_graph.def").read_text()
+    ours = set(re.findall(r'MG_TORCH_FUNCTION\("(.*)", "(.*)"\)', text))
+    assert len(ours) > 1000
+    rules = trace_rules.get_torch_obj_rule_map()
+    others = []
+    for module, name in sorted(ours):
+        found = operator.attrgetter(name)(__import__("sys").modules[module])
+        if rules.get(found) is not TorchInGraphFunctionVariable:
+            others.append(f"{module}.{name}")
+    # Private or sparse ones that torch.compile's list has no row for, and the
+    # C functions behind Python ones of the same name.
+    public = [o for o in others if not o.rpartition(".")[2].startswith("_")]
+    assert len(public) < 40, public
