@@ -84,13 +84,17 @@ Dim storage_bytes(DimList sizes, DimList strides, const Dim& offset,
 
 namespace {
 
+// The backend's own key is there, too, though never reached from outside: some
+// of torch's code excludes the fake key for a while (torch.tensor() of a list),
+// and then a kernel that asks for data is better than no kernel at all.
 c10::DispatchKeySet fake_keys(c10::Device device) {
   auto backend = c10::BackendComponent::CPUBit;
   if (!device.is_cpu()) {
     backend = c10::toBackendComponent(c10::computeDispatchKey(
         std::nullopt, c10::kStrided, device));
   }
-  return c10::DispatchKeySet(kFakeKey) | c10::DispatchKeySet(backend);
+  return c10::DispatchKeySet({kFakeKey, c10::DispatchKey::Dense}) |
+         c10::DispatchKeySet(backend);
 }
 
 }  // namespace
@@ -121,9 +125,7 @@ at::Tensor make_view(const at::Tensor& base, DimList sizes, DimList strides,
   bool fake = is_fake(from);
   // The keys of a view are its base's: a view of an inference tensor is one.
   c10::DispatchKeySet keys =
-      fake ? from->key_set()
-           : (from->key_set().remove(c10::DispatchKey::Dense) |
-              c10::DispatchKeySet(kFakeKey));
+      from->key_set() | c10::DispatchKeySet(kFakeKey);
   auto impl = c10::make_intrusive<FakeImpl>(
       fake ? from->unsafe_storage()
            : make_storage(from->unsafe_storage().sym_nbytes(), base.device()),

@@ -27,8 +27,7 @@ struct EarlierHistory : torch::autograd::Node {
 };
 
 c10::DispatchKeySet fake_keys_of(const c10::TensorImpl* real) {
-  return real->key_set().remove(c10::DispatchKey::Dense) |
-         c10::DispatchKeySet(kFakeKey);
+  return real->key_set() | c10::DispatchKeySet(kFakeKey);
 }
 
 // Why a tensor can't be faked, or null.
