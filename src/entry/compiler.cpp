@@ -232,14 +232,14 @@ bool Compilation::compile_graph(std::vector<guards::SourceId>& requests,
       "{s:i,s:i,s:O,s:O}", "frame_id", cache_.frame_id, "compile_id",
       cache_.compilations, "reason", reason.dict(), "guards",
       backend_guards.get()));
-  if (!args || !keywords) return false;
+  Ref exceptions = Ref::steal(PyImport_ImportModule("magneto.exc"));
+  Ref skip = Ref::steal(
+      exceptions ? PyObject_GetAttrString(exceptions, "SkipFrame") : nullptr);
+  if (!args || !keywords || !skip) return false;
   Ref compiled = Ref::steal(PyObject_Call(function, args, keywords));
   ++counters().graphs;
   if (!compiled) {
-    Ref exc = Ref::steal(PyImport_ImportModule("magneto.exc"));
-    Ref skip = Ref::steal(exc ? PyObject_GetAttrString(exc, "SkipFrame")
-                              : nullptr);
-    if (skip && PyErr_ExceptionMatches(skip)) PyErr_Clear();
+    if (PyErr_ExceptionMatches(skip)) PyErr_Clear();
     return false;
   }
   if (!add_backend_guards(backend_guards, requests)) return false;

@@ -456,3 +456,21 @@ def shape_mismatch(a):
 )
 def test_exception_is_the_one_that_eager_raises(program):
     check(program, x())
+
+
+def test_backend_that_raises_is_named_with_its_cause():
+    import magneto
+
+    def broken(gm, example_inputs):
+        raise ValueError("no good")
+
+    with pytest.raises(magneto.exc.BackendCompilerFailed) as caught:
+        magneto.compile(lambda a: a + 1, backend=broken)(x())
+    assert isinstance(caught.value.__cause__, ValueError)
+
+
+def test_backend_that_returns_no_callable_is_named():
+    import magneto
+
+    with pytest.raises(magneto.exc.MagnetoError, match="callable"):
+        magneto.compile(lambda a: a + 1, backend=lambda gm, e: 3)(x())
