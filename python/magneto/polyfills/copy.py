@@ -48,7 +48,9 @@ def copy(x: Any) -> Any:
     return _rebuild(x, _reduced(x, cls), None)
 
 
-def deepcopy(x: Any, memo: dict[Any, Any] | None = None, _nil: Any = None) -> Any:
+def deepcopy(
+    x: Any, memo: dict[Any, Any] | None = None, _nil: Any = None
+) -> Any:
     """A copy of x and of all that it consists of."""
     cls = type(x)
     if cls in _ATOMIC:
@@ -97,7 +99,7 @@ def _deepcopy_tuple(
     for original, made in pairs:
         if original is x:
             return made
-    for before, after in zip(x, items):
+    for before, after in zip(x, items, strict=False):
         if before is not after:
             made = tuple(items)
             pairs.append((x, made))

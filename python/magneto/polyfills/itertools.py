@@ -108,7 +108,7 @@ def compress(data: Iterable[Any], selectors: Iterable[Any]) -> Iterator[Any]:
     """The items whose selector is true."""
 
     def items(it: Iterator[Any], flags: Iterator[Any]) -> Iterator[Any]:
-        for item, flag in zip(it, flags):
+        for item, flag in zip(it, flags, strict=False):
             if flag:
                 yield item
 
@@ -184,7 +184,8 @@ def groupby(
         def group(wanted: Any, mine: int) -> Iterator[Any]:
             nonlocal item, item_key
             while (
-                round_[0] == mine and item is not _MISSING
+                round_[0] == mine
+                and item is not _MISSING
                 and item_key == wanted
             ):
                 yield item
@@ -219,17 +220,16 @@ def islice(iterable: Iterable[Any], *bounds: Any) -> Iterator[Any]:
         stop = bounds[1]
     if len(bounds) > 2:
         step = 1 if bounds[2] is None else bounds[2]
-    if stop is not None and (not isinstance(stop, int) or stop < 0):
-        if len(bounds) == 1:
-            raise ValueError(
-                "Stop argument for islice() must be None or an integer: "
-                "0 <= x <= sys.maxsize."
-            )
+    if stop is not None and (not isinstance(stop, int) or stop == -1):
         raise ValueError(
             "Stop argument for islice() must be None or an integer: "
             "0 <= x <= sys.maxsize."
         )
-    if not isinstance(start, int) or start < 0:
+    if (
+        not isinstance(start, int)
+        or start < 0
+        or (stop is not None and stop < 0)
+    ):
         raise ValueError(
             "Indices for islice() must be None or an integer: "
             "0 <= x <= sys.maxsize."
@@ -242,20 +242,22 @@ def islice(iterable: Iterable[Any], *bounds: Any) -> Iterator[Any]:
     def items(it: Iterator[Any]) -> Iterator[Any]:
         position = 0
         wanted = start
-        while stop is None or wanted < stop:
-            while position <= wanted:
-                item = next(it, _MISSING)
-                if item is _MISSING:
-                    return
-                position += 1
-            yield item
-            wanted += step
-        # As the original: what lies before `stop` is used up.
-        if stop is not None:
-            while position < stop:
+        while True:
+            while position < wanted:
                 if next(it, _MISSING) is _MISSING:
                     return
                 position += 1
+            if stop is not None and position >= stop:
+                return
+            item = next(it, _MISSING)
+            if item is _MISSING:
+                return
+            position += 1
+            # At the end, what lies before `stop` is used up as well.
+            wanted += step
+            if stop is not None and wanted > stop:
+                wanted = stop
+            yield item
 
     return items(iter(iterable))
 
@@ -274,7 +276,9 @@ def pairwise(iterable: Iterable[Any]) -> Iterator[Any]:
     return items(iter(iterable))
 
 
-def permutations(iterable: Iterable[Any], r: int | None = None) -> Iterator[Any]:
+def permutations(
+    iterable: Iterable[Any], r: int | None = None
+) -> Iterator[Any]:
     """Orders of r items."""
     pool = tuple(iterable)
     n = len(pool)
@@ -316,7 +320,7 @@ def product(*iterables: Iterable[Any], repeat: int = 1) -> Iterator[Any]:
     pools = [tuple(iterable) for iterable in iterables] * repeat
     found: list[tuple[Any, ...]] = [()]
     for pool in pools:
-        found = [before + (item,) for before in found for item in pool]
+        found = [(*before, item) for before in found for item in pool]
     return iter(found)
 
 
