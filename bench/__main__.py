@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Measures the whole table and prints it.
 
-    python -m bench [--rounds N] [--rows KEY...] [--json FILE]
+    python -m bench [--rounds N] [--rows KEY...] [--clock wall|cpu] [--json FILE]
 
 Each round runs each row once with each compiler, every time in a process of its
 own; what is printed is the median over the rounds. The JSON holds every single
@@ -35,7 +35,7 @@ def measure_once(row: Row, compiler: str) -> tuple[float | None, str]:
     command = [sys.executable, "-m", "bench.measure", row.key, compiler]
     environment = os.environ | {
         "OMP_NUM_THREADS": "1",
-        "PYTHONPATH": str(ROOT / "python"),
+        "PYTHONPATH": os.environ.get("MAGNETO_PACKAGE", str(ROOT / "python")),
         "TRANSFORMERS_VERBOSITY": "error",
     }
     try:
@@ -109,8 +109,10 @@ def main() -> int:
     )
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--rows", nargs="+", choices=BY_KEY, metavar="KEY")
+    parser.add_argument("--clock", choices=("wall", "cpu"), default="wall")
     parser.add_argument("--json", type=Path, default=RESULTS)
     options = parser.parse_args()
+    os.environ["BENCH_CLOCK"] = options.clock
     chosen = [BY_KEY[key] for key in options.rows] if options.rows else ROWS
     header = f"{'work':60}{'torch':>11}{'magneto':>11}{'ratio':>9}{'aim':>8}"
     print(header + "  reached", flush=True)
@@ -126,6 +128,7 @@ def main() -> int:
         "python": platform.python_version(),
         "torch": torch.__version__,
         "rounds": options.rounds,
+        "clock": options.clock,
         "rows": results,
     }
     options.json.parent.mkdir(parents=True, exist_ok=True)

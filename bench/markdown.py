@@ -39,7 +39,8 @@ def table(document: dict[str, Any]) -> str:
         )
     lines.append("")
     lines.append(
-        f"Medians of {document['rounds']} fresh processes each, one thread, "
+        f"Medians of {document['rounds']} fresh processes each "
+        f"({document['clock']} time), one thread, "
         f"{document['cpus']} CPUs, CPython {document['python']}, "
         f"PyTorch {document['torch']}."
     )
