@@ -13,6 +13,7 @@ std::span<const V> operands(const Frame& frame, int32_t count) {
 }
 
 Status set_add(Context& ctx, V set, V item) {
+  set = ctx.look(set);
   item = ctx.look(item);
   MG_TRY(PyObject * token, values::key_token(ctx, item));
   MG_TRY(V there, values::dict_get(ctx, set, item));
@@ -94,14 +95,16 @@ Outcome<Next> op_BuildSlice(Interpreter& in, Frame& frame, Instruction ins) {
 
 Outcome<Next> op_ListToTuple(Interpreter& in, Frame& frame, Instruction) {
   // list -- tuple
-  std::vector<V> items = in.ctx.heap[frame.top()->heap].items;
+  V list = in.ctx.look(frame.top());
+  std::vector<V> items = in.ctx.heap[list->heap].items;
   frame.replace(1, in.ctx.tuple(items));
   return Next::Continue;
 }
 
 Outcome<Next> op_ListAppend(Interpreter& in, Frame& frame, Instruction ins) {
   // list ... v -- list ...
-  V list = frame.top(static_cast<size_t>(ins.arg) + 1);
+  // Behind a graph break it comes from the caller.
+  V list = in.ctx.look(frame.top(static_cast<size_t>(ins.arg) + 1));
   in.ctx.heap.append(list->heap, frame.top());
   frame.pop();
   return Next::Continue;
@@ -109,7 +112,7 @@ Outcome<Next> op_ListAppend(Interpreter& in, Frame& frame, Instruction ins) {
 
 Outcome<Next> op_ListExtend(Interpreter& in, Frame& frame, Instruction ins) {
   // list ... it -- list ...
-  V list = frame.top(static_cast<size_t>(ins.arg) + 1);
+  V list = in.ctx.look(frame.top(static_cast<size_t>(ins.arg) + 1));
   std::vector<V> items;
   MG_DO(values::unpack(in.ctx, frame.top(), items));
   in.ctx.heap.splice(list->heap, in.ctx.heap[list->heap].items.size(), 0,
