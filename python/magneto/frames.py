@@ -75,7 +75,9 @@ def action(code: types.CodeType) -> int:
     filename = code.co_filename
     if filename.startswith("<frozen") or filename == "<string>":
         return EVALUATE
-    if code.co_name == "<module>":
+    # Modules, class bodies and comprehensions; the latter collect what is
+    # compiled on its own.
+    if code.co_name.startswith("<") and code.co_name != "<lambda>":
         return EVALUATE
     best = ""
     for prefix in _RULES:
