@@ -2,8 +2,10 @@
 #include "entry/cache.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string_view>
 #include <unordered_set>
+#include <utility>
 
 #include "python/code_object.h"
 #include "support/check.h"
@@ -60,7 +62,7 @@ CodeCache::CodeCache(CodeRecord& record, Settings* settings, Point point)
 }
 
 CodeCache::~CodeCache() {
-  clear();
+  entries_.clear();
   settings_->caches->erase(this);
 }
 
@@ -86,12 +88,11 @@ void CodeCache::drop_dead() {
   entries_.erase(first, entries_.end());
 }
 
-void CodeCache::clear() {
+std::vector<EntryHold> CodeCache::take() {
   is_plain = false;
   limit_was_reported = false;
   compilations = 0;
-  std::vector<EntryHold> old = std::move(entries_);
-  entries_.clear();
+  return std::exchange(entries_, {});
 }
 
 // -- CodeRecord ---------------------------------------------------------------
@@ -149,12 +150,14 @@ const bytecode::Liveness& CodeRecord::liveness(PyCodeObject* code) {
 }
 
 void CodeRecord::reset_all() {
-  // Clearing drops what was compiled, which may run finalizers.
-  std::vector<CodeRecord*> records(all_records().begin(), all_records().end());
-  for (CodeRecord* record : records) {
-    if (!all_records().contains(record)) continue;
-    for (size_t i = 0; i < record->caches_.size(); ++i)
-      record->caches_[i]->clear();
+  // Dropping what was compiled may run finalizers and free code objects, with
+  // their records: last of all.
+  std::vector<EntryHold> dropped;
+  for (CodeRecord* record : all_records()) {
+    for (const auto& cache : record->caches_) {
+      std::vector<EntryHold> entries = cache->take();
+      std::move(entries.begin(), entries.end(), std::back_inserter(dropped));
+    }
   }
 }
 

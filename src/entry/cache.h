@@ -103,8 +103,9 @@ class CodeCache {
   void add(EntryHold entry);
   void move_to_front(size_t index);
   void drop_dead();
-  // Forgets everything that was compiled or decided.
-  void clear();
+  // Forgets everything that was compiled or decided, and gives the entries: to
+  // free them may free this cache.
+  std::vector<EntryHold> take();
 
   // Nothing is compiled here any more.
   bool is_plain = false;
