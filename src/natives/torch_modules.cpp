@@ -26,11 +26,25 @@ std::string module_path(const guards::SourceTable& sources, SourceId id) {
   return sources.torch_name(id);
 }
 
+// Whether the frame that is traced is itself a module's __call__: everything in
+// the graph is that module's then, and its scope would say nothing.
+bool is_traced_call(Context& ctx) {
+  const graph::LocationId id = ctx.inliner->origin().location;
+  if (!id.valid()) return false;
+  const graph::Location& location = ctx.graph.locations()[id.index];
+  PyObject* call =
+      object_at<"torch.nn.modules.module.Module._wrapped_call_impl">();
+  return !location.caller.valid() &&
+         location.code.get() ==
+             reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(call));
+}
+
 // The scope of what a module's forward records.
 class ModuleScope {
  public:
   ModuleScope(Context& ctx, V module) : ctx_(ctx), outer_(ctx.scope) {
     if (!module->source.valid()) return;
+    if (!outer_.valid() && is_traced_call(ctx)) return;
     ctx.scope = ctx.graph.scope(module->object,
                                 module_path(ctx.sources, module->source),
                                 module->type, outer_);

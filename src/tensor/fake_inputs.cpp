@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // From the real tensors that a trace meets to their fakes.
+#include <c10/core/InferenceMode.h>
 #include <torch/csrc/autograd/function.h>
 #include <torch/csrc/autograd/variable.h>
 
+#include <optional>
 #include <unordered_map>
 
 #include "tensor/fake_impl.h"
@@ -65,6 +67,9 @@ struct FakeInputs::State {
       TORCH_CHECK(false, "this tensor can't be traced: ", reason);
     }
     kept.push_back(real);
+    // In inference mode a new tensor would become an inference tensor.
+    std::optional<c10::InferenceMode> off;
+    if (!impl->is_inference()) off.emplace(false);
     at::Tensor fake = bare_fake(impl);
     copy_history(real, fake);
     fakes.emplace(impl, fake);
