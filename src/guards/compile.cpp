@@ -86,8 +86,25 @@ class ProgramBuilder {
     }
   }
 
+  // The types of the interpreter's own C code can't be written to.
+  bool can_never_fail(const Guard& guard) const {
+    if (guard.kind != GuardKind::Identity && guard.kind != GuardKind::Absent) {
+      return false;
+    }
+    const Source& source = sources_[guard.source];
+    if (source.kind != SourceKind::TypeAttr &&
+        source.kind != SourceKind::TypeOwnAttr) {
+      return false;
+    }
+    const Source& type = sources_[source.base];
+    return type.kind == SourceKind::Constant && PyType_Check(type.object) &&
+           PyType_HasFeature(reinterpret_cast<PyTypeObject*>(type.object),
+                             Py_TPFLAGS_IMMUTABLETYPE);
+  }
+
   void mark_used() {
     for (const Guard& guard : guards_.guards()) {
+      if (can_never_fail(guard)) continue;
       mark(guard.source);
       mark(guard.other);
       for (SourceId member : guard.members) mark(member);
@@ -117,7 +134,9 @@ class ProgramBuilder {
   // Guards of one source, by source and then rank.
   void sort_guards() {
     for (const Guard& guard : guards_.guards()) {
-      if (speaks_of_one_source(guard)) sorted_.push_back(&guard);
+      if (speaks_of_one_source(guard) && !can_never_fail(guard)) {
+        sorted_.push_back(&guard);
+      }
     }
     std::stable_sort(sorted_.begin(), sorted_.end(),
                      [](const Guard* a, const Guard* b) {
@@ -164,16 +183,23 @@ class ProgramBuilder {
         std::stable_partition(pinnable, roots_.end(), [this](uint32_t r) {
           return sources_[SourceId(r)].kind == SourceKind::Local;
         });
-    for (auto root = pinnable; root != fixed; ++root) {
-      const uint32_t begin = node_count();
+    for (auto root = pinnable; root != fixed; ++root)
+      add_region(root, root + 1);
+    add_region(fixed, roots_.end());
+  }
+
+  template <class Iterator>
+  void add_region(Iterator root, Iterator end) {
+    if (root == end) return;
+    GuardProgram::Region region{.begin = node_count()};
+    for (; root != end; ++root) {
+      if (sources_[SourceId(*root)].kind != SourceKind::Constant) {
+        region.roots.push_back(node_count());
+      }
       add_node(*root);
-      program_->regions_.push_back({.begin = begin, .end = node_count()});
     }
-    const uint32_t begin = node_count();
-    for (auto root = fixed; root != roots_.end(); ++root) add_node(*root);
-    if (node_count() > begin) {
-      program_->regions_.push_back({.begin = begin, .end = node_count()});
-    }
+    region.end = node_count();
+    program_->regions_.push_back(std::move(region));
   }
 
   uint32_t node_count() const {
@@ -299,6 +325,7 @@ class ProgramBuilder {
     program_->seen_types_.resize(n);
     program_->is_stable_.resize(n);
     program_->is_live_.resize(n);
+    program_->traits_.resize(n);
     program_->kept_.resize(n);
   }
 

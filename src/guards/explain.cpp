@@ -194,7 +194,7 @@ class Explainer {
     }
     for (uint32_t i = 0; i < program_.nodes_.size(); ++i) {
       const Node& node = program_.nodes_[i];
-      if (node.must_be_absent) lines.push_back(name(i) + " is absent");
+      if (node.must_be_absent) lines.push_back(absence(i));
       for (uint32_t k = node.first_check; k < node.last_check; ++k) {
         lines.push_back(
             word_check(program_.checks_[k], name(i), nullptr).claim);
@@ -236,6 +236,10 @@ class Explainer {
     return print_path(sources_, SourceId(node));
   }
 
+  std::string absence(uint32_t node) const {
+    return print_absence(sources_, SourceId(node));
+  }
+
   std::string node_failure(uint32_t number, const CallView& view) {
     const Node& node = program_.nodes_[number];
     const Source& source = node.source;
@@ -249,7 +253,7 @@ class Explainer {
     if (node.must_be_absent) {
       if (reading.is_absent()) return {};
       return together(
-          {name(number) + " is absent", "it is " + show(reading.value())});
+          {absence(number), "it is there: " + show(reading.value())});
     }
     if (reading.is_absent()) {
       return together({name(number) + " exists", "it doesn't"});

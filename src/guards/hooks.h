@@ -35,6 +35,14 @@ struct TensorHooks {
   // loop that the tensor room can inline and prefetch in.
   size_t (*first_mismatch)(const TensorEntry* entries,
                            size_t count) noexcept = nullptr;
+  // Writes the addresses of 8-byte words into `words`: while these have the
+  // contents that they have now, in the order given, the tensor matches. Gives
+  // their number; 0 if it can't say, then matches() is asked every time. Called
+  // for a tensor that matches. The first word lies in the object itself, each
+  // other one in the object or in memory that the words before lead to.
+  // Optional.
+  size_t (*words)(PyObject* tensor, const void* snapshot, const void** words,
+                  size_t capacity) noexcept = nullptr;
   // "x.size(0) == 4, but it is 5", for a tensor printed as `name`.
   std::string (*explain)(PyObject* tensor, const void* snapshot,
                          const std::string& name) = nullptr;

@@ -95,22 +95,33 @@ void WordGroup::add_instance_dict() {
   if (*slot != nullptr) add_version(*slot, kInstanceVersion);
 }
 
+void WordGroup::add_tensor(const void* snapshot) {
+  const auto words = hooks().tensor.words;
+  if (words == nullptr) return;
+  constexpr size_t kMostWords = 48;
+  const void* addresses[kMostWords];
+  const size_t n = words(value_, snapshot, addresses, kMostWords);
+  traits_.covers_tensor = n != 0;
+  for (size_t i = 0; i < n; ++i) word(addresses[i]);
+}
+
 void WordGroup::add_check(const Check& check) {
   switch (check.kind) {
     // Depend on which object it is, which its parent's words say.
     case GuardKind::Identity:
       // Only a watched object can't have been replaced at its address.
-      is_live_ |= !check.keys.empty() && !stable_;
+      traits_.is_live |= !check.keys.empty() && !stable_;
       return;
     case GuardKind::Absent:
     case GuardKind::NotNone:
     case GuardKind::ConstantEquals:  // the seen constant is kept alive
-    case GuardKind::Tensor:          // runs every time, apart
       return;
+    case GuardKind::Tensor:
+      return add_tensor(check.snapshot);
     case GuardKind::TypeIs:
       return add_type();
     case GuardKind::TypeUnmodified:
-      is_live_ |= !add_tag();
+      traits_.is_live |= !add_tag();
       return;
     case GuardKind::Length:
       return add_length();
@@ -122,12 +133,12 @@ void WordGroup::add_check(const Check& check) {
       add_instance_dict();
       if (PyObject** slot = python::dict_slot(value_); slot != nullptr) {
         // The order of inline values is no word.
-        if (*slot == nullptr) is_live_ = true;
+        if (*slot == nullptr) traits_.is_live = true;
         if (*slot != nullptr) add_order(*slot, kInstanceOrder);
       }
       return;
     default:
-      is_live_ = true;
+      traits_.is_live = true;
   }
 }
 
@@ -204,7 +215,7 @@ void WordGroup::collect(std::span<const Node> nodes,
                         PyObject* value, bool stable) {
   value_ = value;
   stable_ = stable;
-  is_live_ = false;
+  traits_ = GroupTraits();
   parts_ = 0;
   words_.clear();
   live_.clear();

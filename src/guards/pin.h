@@ -31,6 +31,14 @@ struct Word {
   bool is_unchanged() const noexcept { return load(address) == expected; }
 };
 
+// What isn't said by the words alone; they may replace others with equal
+// traits.
+struct GroupTraits {
+  bool is_live = false;        // a check of the node is covered by no words
+  bool covers_tensor = false;  // a check of a tensor is
+  friend bool operator==(const GroupTraits&, const GroupTraits&) = default;
+};
+
 // The words that one node's checks and its children's reads depend on.
 class WordGroup {
  public:
@@ -42,8 +50,7 @@ class WordGroup {
   std::span<const Word> words() const { return words_; }
   // Children whose reads no words cover: they are read on every run.
   std::span<const uint32_t> live_children() const { return live_; }
-  // A check of the node itself is covered by no words.
-  bool is_live() const { return is_live_; }
+  GroupTraits traits() const { return traits_; }
   // What a child of this kind reads is as stable as `stable` above says.
   bool gives_stable(SourceKind kind) const;
 
@@ -60,6 +67,7 @@ class WordGroup {
   bool add_tag();
   void add_length();
   void add_instance_dict();
+  void add_tensor(const void* snapshot);
   void add_check(const Check& check);
   bool add_child(const Source& child);
   bool add_instance_attr(PyObject* name);
@@ -67,7 +75,7 @@ class WordGroup {
 
   PyObject* value_ = nullptr;
   bool stable_ = false;
-  bool is_live_ = false;
+  GroupTraits traits_;
   uint32_t parts_ = 0;
   std::vector<Word> words_;
   std::vector<uint32_t> live_;

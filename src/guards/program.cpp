@@ -134,8 +134,10 @@ bool GuardProgram::region_holds(Region& region, const CallView& view) {
 // safe; what lies below them, the words say.
 bool GuardProgram::roots_unchanged(const Region& region,
                                    const CallView& view) const {
-  for (uint32_t i = region.begin; i < region.end; i = nodes_[i].end) {
-    if (read_root(nodes_[i].source, view).value() != slots_[i]) return false;
+  for (uint32_t root : region.roots) {
+    if (read_root(nodes_[root].source, view).value() != slots_[root]) {
+      return false;
+    }
   }
   return true;
 }
@@ -207,13 +209,16 @@ void GuardProgram::pin(Region& region) {
       region.words.insert(region.words.end(), group_.words().begin(),
                           group_.words().end());
     }
-    if (group_.is_live()) region.live.push_back({i, i + 1});
+    traits_[i] = group_.traits();
+    if (traits_[i].is_live) region.live.push_back({i, i + 1});
     for (uint32_t child : group_.live_children()) is_live_[child] = 1;
     for (uint32_t c = i + 1; c < node.end; c = nodes_[c].end) {
       is_stable_[c] = group_.gives_stable(nodes_[c].source.kind);
     }
     for (uint32_t k = node.first_check; k < node.last_check; ++k) {
-      if (checks_[k].kind != GuardKind::Tensor) continue;
+      if (checks_[k].kind != GuardKind::Tensor || traits_[i].covers_tensor) {
+        continue;
+      }
       region.tensors.push_back({value, checks_[k].snapshot});
       region.tensor_nodes.push_back(i);
     }
@@ -236,15 +241,6 @@ GuardProgram::Renewal GuardProgram::words_hold(Region& region) {
   return Renewal::Holds;
 }
 
-bool GuardProgram::untyped_checks_hold(const Node& node,
-                                       PyObject* value) const {
-  for (uint32_t i = node.first_check; i < node.last_check; ++i) {
-    if (checks_[i].kind == GuardKind::Tensor) continue;  // follows, apart
-    if (!holds(checks_[i], value)) return false;
-  }
-  return true;
-}
-
 // One node's words have changed: does what was read and checked there still
 // hold? The words before lead to the node's value, so it is alive. Nothing is
 // written before all of it is known to hold.
@@ -253,39 +249,46 @@ GuardProgram::Renewal GuardProgram::renew(Region& region, size_t group) {
   const Node& node = nodes_[number];
   PyObject* value = slots_[number];
   if (Py_TYPE(value) != seen_types_[number]) return Renewal::Unknown;
-  if (!untyped_checks_hold(node, value)) return Renewal::Fails;
+  if (!checks_hold(node, value)) return Renewal::Fails;
   for (uint32_t c = number + 1; c < node.end; c = nodes_[c].end) {
     const Renewal child = is_live_[c] ? Renewal::Holds : child_holds(c);
     if (child != Renewal::Holds) return child;
   }
-  group_.collect(nodes_, checks_, number, value, is_stable_[number]);
-  if (!group_fits(region, group)) return Renewal::Unknown;
-  std::copy(group_.words().begin(), group_.words().end(),
-            region.words.begin() + region.groups[group].first_word);
+  if (!replace_group(region, group)) return Renewal::Unknown;
   for (uint32_t c = number + 1; c < node.end; c = nodes_[c].end) {
-    if (!is_live_[c]) adopt_child(region, c);
+    if (is_live_[c] || adopt_child(region, c)) continue;
+    // The words say what the slots don't: start again from the root.
+    region.is_pinned = false;
+    return Renewal::Unknown;
   }
   ++counts_.renewed_groups;
   return Renewal::Holds;
 }
 
-// True if the words just collected may take the place of the group's.
-bool GuardProgram::group_fits(const Region& region, size_t group) const {
+// Collects the group's words anew. False, and nothing changed, if they aren't
+// of the same shape.
+bool GuardProgram::replace_group(Region& region, size_t group) {
+  const uint32_t number = region.groups[group].node;
+  const size_t begin = region.groups[group].first_word;
   const size_t end = group + 1 < region.groups.size()
                          ? region.groups[group + 1].first_word
                          : region.words.size();
-  if (group_.words().size() != end - region.groups[group].first_word) {
+  group_.collect(nodes_, checks_, number, slots_[number], is_stable_[number]);
+  if (group_.words().size() != end - begin ||
+      group_.traits() != traits_[number]) {
     return false;
   }
-  const uint32_t number = region.groups[group].node;
   for (uint32_t c = number + 1; c < nodes_[number].end; c = nodes_[c].end) {
     if (is_stable_[c] != group_.gives_stable(nodes_[c].source.kind)) {
       return false;
     }
   }
-  const auto& live = group_.live_children();
-  return std::all_of(live.begin(), live.end(),
-                     [this](uint32_t c) { return is_live_[c] != 0; });
+  for (uint32_t c : group_.live_children()) {
+    if (!is_live_[c]) return false;
+  }
+  std::copy(group_.words().begin(), group_.words().end(),
+            region.words.begin() + static_cast<ptrdiff_t>(begin));
+  return true;
 }
 
 // A leaf may be another object, as long as its checks hold. An object that has
@@ -303,26 +306,39 @@ GuardProgram::Renewal GuardProgram::child_holds(uint32_t number) const {
   const bool is_same =
       value == slots_[number] && Py_TYPE(value) == seen_types_[number];
   if (!is_same && has_children(node, number)) return Renewal::Unknown;
-  return untyped_checks_hold(node, value) ? Renewal::Holds : Renewal::Fails;
+  return checks_hold(node, value) ? Renewal::Holds : Renewal::Fails;
 }
 
-// Takes over what child_holds() has just accepted.
-void GuardProgram::adopt_child(Region& region, uint32_t number) {
+// Takes over what child_holds() has just accepted. False if a leaf's own words
+// aren't of the same shape as those of the leaf before it.
+bool GuardProgram::adopt_child(Region& region, uint32_t number) {
   const Node& node = nodes_[number];
   PyObject* value =
       read_step(node.source, slots_[node.source.base.index]).value();
-  if (value != slots_[number]) {
-    slots_[number] = value;
-    ++epoch_;
-    const auto& tensor_nodes = region.tensor_nodes;
-    const auto entry =
-        std::lower_bound(tensor_nodes.begin(), tensor_nodes.end(), number);
-    if (entry != tensor_nodes.end() && *entry == number) {
-      region.tensors[static_cast<size_t>(entry - tensor_nodes.begin())].tensor =
-          value;
-    }
-  }
+  const bool is_same =
+      value == slots_[number] &&
+      (value == nullptr || Py_TYPE(value) == seen_types_[number]);
+  slots_[number] = value;
   keep(number);
+  if (is_same) return true;
+  ++epoch_;
+  const auto& tensor_nodes = region.tensor_nodes;
+  const auto entry =
+      std::lower_bound(tensor_nodes.begin(), tensor_nodes.end(), number);
+  if (entry != tensor_nodes.end() && *entry == number) {
+    region.tensors[static_cast<size_t>(entry - tensor_nodes.begin())].tensor =
+        value;
+  }
+  const auto group =
+      std::lower_bound(region.groups.begin(), region.groups.end(), number,
+                       [](const Group& g, uint32_t n) { return g.node < n; });
+  if (group != region.groups.end() && group->node == number) {
+    return replace_group(region,
+                         static_cast<size_t>(group - region.groups.begin()));
+  }
+  // It had no words; it may need some now.
+  group_.collect(nodes_, checks_, number, value, is_stable_[number]);
+  return group_.words().empty() && group_.traits() == traits_[number];
 }
 
 }  // namespace magneto::guards

@@ -89,15 +89,16 @@ class GuardProgram {
   // What is pinned together: everything below one argument, or everything
   // below the globals, cells and constants.
   struct Region {
-    uint32_t begin;
-    uint32_t end;
+    uint32_t begin = 0;
+    uint32_t end = 0;
+    std::vector<uint32_t> roots;  // those that the call brings
     bool is_pinned = false;
     uint32_t hits = 0;          // since it was pinned
     uint32_t useless_pins = 0;  // in a row, that had no hit
     uint32_t wait = 0;          // runs until it may be pinned again
     std::vector<Word> words;
-    std::vector<Group> groups;  // of words, in their order
-    std::vector<TensorEntry> tensors;
+    std::vector<Group> groups;           // of words, in their order
+    std::vector<TensorEntry> tensors;    // that no words cover
     std::vector<uint32_t> tensor_nodes;  // parallel to tensors
     std::vector<Range> live;
   };
@@ -108,7 +109,6 @@ class GuardProgram {
                  const CallView& view);
   bool run_node(uint32_t number, PyObject** slots, const CallView& view);
   bool checks_hold(const Node& node, PyObject* value) const;
-  bool untyped_checks_hold(const Node& node, PyObject* value) const;
 
   bool region_holds(Region& region, const CallView& view);
   bool roots_unchanged(const Region& region, const CallView& view) const;
@@ -118,9 +118,9 @@ class GuardProgram {
   void keep(uint32_t number);
   Renewal words_hold(Region& region);
   Renewal renew(Region& region, size_t group);
-  bool group_fits(const Region& region, size_t group) const;
+  bool replace_group(Region& region, size_t group);
   Renewal child_holds(uint32_t number) const;
-  void adopt_child(Region& region, uint32_t number);
+  bool adopt_child(Region& region, uint32_t number);
 
   std::vector<Node> nodes_;
   std::vector<Check> checks_;
@@ -139,6 +139,7 @@ class GuardProgram {
   std::vector<PyTypeObject*> seen_types_;
   std::vector<uint8_t> is_stable_;
   std::vector<uint8_t> is_live_;
+  std::vector<GroupTraits> traits_;  // of the words collected for the node
   // Constants seen below pins, so that no other gets their address; by node.
   std::vector<Ref> kept_;
   WordGroup group_;     // scratch

@@ -3,6 +3,8 @@
 
 #include <string_view>
 
+#include "guards/namespace.h"
+
 namespace magneto::guards {
 namespace {
 
@@ -111,9 +113,15 @@ std::string user_form(std::span<const Source> sources, const Source& source) {
       return registry_item(print_path(sources, base.base), source.object,
                            operand_name(base));
     }
-    if (base.kind == SourceKind::Builtins &&
-        PyUnicode_CheckExact(source.object)) {
+    if (!PyUnicode_CheckExact(source.object)) return {};
+    if (base.kind == SourceKind::Builtins) {
       return "builtins." + utf8(source.object);
+    }
+    PyObject* module = base.kind == SourceKind::Constant
+                           ? module_of_namespace(base.object)
+                           : nullptr;
+    if (module != nullptr) {
+      return module_name(module) + "." + utf8(source.object);
     }
   }
   return {};
@@ -138,11 +146,30 @@ std::string show(PyObject* value) {
   if (PyCFunction_Check(value)) {
     return reinterpret_cast<PyCFunctionObject*>(value)->m_ml->ml_name;
   }
+  if (PyCode_Check(value)) {
+    auto* code = reinterpret_cast<PyCodeObject*>(value);
+    return "the code of " + utf8(code->co_qualname);
+  }
   if (PyModule_CheckExact(value)) return module_name(value);
+  if (PyObject* module = module_of_namespace(value)) {
+    return "vars(" + module_name(module) + ")";
+  }
   const std::string type = show_type(Py_TYPE(value));
   const bool vowel =
       std::string_view("AEIOUaeiou").find(type[0]) != std::string_view::npos;
   return (vowel ? "an " : "a ") + type + " object";
+}
+
+std::string print_absence(std::span<const Source> sources, SourceId id) {
+  const Source& source = sources[id.index];
+  if (source.kind == SourceKind::DictItem) {
+    return show(source.object) + " not in " + print_path(sources, source.base);
+  }
+  if (source.kind == SourceKind::InstanceAttr) {
+    return show(source.object) + " not in vars(" +
+           print_path(sources, source.base) + ")";
+  }
+  return print_path(sources, id) + " is absent";
 }
 
 std::string print_path(std::span<const Source> sources, SourceId id,

@@ -29,4 +29,7 @@ enum class PathStyle : uint8_t {
 std::string print_path(std::span<const Source> sources, SourceId id,
                        PathStyle style = PathStyle::User);
 
+// That there is nothing at the end of the path: "'hook' not in vars(self)".
+std::string print_absence(std::span<const Source> sources, SourceId id);
+
 }  // namespace magneto::guards

@@ -2,6 +2,7 @@
 #include "guards/watch.h"
 
 #include "guards/constant.h"
+#include "guards/namespace.h"
 #include "support/check.h"
 
 namespace magneto::guards {
@@ -63,6 +64,7 @@ void Watch::add(PyObject* object) {
   if (is_constant(object)) {
     held_.push_back(Ref::share(object));
   } else if (seen_.insert(object).second) {
+    if (PyObject* module = module_of_namespace(object)) object = module;
     if (PyType_SUPPORTS_WEAKREFS(Py_TYPE(object))) {
       watch(object);
     } else {

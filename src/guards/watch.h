@@ -19,9 +19,10 @@ class Watch {
  public:
   Watch();
 
-  // Runs no user code. From now on `object` is alive, or alive() is false. Held strongly, as
-  // the only way left, if it is a constant or can't be referred to weakly;
-  // not at all if it never dies (types of C modules, None).
+  // Runs no user code. From now on `object` is alive, or alive() is false. Held
+  // strongly, as the only way left, if it is a constant or can't be referred to
+  // weakly; through its module, if it is a module's namespace; not at all if it
+  // never dies (types of C modules, None).
   void add(PyObject* object);
 
   bool alive() const { return !*died_; }

@@ -33,6 +33,12 @@ class GuardFixture : public testing::Test {
              PyByteArray_GET_SIZE(value) ==
                  *static_cast<const Py_ssize_t*>(snapshot);
     };
+    tensor.words = [](PyObject* value, const void*, const void** words,
+                      size_t) noexcept -> size_t {
+      words[0] = &value->ob_type;
+      words[1] = &reinterpret_cast<PyVarObject*>(value)->ob_size;
+      return 2;
+    };
     tensor.explain = [](PyObject* value, const void* snapshot,
                         const std::string& name) {
       const auto length = *static_cast<const Py_ssize_t*>(snapshot);
