@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Measures the whole table and prints it.
 
-    python -m bench [--rounds N] [--rows KEY...] [--clock wall|cpu] [--json FILE]
+    python -m bench [--rounds N] [--rows KEY...] [--clock wall|cpu] [--json F]
 
 Each round runs each row once with each compiler, every time in a process of its
 own; what is printed is the median over the rounds. The JSON holds every single
