@@ -1,0 +1,1050 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Compiled functions and modules as objects: how they are called, what they
+# share, what they keep alive, what they say of wrong use.
+import copy
+import functools
+import gc
+import inspect
+import io
+import pickle
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import warnings
+import weakref
+from pathlib import Path
+
+import pytest
+import torch
+
+import magneto
+from magneto.testing import check, check_calls
+
+X = torch.arange(4.0)
+
+
+def compiled(fn, **kwargs):
+    return magneto.compile(fn, backend="eager", **kwargs)
+
+
+def moved(action):
+    before = magneto.stats()
+    action()
+    after = magneto.stats()
+    return {k: after[k] - before[k] for k in after if after[k] != before[k]}
+
+
+class Recorder:
+    """A backend that counts and keeps nothing."""
+
+    def __init__(self):
+        self.graphs = 0
+
+    def __call__(self, gm, inputs):
+        self.graphs += 1
+        return gm.forward
+
+
+# -- binding of arguments ------------------------------------------------------
+
+
+def positional(a, b, /, c, d=4, *, e=5, f):
+    return a + b * c - d + e * f
+
+
+def stars(a, *args, k=2, **more):
+    return a + len(args) * k + sum(more.values()), args, sorted(more)
+
+
+def defaults(a, b=3, c=(1, 2)):
+    return a * b + c[0]
+
+
+CALLS = [
+    (positional, (X, 2, 3), {"f": 1}),
+    (positional, (X, 2), {"c": 3, "f": 1, "e": 0, "d": 1}),
+    (positional, (X, 2, 3, 4), {"e": 1, "f": 2}),
+    (stars, (X,), {}),
+    (stars, (X, 1, 2, 3), {"k": 4}),
+    (stars, (), {"a": X, "z": 1, "y": 2}),
+    (defaults, (X,), {}),
+    (defaults, (X, 5), {}),
+    (defaults, (), {"c": (7, 8), "a": X}),
+]
+
+
+@pytest.mark.parametrize(("fn", "args", "kwargs"), CALLS)
+def test_arguments_are_bound_as_python_does(fn, args, kwargs):
+    check(fn, *args, kwargs=kwargs, graphs=1)
+
+
+WRONG = [
+    (positional, (X,), {}),
+    (positional, (X, 2, 3), {}),
+    (positional, (X, 2, 3, 4, 5), {"f": 1}),
+    (positional, (X,), {"b": 2, "c": 3, "f": 1}),
+    (positional, (X, 2, 3), {"c": 3, "f": 1}),
+    (positional, (X, 2, 3), {"f": 1, "g": 2}),
+    (stars, (), {}),
+    (stars, (X,), {"a": X}),
+    (defaults, (), {"b": 1}),
+    (defaults, (X, 1, 2, 3), {}),
+]
+
+
+@pytest.mark.parametrize(("fn", "args", "kwargs"), WRONG)
+def test_wrong_arguments_give_pythons_error(fn, args, kwargs):
+    with pytest.raises(TypeError) as eager:
+        fn(*args, **kwargs)
+    with pytest.raises(TypeError) as ours:
+        compiled(fn)(*args, **kwargs)
+    assert str(ours.value) == str(eager.value)
+
+
+def test_keywords_that_are_not_interned_are_found():
+    name = "".join(["a", ""]) + ""
+    key = bytes(name, "ascii").decode()
+    assert torch.equal(compiled(defaults)(**{key: X}), defaults(X))
+
+
+def test_defaults_and_code_may_be_replaced():
+    def f(x, k=1):
+        return x + k
+
+    call = compiled(f)
+    assert torch.equal(call(X), X + 1)
+    f.__defaults__ = (5,)
+    assert torch.equal(call(X), X + 5)
+    f.__code__ = (lambda x, k: x * k).__code__
+    assert torch.equal(call(X), X * 5)
+
+
+# -- the object ----------------------------------------------------------------
+
+
+def documented(x: torch.Tensor, y: int = 2) -> torch.Tensor:
+    """Adds."""
+    return x + y
+
+
+def test_it_looks_like_the_function():
+    call = compiled(documented)
+    assert call.__name__ == "documented"
+    assert call.__qualname__ == "documented"
+    assert call.__doc__ == "Adds."
+    assert call.__module__ == __name__
+    assert call.__wrapped__ is documented
+    assert call.__code__ is documented.__code__
+    assert call.__defaults__ == (2,)
+    assert inspect.signature(call) == inspect.signature(documented)
+    assert inspect.unwrap(call) is documented
+    assert "documented" in repr(call)
+    call.note = 1
+    assert call.note == 1
+    assert weakref.ref(call)() is call
+    assert callable(call)
+
+
+@magneto.compile(backend="eager")
+def decorated(x):
+    return x + 1
+
+
+def test_it_is_copied_and_pickled_by_name():
+    assert copy.deepcopy(decorated) is decorated
+    assert pickle.loads(pickle.dumps(decorated)) is decorated
+
+
+def test_it_is_a_method_in_a_class():
+    class Model:
+        def __init__(self):
+            self.scale = 3
+
+        @magneto.compile(backend="eager")
+        def run(self, x):
+            return x * self.scale
+
+        @staticmethod
+        @magneto.compile(backend="eager")
+        def static(x):
+            return x + 1
+
+        @classmethod
+        @magneto.compile(backend="eager")
+        def of_class(cls, x):
+            return x, cls.__name__
+
+    model = Model()
+    assert torch.equal(model.run(X), X * 3)
+    assert torch.equal(Model.run(model, x=X), X * 3)
+    assert torch.equal(model.static(X), X + 1)
+    assert model.of_class(X)[1] == "Model"
+
+
+KINDS = {
+    "lambda": lambda x: x + 1,
+    "partial": functools.partial(lambda a, x: a * x, 3),
+    "builtin": torch.sin,
+    "library": torch.nn.functional.relu,
+    "method": torch.nn.Linear(4, 2).forward,
+    "bound builtin": X.add,
+}
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_all_kinds_of_callables(name):
+    fn = KINDS[name]
+    call = compiled(fn)
+    for _ in range(2):
+        assert torch.equal(call(X), fn(X))
+
+
+def test_object_with_call():
+    class Adder:
+        def __init__(self, n):
+            self.n = n
+
+        def __call__(self, x):
+            return x + self.n
+
+    adder = Adder(3)
+    call = compiled(adder)
+    assert torch.equal(call(X), X + 3)
+    adder.n = 4
+    assert torch.equal(call(X), X + 4)
+
+
+def test_class_whose_instances_calls_are_compiled():
+    recorder = Recorder()
+
+    @magneto.compile(backend=recorder)
+    class Adder:
+        def __call__(self, x):
+            return x + 1
+
+    assert isinstance(Adder, type)
+    assert torch.equal(Adder()(X), X + 1)
+    assert recorder.graphs == 1
+
+
+def test_compiling_a_compiled_function_compiles_the_function():
+    recorder = Recorder()
+    call = magneto.compile(compiled(defaults), backend=recorder)
+    assert torch.equal(call(X), defaults(X))
+    assert recorder.graphs == 1
+
+
+def test_decorator_with_and_without_arguments():
+    @magneto.compile
+    def one(x):
+        return x
+
+    @magneto.compile(backend="eager", fullgraph=True)
+    def two(x):
+        return x + 1
+
+    assert one.settings.backend.__name__ == "inductor"
+    assert two.settings.fullgraph
+    assert torch.equal(two(X), X + 1)
+
+
+def test_disable_argument_returns_the_function():
+    assert magneto.compile(defaults, disable=True) is defaults
+
+
+# -- what is shared and kept ---------------------------------------------------
+
+
+def test_hit_compiles_nothing():
+    call = compiled(lambda x: x * 2)
+    call(X)
+    assert moved(lambda: call(X)) == {}
+    assert moved(lambda: call(torch.ones(4))) == {}
+
+
+def test_other_inputs_compile_again_and_both_stay():
+    call = compiled(lambda x: x * 2)
+    call(X)
+    again = moved(lambda: call(X.double()))
+    assert again["recompiles"] == 1
+    assert moved(lambda: (call(X), call(X.double()), call(X))) == {}
+
+
+def test_functions_compiled_alike_share_what_was_compiled():
+    def f(x):
+        return x * 2
+
+    recorder = Recorder()
+    magneto.compile(f, backend=recorder)(X)
+    magneto.compile(f, backend=recorder)(X)
+    assert recorder.graphs == 1
+    magneto.compile(f, backend=recorder, fullgraph=True)(X)
+    assert recorder.graphs == 2
+    magneto.compile(f, backend=Recorder())(X)
+    assert recorder.graphs == 2
+
+
+def test_closures_of_one_function_share_code_but_not_values():
+    def make(k):
+        def f(x):
+            return x * k
+
+        return f
+
+    three, four = compiled(make(3)), compiled(make(4))
+    assert torch.equal(three(X), X * 3)
+    assert torch.equal(four(X), X * 4)
+    assert torch.equal(three(X), X * 3)
+
+
+def test_reset_forgets():
+    recorder = Recorder()
+    call = magneto.compile(lambda x: x + 1, backend=recorder)
+    call(X)
+    magneto.reset()
+    call(X)
+    assert recorder.graphs == 2
+
+
+def test_reset_inside_a_call_is_harmless():
+    def f(x):
+        y = x + 1
+        magneto.reset()
+        return y * 2
+
+    f.__globals__["magneto"] = magneto
+    call = compiled(f)
+    for _ in range(3):
+        assert torch.equal(call(X), (X + 1) * 2)
+
+
+def test_limit_of_recompilations_warns_once_and_names_the_guard():
+    call = compiled(lambda x, k: x * k)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for k in range(20):
+            assert torch.equal(call(X, k + 0.5), X * (k + 0.5))
+    texts = [
+        str(w.message)
+        for w in caught
+        if w.category is magneto.exc.RecompileLimitWarning
+    ]
+    assert len(texts) == 1
+    assert "recompile_limit" in texts[0]
+    assert "k" in texts[0]
+    assert "\n" not in texts[0]
+
+
+def test_limit_of_recompilations_is_an_error_with_full_graph():
+    call = compiled(lambda x, k: x * k, fullgraph=True)
+    with pytest.raises(magneto.exc.RecompileLimitExceeded):
+        for k in range(20):
+            call(X, k + 0.5)
+
+
+def test_inputs_and_results_are_not_kept():
+    call = compiled(lambda x, y: (x + y, [x]))
+    x, y = torch.ones(3), torch.ones(3)
+    result = call(x, y)
+    refs = [weakref.ref(t) for t in (x, y, result[0])]
+    del x, y, result
+    gc.collect()
+    assert [ref() for ref in refs] == [None] * 3
+
+
+def test_dropped_module_is_freed():
+    module = torch.nn.Linear(4, 4)
+    call = compiled(module)
+    call(X)
+    refs = [weakref.ref(module), weakref.ref(module.weight)]
+    del module, call
+    gc.collect()
+    assert [ref() for ref in refs] == [None] * 2
+
+
+def test_dropped_function_is_freed_with_its_globals():
+    namespace = {"torch": torch}
+    source = "def f(x):\n  return g(x) + 1\ndef g(x):\n  return x * 2\n"
+    exec(source, namespace)
+    call = compiled(namespace["f"])
+    assert torch.equal(call(X), X * 2 + 1)
+    refs = [weakref.ref(namespace["f"]), weakref.ref(namespace["g"])]
+    del call
+    namespace.clear()
+    del namespace
+    gc.collect()
+    assert [ref() for ref in refs] == [None] * 2
+
+
+def test_dropped_backend_takes_what_it_compiled_along():
+    class Graph:
+        def __init__(self, gm):
+            self.forward = gm.forward
+
+        def __call__(self, *args):
+            return self.forward(*args)
+
+    graphs = []
+
+    def backend(gm, inputs):
+        graph = Graph(gm)
+        graphs.append(weakref.ref(graph))
+        return graph
+
+    call = magneto.compile(defaults, backend=backend)
+    call(X)
+    assert graphs[0]() is not None
+    del call, backend
+    gc.collect()
+    assert graphs[0]() is None
+
+
+def test_rounds_of_compile_call_reset_leave_memory_flat():
+    def round_():
+        def f(x):
+            y = x + 1
+            magneto.graph_break()
+            return [y * 2]
+
+        compiled(f)(X)
+        magneto.compile(f, backend=Recorder())(X)
+        magneto.reset()
+
+    for _ in range(10):
+        round_()
+    gc.collect()
+    before = sys.getallocatedblocks()
+    for _ in range(50):
+        round_()
+    gc.collect()
+    assert sys.getallocatedblocks() - before < 500
+
+
+# -- modules -------------------------------------------------------------------
+
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(4, 4)
+        self.dropout = torch.nn.Dropout(0.5)
+        self.calls = 0
+
+    def forward(self, x, scale=1):
+        self.calls += 1
+        return self.dropout(self.linear(x)) * scale
+
+    def other(self):
+        return "other"
+
+
+def test_compiled_module_is_a_module():
+    net = Net()
+    model = compiled(net)
+    assert isinstance(model, torch.nn.Module)
+    assert model._orig_mod is net
+    assert list(model.state_dict()) == [
+        "_orig_mod.linear.weight",
+        "_orig_mod.linear.bias",
+    ]
+    assert [n for n, _ in model.named_parameters()] == list(model.state_dict())
+    assert model.linear is net.linear
+    assert model.other() == "other"
+    assert "linear" in dir(model)
+    assert len(compiled(torch.nn.Sequential(net, net))) == 2
+
+
+def test_compiled_module_computes_the_same():
+    net = Net().eval()
+    model = compiled(net)
+    assert torch.equal(model(X), net(X))
+    assert torch.equal(model(X, scale=2), net(X, 2))
+    assert torch.equal(model.forward(X), net(X))
+    assert net.calls == 6
+
+
+def test_modes_and_attributes_reach_the_module():
+    net = Net()
+    model = compiled(net)
+    assert model.training
+    assert model.eval() is model
+    assert not net.training
+    assert not net.dropout.training
+    model.train()
+    assert net.dropout.training
+    model.note = 5
+    assert net.note == 5
+    del model.note
+    assert not hasattr(net, "note")
+    model.double()
+    assert net.linear.weight.dtype is torch.float64
+    with pytest.raises(AttributeError):
+        model.nothing  # noqa: B018
+
+
+def test_state_dict_can_be_loaded():
+    one, two = compiled(Net()), compiled(Net())
+    two.load_state_dict(one.state_dict())
+    assert torch.equal(one.linear.weight, two.linear.weight)
+
+
+def test_hooks_of_the_wrapper_and_of_the_module_run():
+    net = Net().eval()
+    model = compiled(net)
+    seen = []
+    handle = model.register_forward_hook(lambda m, a, r: seen.append("outer"))
+    inner = net.register_forward_hook(lambda m, a, r: r + 1)
+    plain = net.linear(X) + 1
+    assert torch.equal(model(X), plain)
+    assert seen == ["outer"]
+    handle.remove()
+    assert torch.equal(model(X), plain)
+    assert seen == ["outer"]
+    inner.remove()
+    assert torch.equal(model(X), plain - 1)
+
+
+def test_compiled_module_is_copied_and_pickled():
+    model = compiled(Net().eval())
+    model(X)
+    twin = copy.deepcopy(model)
+    assert type(twin) is type(model)
+    assert twin._orig_mod is not model._orig_mod
+    assert torch.equal(twin(X), model(X))
+    loaded = pickle.loads(pickle.dumps(model))
+    assert torch.equal(loaded(X), model(X))
+
+
+def test_compiled_module_in_a_module():
+    recorder = Recorder()
+    outer = torch.nn.Sequential(compiled(Net().eval()), torch.nn.ReLU())
+    call = magneto.compile(outer, backend=recorder)
+    assert torch.equal(call(X), outer(X))
+    assert recorder.graphs == 1
+
+
+def test_many_modules_of_one_class_do_not_count_as_recompilations():
+    class One(torch.nn.Module):
+        def forward(self, x):
+            return x + 1
+
+    class Two(torch.nn.Module):
+        def forward(self, x):
+            return x + 2
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for _ in range(20):
+            assert torch.equal(compiled(One())(X), X + 1)
+            assert torch.equal(compiled(Two())(X), X + 2)
+
+
+def test_lazy_module():
+    def make():
+        torch.manual_seed(1)
+        return torch.nn.Sequential(torch.nn.LazyLinear(3), torch.nn.ReLU())
+
+    plain, model = make(), compiled(make())
+    torch.manual_seed(2)
+    expected = plain(X)
+    torch.manual_seed(2)
+    assert torch.equal(model(X), expected)
+    lazy = torch.nn.LazyLinear(3)
+    call = compiled(lazy)
+    assert torch.equal(call(X), lazy(X))
+    assert torch.equal(call(X), lazy(X))
+
+
+def test_disabled_module():
+    net = Net().eval()
+    model = magneto.disable(net)
+    assert torch.equal(model(X), net(X))
+    assert magneto.compile(model.forward) is model.forward
+
+
+def test_module_class():
+    recorder = Recorder()
+    cls = magneto.compile(type("Net2", (Net,), {}), backend=recorder)
+    net = cls().eval()
+    assert torch.equal(net(X), net.linear(X))
+    assert recorder.graphs == 1
+
+
+# -- nesting, threads, tracing -------------------------------------------------
+
+
+def test_compiled_functions_nest_and_recurse():
+    inner = compiled(lambda x: x * 2)
+
+    def f(x, n):
+        return inner(x) if n == 0 else f(x, n - 1) + inner(x)
+
+    check(f, X, 3, graphs=1)
+
+
+def test_several_threads():
+    def f(x, k):
+        return torch.relu(x * k) + k
+
+    call = compiled(f)
+    failures = []
+
+    def work(k):
+        expected = f(X, k)
+        for _ in range(200):
+            if not torch.equal(call(X, k), expected):
+                failures.append(k)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+
+
+def test_traced_threads_run_plain_python():
+    def f(x):
+        y = x + 1
+        return y * 2
+
+    call = compiled(f)
+    call(X)
+    lines = []
+
+    def tracer(frame, event, arg):
+        if frame.f_code is f.__code__:
+            lines.append((event, frame.f_lineno - f.__code__.co_firstlineno))
+        return tracer
+
+    sys.settrace(tracer)
+    try:
+        result = call(X)
+    finally:
+        sys.settrace(None)
+    assert torch.equal(result, (X + 1) * 2)
+    assert lines[:3] == [("call", 0), ("line", 1), ("line", 2)]
+
+
+def test_is_compiling_is_true_only_in_the_graph():
+    def f(x):
+        return x + (10 if magneto.is_compiling() else 1)
+
+    assert torch.equal(f(X), X + 1)
+    assert torch.equal(compiled(f)(X), X + 10)
+
+
+def test_calls_of_a_backend_are_not_compiled():
+    recorder = Recorder()
+
+    def helper(x):
+        return x + 1
+
+    def backend(gm, inputs):
+        def run(*args):
+            helper(args[0])
+            return gm.forward(*args)
+
+        return run
+
+    def f(x):
+        y = helper(x)
+        magneto.graph_break()
+        return y * 2
+
+    call = magneto.compile(f, backend=backend)
+    assert moved(lambda: call(X))["compilations"] == 2
+    assert moved(lambda: call(X)) == {}
+    assert recorder.graphs == 0
+
+
+def test_generator_and_coroutine_functions_run_plain():
+    @compiled
+    def numbers(x):
+        yield x + 1
+        yield x + 2
+
+    @compiled
+    async def later(x):
+        return x + 1
+
+    assert [int(t.sum()) for t in numbers(X)] == [10, 14]
+    coroutine = later(X)
+    with pytest.raises(StopIteration) as stop:
+        coroutine.send(None)
+    assert torch.equal(stop.value.value, X + 1)
+
+
+# -- torch.compile beside magneto ----------------------------------------------
+
+
+def test_torch_compile_and_magneto_call_each_other():
+    def helper(x):
+        return x.sin() + 1
+
+    theirs = torch.compile(helper, backend="eager")
+    ours = compiled(helper)
+
+    def calls_theirs(x):
+        y = x * 2
+        magneto.graph_break()
+        return theirs(y) + helper(y)
+
+    def calls_ours(x):
+        y = x * 2
+        torch._dynamo.graph_break()
+        return ours(y) + helper(y)
+
+    expected = helper(X * 2) * 2
+    one = compiled(calls_theirs)
+    two = torch.compile(calls_ours, backend="eager")
+    for _ in range(3):
+        assert torch.equal(one(X), expected)
+        assert torch.equal(two(X), expected)
+        assert torch.equal(theirs(X), helper(X))
+        assert torch.equal(ours(X), helper(X))
+
+
+def test_what_magneto_compiled_is_not_compiled_by_torch():
+    theirs = []
+
+    def their_backend(gm, inputs):
+        theirs.append(gm)
+        return gm.forward
+
+    def backend(gm, inputs):
+        def run(*args):
+            return gm.forward(*args)
+
+        return run
+
+    ours = magneto.compile(lambda x: x + 1, backend=backend)
+
+    def f(x):
+        return ours(x.sin()).cos()
+
+    call = torch.compile(f, backend=their_backend)
+    for _ in range(2):
+        assert torch.equal(call(X), (X.sin() + 1).cos())
+    assert len(theirs) == 2
+
+
+# -- wrong use -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("value", [3, "f", object(), [1]])
+def test_what_cannot_be_called_is_refused(value):
+    with pytest.raises(TypeError, match="compile\\(\\) takes a callable"):
+        magneto.compile(value)
+    with pytest.raises(TypeError, match="disable\\(\\) takes a callable"):
+        magneto.disable(value)
+
+
+def test_none_given_to_the_decorator():
+    with pytest.raises(TypeError, match="given None"):
+        magneto.compile(backend="eager")(None)
+
+
+WRONG_ARGUMENTS = [
+    ({"backend": "indcutor"}, magneto.exc.InvalidBackend, "indcutor"),
+    ({"backend": 3}, magneto.exc.InvalidBackend, "int"),
+    ({"mode": 3}, magneto.exc.InvalidOptions, "mode"),
+    ({"options": 3}, magneto.exc.InvalidOptions, "options"),
+    (
+        {"mode": "default", "options": {"a": 1}},
+        magneto.exc.InvalidOptions,
+        "either",
+    ),
+    ({"mode": "fastest"}, magneto.exc.InvalidOptions, "fastest"),
+    ({"options": {"no_such": 1}}, magneto.exc.InvalidOptions, "no_such"),
+    ({"fullgraph": "yes"}, TypeError, "fullgraph"),
+    ({"dynamic": "yes"}, TypeError, "dynamic"),
+]
+
+
+@pytest.mark.parametrize(("kwargs", "error", "text"), WRONG_ARGUMENTS)
+def test_wrong_arguments_are_one_line_errors(kwargs, error, text):
+    with pytest.raises(error, match=text) as caught:
+        magneto.compile(defaults, **kwargs)
+    assert "\n" not in str(caught.value)
+
+
+def test_backend_that_raises():
+    def backend(gm, inputs):
+        raise ValueError("broken")
+
+    call = magneto.compile(defaults, backend=backend)
+    for _ in range(2):
+        with pytest.raises(magneto.exc.BackendCompilerFailed) as caught:
+            call(X)
+        assert isinstance(caught.value.__cause__, ValueError)
+
+
+def test_backend_that_returns_no_callable():
+    call = magneto.compile(defaults, backend=lambda gm, inputs: 3)
+    with pytest.raises(magneto.exc.InvalidBackendResult, match="callable"):
+        call(X)
+
+
+def test_backend_that_skips_the_frame():
+    asked = []
+
+    def backend(gm, inputs):
+        asked.append(1)
+        raise magneto.SkipFrame("not this one")
+
+    call = magneto.compile(defaults, backend=backend)
+    for _ in range(3):
+        assert torch.equal(call(X), defaults(X))
+    assert asked == [1]
+
+
+def test_compiled_graph_that_returns_nonsense():
+    call = magneto.compile(defaults, backend=lambda gm, inputs: lambda *a: 3)
+    with pytest.raises(TypeError, match="must return a tuple of 1 values"):
+        call(X)
+
+
+# -- defects and interrupts ----------------------------------------------------
+
+
+@pytest.fixture
+def defect(monkeypatch):
+    """Makes compilations fail a check inside magneto."""
+    import magneto.backends as backends
+
+    original = backends.compile_graph
+
+    def compile_graph(*args, guards=None, **kwargs):
+        result = original(*args, guards=guards, **kwargs)
+        guards.append(("nonsense", 0, 0))
+        return result
+
+    monkeypatch.setattr(backends, "compile_graph", compile_graph)
+
+
+def test_defect_warns_and_runs_plain_python(defect):
+    call = compiled(defaults)
+    with pytest.warns(magneto.exc.InternalErrorWarning, match="report"):
+        assert torch.equal(call(X), defaults(X))
+    assert torch.equal(call(X), defaults(X))
+
+
+def test_defect_is_an_error_if_asked_for(defect, monkeypatch):
+    monkeypatch.setattr(magneto.config, "raise_internal_errors", True)
+    with pytest.raises(magneto.exc.InternalError):
+        compiled(defaults)(X)
+
+
+def test_keyboard_interrupt_in_a_backend_leaves_everything_as_it_was():
+    state = {"interrupt": True}
+
+    def backend(gm, inputs):
+        if state["interrupt"]:
+            raise KeyboardInterrupt
+        return gm.forward
+
+    def f(x, log):
+        log.append(1)
+        return x + 1
+
+    call = magneto.compile(f, backend=backend)
+    log = []
+    with pytest.raises(KeyboardInterrupt):
+        call(X, log)
+    assert log == []
+    state["interrupt"] = False
+    assert torch.equal(call(X, log), X + 1)
+    assert log == [1]
+
+
+def test_keyboard_interrupt_during_a_trace_leaves_everything_as_it_was():
+    log = []
+
+    def f(x):
+        log.append(1)
+        n = 0
+        for i in range(3_000_000):
+            n = (n + i) % 1000
+        return x + n
+
+    call = compiled(f)
+    grad = torch.is_grad_enabled()
+    old = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    signal.setitimer(signal.ITIMER_REAL, 0.2)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            call(X)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, old)
+    assert log == []
+    assert torch.is_grad_enabled() == grad
+    assert type((X + 1).sum().item()) is float
+
+
+def test_exceptions_of_the_program_are_its_own():
+    def f(x, n):
+        y = x + 1
+        if n > 2:
+            raise LookupError(f"{n} is too much")
+        return y
+
+    check_calls(f, [((X, 1), {}), ((X, 3), {}), ((X, 3), {}), ((X, 1), {})])
+
+
+# -- explain, logs, install ----------------------------------------------------
+
+
+def test_explain_counts_and_names():
+    def f(x):
+        y = x + 1
+        magneto.graph_break("because")
+        return y * 2
+
+    found = magneto.explain(f)(X)
+    assert found.graph_count == 2
+    assert found.graph_break_count == 1
+    assert found.op_count == 2
+    assert torch.equal(found.result, (X + 1) * 2)
+    assert found.breaks[0].place.line == f.__code__.co_firstlineno + 2
+    assert "because" in str(found)
+    assert any("x" in line for line in found.guards[0])
+
+
+def test_logs_name_frame_and_compilation(caplog):
+    def f(x):
+        y = x + 1
+        magneto.graph_break()
+        return y * 2
+
+    call = compiled(f)
+    magneto.set_logs("recompiles", "graph_breaks", "guards", "bytecode")
+    try:
+        with caplog.at_level("INFO", logger="magneto"):
+            call(X)
+            call(X.double())
+    finally:
+        magneto.set_logs()
+    text = caplog.text
+    assert "/0] guards:" in text
+    assert "/1] guards:" in text
+    assert "is compiled again, because" in text
+    assert "magneto.graph_break()" in text
+    assert "CallGraph()" in text
+    assert "0x" not in "".join(
+        r.getMessage() for r in caplog.records if "bytecode" in r.name
+    )
+    caplog.clear()
+    call(torch.ones(7))
+    assert caplog.text == ""
+
+
+def test_unknown_log_is_an_error():
+    with pytest.raises(ValueError, match="nothing_such"):
+        magneto.set_logs("nothing_such")
+
+
+def run_python(*arguments, **kwargs):
+    done = subprocess.run(
+        [sys.executable, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        **kwargs,
+    )
+    return done.stdout.strip(), done.stderr.strip(), done.returncode
+
+
+def test_running_a_script_under_magneto(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        textwrap.dedent("""
+        import sys, torch, magneto
+        @torch.compile(backend="eager", name="f")
+        def f(x):
+            return x + 1
+        f(torch.ones(2))
+        m = torch.nn.Linear(2, 2)
+        m.compile(backend="eager")
+        m(torch.ones(2))
+        off = torch.compiler.disable(lambda x: x)
+        print(__name__, sys.argv[1:], type(f).__module__, type(off).__module__)
+        print(magneto.stats()["graphs"], "torch._dynamo" in sys.modules)
+        """)
+    )
+    out, err, code = run_python("-m", "magneto", str(script), "a", "-b")
+    assert code == 0, err
+    assert out.splitlines() == [
+        "__main__ ['a', '-b'] magneto._C magneto._C",
+        "2 False",
+    ]
+
+
+def test_running_nothing_under_magneto():
+    out, err, code = run_python("-m", "magneto")
+    assert code == 1
+    assert err.startswith("usage:")
+    out, err, code = run_python("-m", "magneto", "/no/such.py")
+    assert code == 1
+    assert err == "magneto: there is no file '/no/such.py'"
+
+
+def test_install_can_be_undone():
+    original = torch.compile
+    magneto.install()
+    try:
+        assert torch.compile is not original
+        call = torch.compile(defaults, backend="eager", fullgraph=True)
+        assert torch.equal(call(X), defaults(X))
+        assert type(call).__module__ == "magneto._C"
+    finally:
+        magneto.uninstall()
+    assert torch.compile is original
+
+
+def test_import_loads_neither_dynamo_nor_inductor():
+    out, err, code = run_python(
+        "-c",
+        "import torch, sys; before = set(sys.modules); import magneto;"
+        "new = set(sys.modules) - before;"
+        "print([m for m in new if m.startswith('torch.')])",
+    )
+    assert code == 0, err
+    assert out == "[]"
+
+
+def test_another_torch_is_refused_in_one_line():
+    from magneto import _load
+
+    with pytest.raises(ImportError, match="2\\.12\\.0") as caught:
+        _load.check_torch("2.12.0")
+    assert "\n" not in str(caught.value)
+
+
+def test_stubs_name_what_the_extension_has():
+    import magneto._C as extension
+
+    stub = Path(magneto.__file__).with_name("_C.pyi").read_text()
+    for name in dir(extension):
+        if not name.startswith("_"):
+            assert f" {name}" in stub, name
+
+
+def test_printed_output_of_a_program_goes_where_it_should():
+    def f(x):
+        print("one")
+        y = x + 1
+        print("two")
+        return y
+
+    call = compiled(f)
+    out = io.StringIO()
+    import contextlib
+
+    with contextlib.redirect_stdout(out):
+        call(X)
+        call(X)
+    assert out.getvalue() == "one\ntwo\n" * 2
