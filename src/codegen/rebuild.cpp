@@ -252,12 +252,10 @@ Operand Rebuilder::make_iterator(V value) {
   // What the number counts is the same for all of these.
   const bool in_order = type == &PyListIter_Type || type == &PyTupleIter_Type ||
                         type == &PyRangeIter_Type || type == &PySeqIter_Type;
-  const bool of_keys = type == &PyDictIterKey_Type || type == &PySetIter_Type;
-  if (!in_order && !of_keys) {
-    if (auto how = values::construction(ctx_, value)) return make_by_call(*how);
+  if (auto how = values::construction(ctx_, value)) return make_by_call(*how);
+  if (!in_order)
     cannot_rebuild(std::string("a ") + type->tp_name + " that was started");
-  }
-  Operand container = build_filled(state.slots[of_keys ? 1 : 0]);
+  Operand container = build_filled(state.slots[0]);
   // -1: at the end, wherever that is.
   const Py_ssize_t position =
       state.number < 0 ? PY_SSIZE_T_MAX
