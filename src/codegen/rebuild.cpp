@@ -6,9 +6,11 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "python/names.h"
 #include "support/check.h"
+#include "values/construction.h"
 #include "values/exceptions.h"
 
 namespace magneto::codegen {
@@ -64,7 +66,10 @@ class Rebuilder {
   Operand make_container(V value);
   Operand make_function(V value);
   Operand make_iterator(V value);
+  Operand make_by_call(const values::Construction& how);
   std::vector<Operand> build_all(std::span<const V> values);
+  // For code that looks inside: what the trace made is filled at once.
+  Operand build_filled(V value);
   Operand text(PyObject* name) { return builder_.constant(name); }
   Operand type_of(V value) {
     return builder_.constant(reinterpret_cast<PyObject*>(value->type));
@@ -94,6 +99,9 @@ class Rebuilder {
   // hash should be filled by then.
   std::vector<V> to_fill_;
   std::vector<V> to_fill_last_;
+  std::unordered_set<V> filled_;
+  // Iterators that are being made: one that its own container holds can't be.
+  std::unordered_set<V> in_progress_;
 };
 
 // -- where values come from ---------------------------------------------------
@@ -198,6 +206,7 @@ Operand Rebuilder::make_container(V value) {
   // A frozen set is made with its items; it can't contain itself.
   if (value->kind == Kind::Set &&
       PyType_IsSubtype(value->type, &PyFrozenSet_Type)) {
+    filled_.insert(value);
     std::vector<Operand> items;
     if (value->type != &PyFrozenSet_Type) items.push_back(type_of(value));
     for (const DictEntry& entry : state.dict->entries)
@@ -207,12 +216,21 @@ Operand Rebuilder::make_container(V value) {
                              : StepOp::MakeTupleOf,
                          items);
   }
+  // What C code keeps of it; its items and attributes are filled in.
+  auto how = values::construction(ctx_, value);
   const bool hashes = value->kind == Kind::Dict || value->kind == Kind::Set;
   (hashes ? to_fill_last_ : to_fill_).push_back(value);
   if (value->type == &PyList_Type) return builder_.make(StepOp::MakeList, {});
   if (value->type == &PyDict_Type) return builder_.make(StepOp::MakeDict, {});
   if (value->type == &PySet_Type) return builder_.make(StepOp::MakeSet, {});
+  if (how) return make_by_call(*how);
   return builder_.make(StepOp::MakeInstance, {type_of(value)});
+}
+
+Operand Rebuilder::make_by_call(const values::Construction& how) {
+  std::vector<Operand> operands{build(how.callable)};
+  for (V value : how.positional) operands.push_back(build_filled(value));
+  return builder_.make(StepOp::CallFunction, operands);
 }
 
 Operand Rebuilder::make_function(V value) {
@@ -228,15 +246,17 @@ Operand Rebuilder::make_function(V value) {
 }
 
 Operand Rebuilder::make_iterator(V value) {
+  if (!in_progress_.insert(value).second)
+    cannot_rebuild("an iterator in the container that it goes over");
   const HeapObject& state = ctx_.heap[value->heap];
   PyTypeObject* type = value->type;
   // What the number counts is the same for all of these.
   const bool in_order = type == &PyListIter_Type || type == &PyTupleIter_Type ||
                         type == &PyRangeIter_Type || type == &PySeqIter_Type;
-  const bool of_keys = type == &PyDictIterKey_Type || type == &PySetIter_Type;
-  if (!in_order && !of_keys)
+  if (auto how = values::construction(ctx_, value)) return make_by_call(*how);
+  if (!in_order)
     cannot_rebuild(std::string("a ") + type->tp_name + " that was started");
-  Operand container = build(state.slots[of_keys ? 1 : 0]);
+  Operand container = build_filled(state.slots[0]);
   // -1: at the end, wherever that is.
   const Py_ssize_t position =
       state.number < 0 ? PY_SSIZE_T_MAX
@@ -259,7 +279,17 @@ void Rebuilder::fill_all() {
   }
 }
 
+Operand Rebuilder::build_filled(V value) {
+  Operand built = build(value);
+  const bool is_container = value->kind == Kind::List ||
+                            value->kind == Kind::Dict ||
+                            value->kind == Kind::Set;
+  if (is_container && built_.contains(value)) fill(value, built);
+  return built;
+}
+
 void Rebuilder::fill(V value, Operand target) {
+  if (!filled_.insert(value).second) return;
   const HeapObject& state = ctx_.heap[value->heap];
   switch (value->kind) {
     case Kind::List: {

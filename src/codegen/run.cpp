@@ -104,6 +104,20 @@ bool set_closure(PyObject* function, std::span<PyObject* const> cells) {
   return closure && PyFunction_SetClosure(function, closure) == 0;
 }
 
+// `annotations`: a dict, or a tuple of name, value, name, value, ... as
+// MAKE_FUNCTION takes it.
+bool set_annotations(PyObject* function, PyObject* annotations) {
+  if (!PyTuple_Check(annotations))
+    return PyFunction_SetAnnotations(function, annotations) == 0;
+  Ref dict = Ref::steal(PyDict_New());
+  if (!dict) return false;
+  for (Py_ssize_t i = 0; i + 1 < PyTuple_GET_SIZE(annotations); i += 2)
+    if (PyDict_SetItem(dict, PyTuple_GET_ITEM(annotations, i),
+                       PyTuple_GET_ITEM(annotations, i + 1)) != 0)
+      return false;
+  return PyFunction_SetAnnotations(function, dict) == 0;
+}
+
 // What a step makes; null with a Python error set.
 Ref make(StepOp op, Operands& o, size_t count) {
   switch (op) {
@@ -170,7 +184,7 @@ bool act(StepOp op, Operands& o) {
     case StepOp::SetKwDefaults:
       return PyFunction_SetKwDefaults(o[0], o[1]) == 0;
     case StepOp::SetAnnotations:
-      return PyFunction_SetAnnotations(o[0], o[1]) == 0;
+      return set_annotations(o[0], o[1]);
     case StepOp::SetClosure:
       return set_closure(o[0], o.from(1));
     default:
