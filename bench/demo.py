@@ -17,7 +17,7 @@ import torch
 
 from bench import programs
 from bench.compilers import MAKERS, Compiler, remembering_backend
-from bench.measure import seconds_of, seconds_per_call
+from bench.measure import now, seconds_per_call, timed
 from magneto.testing import Difference, RecordingBackend, compare
 
 MODELS: dict[str, Callable[[], programs.Model]] = {
@@ -34,15 +34,17 @@ def capture_seconds(compiler: Compiler, model: programs.Model) -> float:
     def backend(gm: Any, example_inputs: Any) -> Callable[..., Any]:
         def run(*inputs: Any) -> Any:
             nonlocal running
-            outputs = []
-            running += seconds_of(lambda: outputs.append(gm.forward(*inputs)))
-            return outputs[0]
+            start = now()
+            outputs = gm.forward(*inputs)
+            running += now() - start
+            return outputs
 
         return run
 
     compiler.reset()
     call = compiler.compile(model.module, backend=backend)
-    return seconds_of(lambda: call(**model.arguments)) - running
+    seconds, _ = timed(lambda: call(**model.arguments))
+    return seconds - running
 
 
 def overhead_seconds(compiler: Compiler, model: programs.Model) -> float:

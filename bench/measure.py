@@ -40,19 +40,25 @@ CLOCKS = {"wall": time.perf_counter, "cpu": time.process_time}
 now = CLOCKS[os.environ.get("BENCH_CLOCK", "wall")]
 
 
-def seconds_of(call: Callable[[], Any]) -> float:
-    """How long one call takes."""
+def timed(call: Callable[[], Any]) -> tuple[float, Any]:
+    """How long one call takes, and its result."""
     gc.collect()
     start = now()
-    call()
-    return now() - start
+    result = call()
+    return now() - start, result
+
+
+def expect_captured(holds: bool) -> None:
+    """A compiled call gave what the backend returned: it didn't run eagerly."""
+    if not holds:
+        raise RuntimeError("the function was not captured as one would expect")
 
 
 def seconds_per_call(call: Callable[..., Any], *args: Any, **kw: Any) -> float:
     """The time of one call among many: the median of 15 batches of 20 ms."""
     for _ in repeat(None, 50):
         call(*args, **kw)
-    once = seconds_of(lambda: call(*args, **kw))
+    once, _ = timed(lambda: call(*args, **kw))
     count = max(20, min(20_000, int(0.02 / max(once, 1e-7))))
     batches = []
     for _ in range(15):
@@ -72,7 +78,9 @@ def capture_llama(layers: int) -> Measurement:
             logits = model.module(**model.arguments).logits
             backend = constant_backend((logits,))
             call = compiler.compile(model.module, backend=backend)
-            return seconds_of(lambda: call(**model.arguments))
+            seconds, result = timed(lambda: call(**model.arguments))
+            expect_captured(result.logits is logits)
+            return seconds
 
     return measure
 
@@ -82,9 +90,12 @@ def capture_function(function: Callable[..., Any]) -> Measurement:
 
     def measure(compiler: Compiler) -> float:
         x = torch.ones(4)
-        backend = constant_backend((function(x),))
+        output = function(x)
+        backend = constant_backend((output,))
         call = compiler.compile(function, backend=backend)
-        return seconds_of(lambda: call(x))
+        seconds, result = timed(lambda: call(x))
+        expect_captured(result is output)
+        return seconds
 
     return measure
 
@@ -94,8 +105,10 @@ def overhead_of_add(**options: Any) -> Measurement:
 
     def measure(compiler: Compiler) -> float:
         x, y = torch.ones(4), torch.ones(4)
-        backend = constant_backend((x + y,))
+        output = x + y
+        backend = constant_backend((output,))
         call = compiler.compile(programs.add, backend=backend, **options)
+        expect_captured(call(x, y) is output)
         return seconds_per_call(call, x, y)
 
     return measure
@@ -111,7 +124,9 @@ def overhead_with_graph_break(compiler: Compiler) -> float:
         return z * y
 
     x, y = torch.ones(4), torch.ones(4)
-    call = compiler.compile(broken, backend=constant_backend((x + y,)))
+    output = x + y
+    call = compiler.compile(broken, backend=constant_backend((output,)))
+    expect_captured(call(x, y) is output)
     return seconds_per_call(call, x, y)
 
 
@@ -120,17 +135,25 @@ def overhead_of_llama(compiler: Compiler) -> float:
     model = programs.llama(32)
     with torch.no_grad():
         call = compiler.compile(model.module, backend=remembering_backend())
+        first, again = (call(**model.arguments).logits for _ in range(2))
+        expect_captured(first is again)
         return seconds_per_call(call, **model.arguments)
 
 
 def recompile(compiler: Compiler) -> float:
     """A miss of a one-line function, once it has been compiled before."""
     compiler.allow_recompiles(100)
-    backend: Backend = constant_backend((torch.ones(1),))
+    output = torch.ones(1)
+    backend: Backend = constant_backend((output,))
     call = compiler.compile(programs.increment, backend=backend, dynamic=False)
     call(torch.ones(2))
     inputs = [torch.ones(size) for size in range(3, 24)]
-    return statistics.median(seconds_of(lambda x=x: call(x)) for x in inputs)
+    times = []
+    for x in inputs:
+        seconds, result = timed(lambda x=x: call(x))
+        expect_captured(result is output)
+        times.append(seconds)
+    return statistics.median(times)
 
 
 def resident(field: str) -> int:
@@ -152,7 +175,7 @@ def memory_of_capture(compiler: Compiler) -> float:
         gc.collect()
         Path("/proc/self/clear_refs").write_text("5")  # the peak starts anew
         before = resident("VmRSS")
-        call(**model.arguments)
+        expect_captured(call(**model.arguments).logits is logits)
         return resident("VmHWM") - before
 
 
@@ -176,7 +199,7 @@ def main() -> None:
     torch.set_num_threads(1)
     if row == "import":
         # torch is there already; what else does the compiler need?
-        value = seconds_of(lambda: importlib.import_module(MODULES[name]))
+        value, _ = timed(lambda: importlib.import_module(MODULES[name]))
     else:
         value = MEASUREMENTS[row](MAKERS[name]())
     print(json.dumps({"value": value}))

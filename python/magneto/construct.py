@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What artifacts call to make objects that take keyword arguments."""
+"""What artifacts call to make objects that no constructor makes directly."""
 
 from __future__ import annotations
 

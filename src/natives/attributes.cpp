@@ -108,7 +108,7 @@ Outcome<V> make_super(Context& ctx, const Arguments& args) {
   V type = nullptr, self = nullptr;
   if (!args.count()) {
     if (!ctx.inliner->super_arguments(&type, &self))
-      return ctx.raise(PyExc_RuntimeError, "super(): no arguments");
+      return ctx.raise(PyExc_RuntimeError, "super(): __class__ cell not found");
   } else {
     type = args.positional[0];
     self = args.count() > 1 ? args.positional[1] : nullptr;

@@ -70,6 +70,8 @@ Outcome<V> slot_contains(Context& ctx, const Arguments& args) {
 bool comparable(V left, V right) {
   for (PyTypeObject* type : {&PyList_Type, &PyTuple_Type, &PyDict_Type})
     if (is_instance_of(left, type)) return is_instance_of(right, type);
+  // deque, which the trace keeps as a list
+  if (left->kind == Kind::List) return right->kind == Kind::List;
   return (is_instance_of(left, &PySet_Type) ||
           is_instance_of(left, &PyFrozenSet_Type)) &&
          (is_instance_of(right, &PySet_Type) ||
@@ -122,6 +124,7 @@ constexpr Row kRows[] = {
     MG_READS(kCollections, "OrderedDict"),
     MG_WRITES(kCollections, "OrderedDict"),
     MG_READS(kCollections, "deque"),
+    MG_ORDER(kCollections, "deque"),
     MG_WRITES(kCollections, "deque"),
 };
 

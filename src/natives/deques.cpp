@@ -5,6 +5,7 @@
 #include "natives/text.h"
 #include "python/names.h"
 #include "values/construction.h"
+#include "values/exceptions.h"
 
 namespace magneto::natives {
 
@@ -163,15 +164,42 @@ Outcome<V> insert(Context& ctx, const Arguments& args) {
   return ctx.none();
 }
 
+Signal not_in_deque(Context& ctx, V wanted) {
+  Outcome<V> text = repr_of(ctx, wanted);
+  if (!text) return text.signal();
+  Ref message = Ref::steal(
+      PyUnicode_FromFormat("%U is not in deque", text.value()->object));
+  if (!message) return ctx.raise_from_python();
+  V argument = ctx.constant(std::move(message));
+  return ctx.raise_value(make_exception(
+      ctx, reinterpret_cast<PyTypeObject*>(PyExc_ValueError),
+      {&argument, 1}));
+}
+
 Outcome<V> remove(Context& ctx, const Arguments& args) {
   MG_TRY(V deque, list_receiver(ctx, args));
   std::vector<V> items = items_of(ctx, deque);
   MG_TRY(Py_ssize_t at, find_item(ctx, items, args.positional[1], 0,
                                   PY_SSIZE_T_MAX));
-  if (at < 0)
-    return ctx.raise(PyExc_ValueError, "deque.remove(x): x not in deque");
+  if (at < 0) return not_in_deque(ctx, args.positional[1]);
   ctx.heap.splice(deque->heap, static_cast<size_t>(at), 1, {});
   return ctx.none();
+}
+
+Outcome<V> index(Context& ctx, const Arguments& args) {
+  MG_TRY(V deque, list_receiver(ctx, args));
+  Py_ssize_t start = 0, stop = PY_SSIZE_T_MAX;
+  if (args.count() > 2) {
+    MG_TRY(start, index_argument(ctx, args.positional[2]));
+  }
+  if (args.count() > 3) {
+    MG_TRY(stop, index_argument(ctx, args.positional[3]));
+  }
+  std::vector<V> items = items_of(ctx, deque);
+  MG_TRY(Py_ssize_t at,
+         find_item(ctx, items, args.positional[1], start, stop));
+  if (at < 0) return not_in_deque(ctx, args.positional[1]);
+  return ctx.integer(at);
 }
 
 Outcome<V> count(Context& ctx, const Arguments& args) {
@@ -197,6 +225,20 @@ Outcome<V> copy(Context& ctx, const Arguments& args) {
   V made = ctx.list(items_of(ctx, deque), deque->type);
   ctx.heap.initial(made->heap).slots = ctx.heap[deque->heap].slots;
   return made;
+}
+
+// deque + deque
+Outcome<V> slot_add(Context& ctx, const Arguments& args) {
+  MG_TRY(V left, list_receiver(ctx, args));
+  (void)left;
+  V right = ctx.look(args.positional[1]);
+  if (right->kind != Kind::List || !is_instance_of(right, deque_type()))
+    return ctx.raise(PyExc_TypeError,
+                     std::string("can only concatenate deque (not \"") +
+                         _PyType_Name(right->type) + "\") to deque");
+  MG_TRY(V made, copy(ctx, args));
+  V both[] = {made, right};
+  return extend_in_place(ctx, {.positional = both});
 }
 
 Outcome<V> reverse(Context& ctx, const Arguments& args) {
@@ -247,6 +289,8 @@ constexpr Row kRows[] = {
     {kCollections, "deque.__iadd__", extend_in_place, 2, 2, nullptr},
     {kCollections, "deque.rotate", rotate, 1, 2, nullptr},
     {kCollections, "deque.insert", insert, 3, 3, nullptr},
+    {kCollections, "deque.index", index, 2, 4, nullptr},
+    {kCollections, "deque.__add__", slot_add, 2, 2, nullptr},
     {kCollections, "deque.remove", remove, 2, 2, nullptr},
     {kCollections, "deque.count", count, 2, 2, nullptr},
     {kCollections, "deque.clear", clear, 1, 1, nullptr},

@@ -80,7 +80,7 @@ Outcome<V> make_enumerate(Context& ctx, const Arguments& args) {
   V iterable = argument(args, 0, name<"iterable">());
   if (!iterable)
     return ctx.raise(PyExc_TypeError,
-                     "enumerate() missing required argument 'iterable' (pos 1)");
+                     "enumerate() missing required argument 'iterable'");
   V start = argument(args, 1, name<"start">());
   if (start) {
     MG_TRY(Py_ssize_t number, index_argument(ctx, start));

@@ -6,8 +6,10 @@
 
 #include "natives/ordering.h"
 #include "natives/signature.h"
+#include "natives/text.h"
 #include "python/names.h"
 #include "values/construction.h"
+#include "values/exceptions.h"
 
 namespace magneto::natives {
 
@@ -128,14 +130,14 @@ Outcome<V> index(Context& ctx, const Arguments& args) {
   MG_TRY(Py_ssize_t at,
          find_item(ctx, items, args.positional[1], start, stop));
   if (at >= 0) return ctx.integer(at);
-  V wanted = ctx.look(args.positional[1]);
-  if (!wanted->is_constant())
-    return ctx.raise(PyExc_ValueError, "list.index(x): x not in list");
-  Ref text = Ref::steal(PyUnicode_FromFormat("%R is not in list",
-                                             wanted->object));
-  if (!text) return ctx.raise_from_python();
-  PyErr_SetObject(PyExc_ValueError, text);
-  return ctx.raise_from_python();
+  MG_TRY(V text, repr_of(ctx, args.positional[1]));
+  Ref message =
+      Ref::steal(PyUnicode_FromFormat("%U is not in list", text->object));
+  if (!message) return ctx.raise_from_python();
+  V argument = ctx.constant(std::move(message));
+  return ctx.raise_value(make_exception(
+      ctx, reinterpret_cast<PyTypeObject*>(PyExc_ValueError),
+      {&argument, 1}));
 }
 
 Outcome<V> count(Context& ctx, const Arguments& args) {

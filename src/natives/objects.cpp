@@ -13,6 +13,12 @@ std::string text_of(PyObject* text) {
   return chars ? chars : "?";
 }
 
+Outcome<V> make_plain(Context& ctx, const Arguments& args) {
+  if (args.count() || args.has_keywords())
+    return ctx.raise(PyExc_TypeError, "object() takes no arguments");
+  return ctx.object(&PyBaseObject_Type);
+}
+
 // object.__new__(cls, ...)
 Outcome<V> make_of_class(Context& ctx, const Arguments& args) {
   V class_value = ctx.look(args.positional[0]);
@@ -138,6 +144,7 @@ Outcome<V> list_classes(Context& ctx, const Arguments& args) {
 constexpr const char* kBuiltins = "builtins";
 
 constexpr Row kRows[] = {
+    {kBuiltins, "object", make_plain},
     {kBuiltins, "object.__new__", make_of_class, 1, kAny, "*"},
     {kBuiltins, "object.__init__", initialise, 1, kAny, "*"},
     {kBuiltins, "object.__getattribute__", get, 2, 2, nullptr},

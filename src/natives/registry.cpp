@@ -403,10 +403,17 @@ Outcome<V> Registry::call_unlisted(Context& ctx, V callable,
   MG_TRY(bool fits, check_receiver(ctx, object, args));
   (void)fits;
   if (owner && is_safe_type(owner)) {
+    // The receiver may be of a subclass (an enum member): C code doesn't ask
+    // it for more. Other arguments may be asked for anything.
+    const bool is_method = owner_of(object) != nullptr;
+    for (V value : without(args, is_method ? 1 : 0).positional)
+      if (!safe_object(ctx, value)) return refuse(ctx, object, args, kOutside);
     Ref result;
-    MG_TRY(bool called, call_really(ctx, object, args, result));
-    if (called && is_safe(result))
-      return from_constant(ctx, std::move(result));
+    MG_TRY(bool called,
+           call_really(ctx, object, args, result,
+                       is_method && !args.has_keywords() ? examined_object
+                                                         : safe_object));
+    if (called && is_safe(result)) return from_constant(ctx, std::move(result));
   }
   return refuse(ctx, object, args, kOutside);
 }

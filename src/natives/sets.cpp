@@ -132,7 +132,39 @@ Outcome<V> is_disjoint(Context& ctx, const Arguments& args) {
   return ctx.boolean(!some);
 }
 
+// -- operators ----------------------------------------------------------------
+
+template <SetOperation operation, bool reflected>
+Outcome<V> slot_combine(Context& ctx, const Arguments& args) {
+  V left = ctx.look(args.positional[reflected ? 1 : 0]);
+  V right = ctx.look(args.positional[reflected ? 0 : 1]);
+  if (!is_set(left) || !is_set(right))
+    return ctx.constant_share(Py_NotImplemented);
+  return set_combine(ctx, operation, left, right);
+}
+
+template <SetOperation operation>
+Outcome<V> slot_update(Context& ctx, const Arguments& args) {
+  MG_TRY(V set, set_receiver(ctx, args));
+  if (!is_set(ctx.look(args.positional[1])))
+    return ctx.constant_share(Py_NotImplemented);
+  MG_DO(set_update(ctx, operation, set, args.positional[1]));
+  return set;
+}
+
 constexpr const char* kBuiltins = "builtins";
+
+#define MG_OPERATOR(type, name, operation)                                  \
+  {kBuiltins, type ".__" name "__", slot_combine<operation, false>, 2, 2,   \
+   nullptr},                                                                \
+      {kBuiltins, type ".__r" name "__", slot_combine<operation, true>, 2,  \
+       2, nullptr}
+
+#define MG_OPERATORS(type)                                         \
+  MG_OPERATOR(type, "and", SetOperation::Intersection),            \
+      MG_OPERATOR(type, "or", SetOperation::Union),                \
+      MG_OPERATOR(type, "sub", SetOperation::Difference),          \
+      MG_OPERATOR(type, "xor", SetOperation::SymmetricDifference)
 
 #define MG_COMMON(type)                                                       \
   {kBuiltins, type ".__new__", make_of_class, 1, 2, nullptr},                 \
@@ -154,6 +186,15 @@ constexpr Row kRows[] = {
     {kBuiltins, "frozenset", make_frozenset, 0, 1, nullptr},
     MG_COMMON("set"),
     MG_COMMON("frozenset"),
+    MG_OPERATORS("set"),
+    MG_OPERATORS("frozenset"),
+    {kBuiltins, "set.__iand__", slot_update<SetOperation::Intersection>, 2, 2,
+     nullptr},
+    {kBuiltins, "set.__ior__", slot_update<SetOperation::Union>, 2, 2, nullptr},
+    {kBuiltins, "set.__isub__", slot_update<SetOperation::Difference>, 2, 2,
+     nullptr},
+    {kBuiltins, "set.__ixor__",
+     slot_update<SetOperation::SymmetricDifference>, 2, 2, nullptr},
     {kBuiltins, "set.__init__", initialise, 1, 2, nullptr},
     {kBuiltins, "set.add", add, 2, 2, nullptr},
     {kBuiltins, "set.discard", discard, 2, 2, nullptr},
@@ -170,6 +211,8 @@ constexpr Row kRows[] = {
 };
 
 #undef MG_COMMON
+#undef MG_OPERATORS
+#undef MG_OPERATOR
 
 }  // namespace
 

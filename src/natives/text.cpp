@@ -222,6 +222,20 @@ Outcome<V> plain_str(Context& ctx, V value) {
   return repr_of(ctx, value);
 }
 
+// object.__format__
+Outcome<V> plain_format(Context& ctx, V value, V spec) {
+  spec = ctx.look(spec);
+  if (!spec->is_constant() || !PyUnicode_Check(spec->object))
+    return ctx.raise(PyExc_TypeError,
+                     std::string("__format__() argument must be str, not ") +
+                         _PyType_Name(spec->type));
+  if (PyUnicode_GET_LENGTH(spec->object) > 0)
+    return ctx.raise(PyExc_TypeError,
+                     std::string("unsupported format string passed to ") +
+                         _PyType_Name(value->type) + ".__format__");
+  return str_of(ctx, value);
+}
+
 Signal data_in_text(Context& ctx) {
   return ctx.graph_break("data-dependent", "the text of a tensor",
                          "print or format tensors outside of the compiled "
@@ -274,12 +288,7 @@ Outcome<V> format_of(Context& ctx, V value, V spec) {
   V given = spec ? spec : ctx.string("");
   MG_TRY(V own, own_method(ctx, value, interned().dunder_format, {&given, 1}));
   if (own) return checked_text(ctx, own, "__format__");
-  // object.__format__
-  if (real_spec && PyUnicode_GET_LENGTH(real_spec) > 0)
-    return ctx.raise(PyExc_TypeError,
-                     std::string("unsupported format string passed to ") +
-                         _PyType_Name(value->type) + ".__format__");
-  return str_of(ctx, value);
+  return plain_format(ctx, value, given);
 }
 
 Outcome<V> format_field(Context& ctx, V value, int conversion, V spec) {
@@ -317,6 +326,9 @@ Outcome<V> call_format(Context& ctx, const Arguments& args) {
 }
 Outcome<V> slot_repr(Context& ctx, const Arguments& args) {
   return plain_repr(ctx, ctx.look(args.positional[0]));
+}
+Outcome<V> slot_format(Context& ctx, const Arguments& args) {
+  return plain_format(ctx, ctx.look(args.positional[0]), args.positional[1]);
 }
 Outcome<V> slot_str(Context& ctx, const Arguments& args) {
   return plain_str(ctx, ctx.look(args.positional[0]));
@@ -375,7 +387,7 @@ constexpr Row kRows[] = {
     {kBuiltins, "slice.__repr__", slot_repr, 1, 1, nullptr},
     {kBuiltins, "object.__repr__", slot_repr, 1, 1, nullptr},
     {kBuiltins, "object.__str__", slot_str, 1, 1, nullptr},
-    {kBuiltins, "object.__format__", call_format, 2, 2, nullptr},
+    {kBuiltins, "object.__format__", slot_format, 2, 2, nullptr},
     {kBuiltins, "BaseException.__repr__", slot_repr, 1, 1, nullptr},
     {kBuiltins, "BaseException.__str__", slot_str, 1, 1, nullptr},
     {kBuiltins, "KeyError.__str__", slot_str, 1, 1, nullptr},

@@ -20,6 +20,19 @@ Outcome<V> construct(Context& ctx, const Arguments& args) {
   return call_real<path>(ctx, args);
 }
 
+// A fill value that is a tensor is data: the tensor is made, then filled.
+Outcome<V> full(Context& ctx, const Arguments& args) {
+  V value = argument(args, 1, name<"fill_value">());
+  if (args.count() != 2 || !value || ctx.look(value)->kind != Kind::Tensor)
+    return construct<"torch.full">(ctx, args);
+  MG_TRY(V made, construct<"torch.empty">(
+                     ctx, {.positional = args.positional.first(1),
+                           .keyword_values = args.keyword_values,
+                           .keyword_names = args.keyword_names}));
+  V fill[] = {made, value};
+  return record_method(ctx, name<"fill_">(), {.positional = fill});
+}
+
 #define MG_CONSTRUCT(function) \
   { "torch", function, construct<"torch." function> }
 
@@ -32,7 +45,7 @@ constexpr Row kRows[] = {
     MG_CONSTRUCT("empty_permuted"),
     MG_CONSTRUCT("empty_strided"),
     MG_CONSTRUCT("eye"),
-    MG_CONSTRUCT("full"),
+    {"torch", "full", full},
     MG_CONSTRUCT("full_like"),
     MG_CONSTRUCT("hann_window"),
     MG_CONSTRUCT("linspace"),
@@ -59,7 +72,17 @@ constexpr Row kRows[] = {
     row::breaks("torch", "frombuffer"),
     row::breaks("torch", "from_file"),
     row::breaks("torch", "load"),
-    row::breaks("torch", "Tensor"),
+    MG_CONSTRUCT("Tensor"),
+    MG_CONSTRUCT("FloatTensor"),
+    MG_CONSTRUCT("DoubleTensor"),
+    MG_CONSTRUCT("HalfTensor"),
+    MG_CONSTRUCT("BFloat16Tensor"),
+    MG_CONSTRUCT("LongTensor"),
+    MG_CONSTRUCT("IntTensor"),
+    MG_CONSTRUCT("ShortTensor"),
+    MG_CONSTRUCT("ByteTensor"),
+    MG_CONSTRUCT("CharTensor"),
+    MG_CONSTRUCT("BoolTensor"),
     row::breaks("torch", "Generator"),
     row::breaks("torch.nn.parameter", "Parameter"),
     row::breaks("torch.nn.parameter", "Buffer"),

@@ -5,6 +5,7 @@
 #include "tensor/ambient.h"
 #include "tensor/fake_tensor.h"
 #include "tensor/tensor_snapshot.h"
+#include "tensor/tensor_words.h"
 #include "values/torch_types.h"
 
 namespace magneto::natives {
@@ -27,6 +28,12 @@ size_t first_mismatch(const guards::TensorEntry* entries,
     if (!tensor::matches(entries[i].tensor, snapshot_of(entries[i].snapshot)))
       return i;
   return count;
+}
+
+size_t words(PyObject* object, const void* snapshot, const void** addresses,
+             size_t capacity) noexcept {
+  return tensor::metadata_words(object, snapshot_of(snapshot), addresses,
+                                capacity);
 }
 
 std::string explain(PyObject* object, const void* snapshot,
@@ -88,6 +95,7 @@ void install_guard_hooks() {
   guards::Hooks& hooks = guards::hooks();
   hooks.tensor = {.matches = matches,
                   .first_mismatch = first_mismatch,
+                  .words = words,
                   .explain = explain,
                   .describe = describe,
                   .grad = tensor::grad_of,

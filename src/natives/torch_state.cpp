@@ -19,7 +19,7 @@ using values::set_attribute;
 // and a record holds all that is needed.
 class StateUndo final : public Journaled {
  public:
-  enum What : uint64_t { kGradMode, kAutocast, kCache, kNesting };
+  enum What : uint64_t { kGradMode, kAutograd, kAutocast, kCache, kNesting };
 
   static uint64_t pack(int8_t device, Autocast state) {
     return uint64_t{static_cast<uint8_t>(device)} << 16 |
@@ -31,6 +31,9 @@ class StateUndo final : public Journaled {
     switch (what) {
       case kGradMode:
         tensor::set_grad_mode(old != 0);
+        return;
+      case kAutograd:
+        tensor::restore_autograd_state(old);
         return;
       case kAutocast:
         tensor::set_autocast(
@@ -79,6 +82,54 @@ Outcome<V> set_grad_enabled(Context& ctx, const Arguments& args) {
                           ctx.inliner->origin());
   tensor::set_grad_mode(enabled);
   ctx.journal.record(&state_undo(), StateUndo::kGradMode, before);
+  return ctx.none();
+}
+
+// -- inference mode -----------------------------------------------------------
+
+void record_autograd_state(Context& ctx) {
+  ctx.journal.record(&state_undo(), StateUndo::kAutograd,
+                     tensor::autograd_state());
+}
+
+// The context keeps its node and the state before it: its own attribute, a C++
+// object, could not be made again after a graph break. (So none may stand
+// between enter and exit in the outermost frame: trace::capture_frame.)
+Outcome<V> enter_inference_mode(Context& ctx, const Arguments& args) {
+  V self = ctx.look(args.positional[0]);
+  MG_TRY(V mode, get_attribute(ctx, self, name<"mode">()));
+  PyObject* wanted = as_constant(ctx, mode);
+  if (wanted == nullptr || !PyBool_Check(wanted) || self->object)
+    return ctx.graph_break("torch-state",
+                           "torch.inference_mode made elsewhere",
+                           "make it inside of the compiled function");
+  ctx.guards.ambient(Ambient::InferenceMode);
+  ctx.heap.set_node(
+      self->heap,
+      ctx.graph.call_function(
+          object_at<"torch.autograd.grad_mode._enter_inference_mode">(),
+          {ctx.graph.constant(wanted)}, {}, {}, ctx.inliner->origin()));
+  ctx.heap.set_number(self->heap,
+                      static_cast<int64_t>(tensor::autograd_state()));
+  record_autograd_state(ctx);
+  tensor::switch_inference_mode(wanted == Py_True);
+  return ctx.none();
+}
+
+Outcome<V> exit_inference_mode(Context& ctx, const Arguments& args) {
+  V self = ctx.look(args.positional[0]);
+  graph::NodeId entered =
+      self->heap.valid() ? ctx.heap[self->heap].node : graph::NodeId{};
+  if (!entered.valid())
+    return ctx.graph_break("torch-state",
+                           "a torch.inference_mode that was entered elsewhere "
+                           "is left here");
+  ctx.graph.call_function(
+      object_at<"torch.autograd.grad_mode._exit_inference_mode">(), {entered},
+      {}, {}, ctx.inliner->origin());
+  record_autograd_state(ctx);
+  tensor::restore_autograd_state(
+      static_cast<uint64_t>(ctx.heap[self->heap].number));
   return ctx.none();
 }
 
@@ -207,6 +258,10 @@ constexpr Row kRows[] = {
     {"torch._C", "_set_grad_enabled", set_grad_enabled, 1, 1, nullptr},
     MG_READ("torch._C", "is_inference_mode_enabled", Ambient::InferenceMode),
     MG_REFUSE("torch._C", "_InferenceMode"),
+    {"torch.autograd.grad_mode", "inference_mode.__enter__",
+     enter_inference_mode, 1, 1, nullptr},
+    {"torch.autograd.grad_mode", "inference_mode.__exit__",
+     exit_inference_mode, 4, 4, nullptr},
 
     {"torch.amp.autocast_mode", "autocast.__enter__", enter_autocast, 1, 1,
      nullptr},

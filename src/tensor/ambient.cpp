@@ -7,9 +7,11 @@
 #include <ATen/Parallel.h>
 #include <ATen/PythonTorchFunctionTLS.h>
 #include <ATen/autocast_mode.h>
+#include <c10/core/AutogradState.h>
 #include <c10/core/DefaultDtype.h>
 #include <c10/core/GradMode.h>
 #include <c10/core/InferenceMode.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
 #include <torch/csrc/Device.h>
 #include <torch/csrc/Dtype.h>
 #include <torch/csrc/DynamicTypes.h>
@@ -65,6 +67,58 @@ bool grad_mode() noexcept { return c10::GradMode::is_enabled(); }
 
 void set_grad_mode(bool enabled) noexcept {
   c10::GradMode::set_enabled(enabled);
+}
+
+namespace {
+
+enum AutogradBits : uint64_t {
+  kGrad = 1,
+  kInference = 2,
+  kForwardGrad = 4,
+  kThreads = 8,
+  kInplaceKey = 16,   // ADInplaceOrView is in the included keys
+  kNoAutograd = 32,   // the autograd keys are in the excluded keys
+};
+
+}  // namespace
+
+uint64_t autograd_state() noexcept {
+  const c10::AutogradState& state = c10::AutogradState::get_tls_state();
+  const auto keys = c10::impl::tls_local_dispatch_key_set();
+  uint64_t bits = 0;
+  const auto note = [&bits](bool holds, AutogradBits bit) {
+    if (holds) bits |= bit;
+  };
+  note(state.get_grad_mode(), kGrad);
+  note(state.get_inference_mode(), kInference);
+  note(state.get_fw_grad_mode(), kForwardGrad);
+  note(state.get_multithreading_enabled(), kThreads);
+  note(keys.included_.has(c10::DispatchKey::ADInplaceOrView), kInplaceKey);
+  note(keys.excluded_.has_all(c10::autograd_dispatch_keyset), kNoAutograd);
+  return bits;
+}
+
+void restore_autograd_state(uint64_t bits) noexcept {
+  c10::AutogradState& state = c10::AutogradState::get_tls_state();
+  state.set_grad_mode(bits & kGrad);
+  state.set_inference_mode(bits & kInference);
+  state.set_fw_grad_mode(bits & kForwardGrad);
+  state.set_multithreading_enabled(bits & kThreads);
+  auto keys = c10::impl::tls_local_dispatch_key_set();
+  const c10::DispatchKeySet inplace(c10::DispatchKey::ADInplaceOrView);
+  c10::impl::PODLocalDispatchKeySet wanted{};
+  wanted.set_included(bits & kInplaceKey ? keys.included_ | inplace
+                                         : keys.included_ - inplace);
+  wanted.set_excluded(bits & kNoAutograd
+                          ? keys.excluded_ | c10::autograd_dispatch_keyset
+                          : keys.excluded_ - c10::autograd_dispatch_keyset);
+  c10::impl::_force_tls_local_dispatch_key_set(wanted);
+}
+
+void switch_inference_mode(bool enabled) noexcept {
+  restore_autograd_state(
+      enabled ? kInference | kNoAutograd
+              : kGrad | kForwardGrad | kThreads | kInplaceKey);
 }
 
 int8_t autocast_device(const std::string& name) noexcept {

@@ -21,6 +21,11 @@ namespace magneto::tensor {
 bool grad_mode() noexcept;
 void set_grad_mode(bool enabled) noexcept;
 
+// What torch.inference_mode switches, as bits for restore_autograd_state().
+uint64_t autograd_state() noexcept;
+void restore_autograd_state(uint64_t bits) noexcept;
+void switch_inference_mode(bool enabled) noexcept;
+
 struct Autocast {
   bool enabled = false;
   int8_t dtype = 0;  // c10::ScalarType

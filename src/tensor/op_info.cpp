@@ -11,8 +11,8 @@ namespace {
 
 constexpr auto kTables = {
     &attention_rules, &convolution_rules, &copy_rules, &data_rules,
-    &factory_rules, &index_rules, &like_rules, &loss_rules, &matmul_rules,
-    &metadata_rules, &norm_rules, &pointwise_rules, &pool_rules, &reduce_rules,
+    &factory_rules, &image_rules, &index_rules, &like_rules, &loss_rules, &matmul_rules,
+    &metadata_rules, &norm_rules, &pointwise_rules, &reduce_rules,
     &view_rules,
     // Last: rules of our own are found first.
     &structured_rules,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Operators that make a tensor from sizes and options.
+// Operators that make a tensor from sizes and options, or by drawing samples.
 #include <cmath>
 
 #include "tensor/delivery.h"
@@ -259,6 +259,24 @@ at::Tensor triu_indices(int64_t row, int64_t col, int64_t offset, Dtype dtype,
   return triangle(size, dtype, layout, device);
 }
 
+at::Tensor multinomial(const at::Tensor& self, Dim num_samples,
+                       bool replacement, const std::optional<at::Generator>&) {
+  TORCH_CHECK(self.dim() > 0 && self.dim() <= 2,
+              "prob_dist must be 1 or 2 dim");
+  TORCH_CHECK(at::isFloatingType(self.scalar_type()),
+              "multinomial only supports floating-point dtypes for input, "
+              "got: ",
+              self.scalar_type());
+  TORCH_CHECK(num_samples > 0, "cannot sample n_sample <= 0 samples");
+  TORCH_CHECK(replacement || num_samples <= self.sym_size(-1),
+              "cannot sample n_sample > prob_dist.size(-1) samples without "
+              "replacement");
+  DimVec sizes;
+  if (self.dim() == 2) sizes.push_back(self.sym_size(0));
+  sizes.push_back(num_samples);
+  return make_contiguous(sizes, at::kLong, self.device());
+}
+
 constexpr Rule kRules[] = {
     rule<&empty>("aten::empty.memory_format"),
     rule<&empty_strided>("aten::empty_strided"),
@@ -287,6 +305,7 @@ constexpr Rule kRules[] = {
     rule<&logspace_out>("aten::logspace.out"),
     rule<&eye_square>("aten::eye"),
     rule<&eye_matrix>("aten::eye.m"),
+    rule<&multinomial>("aten::multinomial"),
     rule<&tril_indices>("aten::tril_indices"),
     rule<&triu_indices>("aten::triu_indices"),
 };

@@ -73,7 +73,7 @@ at::Tensor baddbmm(const at::Tensor& self, const at::Tensor& batch1,
   return product;
 }
 
-at::Tensor dot(const at::Tensor& self, const at::Tensor& other) {
+at::Tensor dot_of(const at::Tensor& self, const at::Tensor& other) {
   TORCH_CHECK(self.dim() == 1 && other.dim() == 1,
               "1D tensors expected, but got ", self.dim(), "D and ",
               other.dim(), "D tensors");
@@ -89,22 +89,29 @@ at::Tensor dot(const at::Tensor& self, const at::Tensor& other) {
   return make_contiguous(DimVec{}, self.scalar_type(), self.device());
 }
 
-at::Tensor multinomial(const at::Tensor& self, Dim num_samples,
-                       bool replacement, const std::optional<at::Generator>&) {
-  TORCH_CHECK(self.dim() > 0 && self.dim() <= 2,
-              "prob_dist must be 1 or 2 dim");
-  TORCH_CHECK(at::isFloatingType(self.scalar_type()),
-              "multinomial only supports floating-point dtypes for input, "
-              "got: ",
-              self.scalar_type());
-  TORCH_CHECK(num_samples > 0, "cannot sample n_sample <= 0 samples");
-  TORCH_CHECK(replacement || num_samples <= self.sym_size(-1),
-              "cannot sample n_sample > prob_dist.size(-1) samples without "
-              "replacement");
-  DimVec sizes;
-  if (self.dim() == 2) sizes.push_back(self.sym_size(0));
-  sizes.push_back(num_samples);
-  return make_contiguous(sizes, at::kLong, self.device());
+// Products with conjugate views are computed from what they view, and the
+// result's conjugate view is given where that is the same.
+at::Tensor conjugated(const at::Tensor& result, bool conj) {
+  if (conj) {
+    auto* impl = static_cast<FakeImpl*>(result.unsafeGetTensorImpl());
+    impl->set_keys(impl->key_set().add(c10::DispatchKey::Conjugate));
+  }
+  return result;
+}
+at::Tensor dot_rule(const at::Tensor& self, const at::Tensor& other) {
+  return conjugated(dot_of(self, other), self.is_conj() && other.is_conj());
+}
+at::Tensor vdot_rule(const at::Tensor& self, const at::Tensor& other) {
+  return conjugated(dot_of(self, other), !self.is_conj() && other.is_conj());
+}
+
+// Solving from the right is done on the transposed system.
+void linalg_lu_solve(const OpInfo& op, c10::IValue* args, Outputs& outputs) {
+  static const RuleFn structured = structured_rule("aten::linalg_lu_solve");
+  structured(op, args, outputs);
+  bool left = args[3].toBool();
+  const at::Tensor& result = outputs[0].toTensor();
+  conjugated(result, !left && result.is_complex());
 }
 
 constexpr Rule kRules[] = {
@@ -112,9 +119,9 @@ constexpr Rule kRules[] = {
     rule<&bmm_of>("aten::bmm"),
     rule<&addmm>("aten::addmm"),
     rule<&baddbmm>("aten::baddbmm"),
-    rule<&dot>("aten::dot"),
-    rule<&dot>("aten::vdot"),
-    rule<&multinomial>("aten::multinomial"),
+    rule<&dot_rule>("aten::dot"),
+    rule<&vdot_rule>("aten::vdot"),
+    {"aten::linalg_lu_solve", &linalg_lu_solve},
 };
 
 }  // namespace

@@ -68,6 +68,9 @@ ThreeTensors native_group_norm(const at::Tensor& input, OptionalTensor weight,
               input.sym_sizes(), " and num_groups=", groups);
   c10::MemoryFormat format = input.is_cpu() ? input.suggest_memory_format()
                                             : c10::MemoryFormat::Contiguous;
+  TORCH_CHECK(input.is_contiguous(format),
+              "Expected X.is_contiguous(memory_format) to be true, but got "
+              "false.");
   DimVec statistics{batch, Dim(groups)};
   c10::ScalarType type = statistics_type(input, weight, bias);
   return {make_tensor(input.sym_sizes(),
@@ -123,12 +126,38 @@ ThreeTensors batch_norm_no_stats(const at::Tensor& input, OptionalTensor weight,
   return batch_norm(input, weight, bias, std::nullopt, std::nullopt, training);
 }
 
+using FourTensors = std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor>;
+
+// The forms that also give what cuDNN wants to keep: nothing on the CPU.
+FourTensors with_reserve(ThreeTensors results) {
+  auto& [output, mean, variance] = results;
+  at::Tensor reserve = make_contiguous(DimVec{Dim(0)}, at::kByte,
+                                       output.device());
+  return {output, mean, variance, reserve};
+}
+FourTensors batch_norm_update(const at::Tensor& input, OptionalTensor weight,
+                              OptionalTensor bias,
+                              const at::Tensor& running_mean,
+                              const at::Tensor& running_var, double, double) {
+  return with_reserve(batch_norm(input, weight, bias, running_mean, running_var,
+                                 /*training=*/true));
+}
+FourTensors batch_norm_no_update(const at::Tensor& input, OptionalTensor weight,
+                                 OptionalTensor bias,
+                                 OptionalTensor running_mean,
+                                 OptionalTensor running_var, double, double) {
+  return with_reserve(batch_norm(input, weight, bias, running_mean, running_var,
+                                 /*training=*/false));
+}
+
 constexpr Rule kRules[] = {
     rule<&native_layer_norm>("aten::native_layer_norm"),
     rule<&native_group_norm>("aten::native_group_norm"),
     rule<&native_batch_norm>("aten::native_batch_norm"),
     rule<&batch_norm_legit>("aten::_native_batch_norm_legit"),
     rule<&batch_norm_no_stats>("aten::_native_batch_norm_legit.no_stats"),
+    rule<&batch_norm_update>("aten::_batch_norm_with_update"),
+    rule<&batch_norm_no_update>("aten::_batch_norm_no_update"),
 };
 
 }  // namespace

@@ -81,9 +81,15 @@ at::Tensor where(const at::Tensor& condition, const at::Tensor& self,
 }
 
 at::Tensor angle(const at::Tensor& self) {
+  // Of complex numbers, the real part of a complex result, copied.
+  if (self.is_complex()) {
+    return make_contiguous(self.sym_sizes(),
+                           c10::toRealValueType(self.scalar_type()),
+                           self.device());
+  }
   TensorVec operands{self};
   c10::ScalarType type = float_type(self.scalar_type());
-  return elementwise(operands, type, c10::toRealValueType(type));
+  return elementwise(operands, type, type);
 }
 
 // Both parts are read as they are; the result is a dtype of twice the size.
@@ -101,33 +107,59 @@ at::Tensor complex_of(const at::Tensor& real, const at::Tensor& imag) {
                      c10::toComplexType(real.scalar_type()));
 }
 
+// What empty_like() makes of the first argument, whatever the others are.
+at::Tensor like(const at::Tensor& self, c10::ScalarType dtype) {
+  return make_tensor(self.sym_sizes(), preserved_strides(self), dtype,
+                     self.device());
+}
+void like_first(const OpInfo&, c10::IValue* args, Outputs& outputs) {
+  const at::Tensor& self = args[0].toTensor();
+  outputs.emplace_back(like(self, self.scalar_type()));
+}
+
 std::tuple<at::Tensor, at::Tensor> frexp(const at::Tensor& self) {
   TORCH_CHECK(at::isFloatingType(self.scalar_type()),
               "torch.frexp() only supports floating-point dtypes");
-  TensorVec operands{self};
-  return {elementwise(operands, self.scalar_type(), self.scalar_type()),
-          elementwise(operands, self.scalar_type(), at::kInt)};
+  return {like(self, self.scalar_type()), like(self, at::kInt)};
 }
 
-// Results that empty_like() makes for its input.
-at::Tensor like_input(const at::Tensor& self) {
-  return make_tensor(self.sym_sizes(), preserved_strides(self),
-                     self.scalar_type(), self.device());
-}
 std::tuple<at::Tensor, at::Tensor> log_sigmoid_forward(const at::Tensor& self) {
-  return {like_input(self),
-          self.is_cuda() ? make_contiguous(DimVec{0}, self.scalar_type(),
-                                           self.device())
-                         : like_input(self)};
+  at::Tensor output =
+      make_contiguous(self.sym_sizes(), self.scalar_type(), self.device());
+  // What the backward pass needs is kept on the CPU only.
+  DimVec none{Dim(0)};
+  at::Tensor buffer = make_contiguous(
+      self.is_cuda() ? DimList(none) : self.sym_sizes(), self.scalar_type(),
+      self.device());
+  return {output, buffer};
 }
+
+// Samples around `mean`, which may be a number, as may be the deviation.
+void normal(const OpInfo&, c10::IValue* args, Outputs& outputs) {
+  const c10::IValue &mean = args[0], &deviation = args[1];
+  const at::Tensor& like = (mean.isTensor() ? mean : deviation).toTensor();
+  DimVec sizes(like.sym_sizes().begin(), like.sym_sizes().end());
+  if (mean.isTensor() && deviation.isTensor()) {
+    sizes = broadcast(sizes, deviation.toTensor().sym_sizes());
+  }
+  outputs.emplace_back(
+      make_contiguous(sizes, like.scalar_type(), like.device()));
+}
+
 std::tuple<at::Tensor, at::Tensor> native_dropout(const at::Tensor& input,
                                                   double p,
                                                   std::optional<bool> train) {
-  at::Tensor mask =
-      make_tensor(input.sym_sizes(), preserved_strides(input),
-                  input.sym_numel() == 0 ? input.scalar_type() : at::kBool,
-                  input.device());
-  return {like_input(input), mask};
+  c10::ScalarType mask =
+      input.sym_numel() == 0 ? input.scalar_type() : at::kBool;
+  return {like(input, input.scalar_type()), like(input, mask)};
+}
+
+// grad * (mask * scale): the scale makes integers floating-point numbers.
+at::Tensor native_dropout_backward(const at::Tensor& grad,
+                                   const at::Tensor& mask, double) {
+  TensorVec operands{grad, mask};
+  c10::ScalarType type = float_type(grad.scalar_type());
+  return elementwise(operands, type, type);
 }
 
 constexpr Rule kRules[] = {
@@ -155,7 +187,6 @@ constexpr Rule kRules[] = {
     {"aten::logaddexp", kBinary},
     {"aten::logaddexp2", kBinary},
     {"aten::pow.Tensor_Scalar", kBinary},
-    {"aten::pow.Scalar", kBinary},
     {"aten::pow.Tensor_Tensor", kBinary},
     {"aten::clamp_min", kBinary},
     {"aten::clamp_max", kBinary},
@@ -216,8 +247,6 @@ constexpr Rule kRules[] = {
     {"aten::frac", kUnary},
     {"aten::bitwise_not", kUnary},
     {"aten::conj_physical", kUnary},
-    {"aten::nan_to_num", kUnary},
-    {"aten::hardtanh", kUnary},
     {"aten::softplus", kUnary},
     {"aten::exp", kUnaryFloat},
     {"aten::exp2", kUnaryFloat},
@@ -253,6 +282,14 @@ constexpr Rule kRules[] = {
     {"aten::hardswish", kUnary},
     {"aten::hardsigmoid", kUnary},
     {"aten::abs", kUnaryReal},
+    {"aten::nan_to_num", &like_first},
+    {"aten::hardtanh", &like_first},
+    {"aten::_prelu_kernel", &like_first},
+    {"aten::rrelu_with_noise", &like_first},
+    rule<&native_dropout_backward>("aten::native_dropout_backward"),
+    {"aten::normal.Tensor_float", &normal},
+    {"aten::normal.float_Tensor", &normal},
+    {"aten::normal.Tensor_Tensor", &normal},
     rule<&angle>("aten::angle"),
     rule<&complex_of>("aten::complex"),
     rule<&complex_of>("aten::polar"),

@@ -207,6 +207,21 @@ class DimOrder {
 
 }  // namespace
 
+namespace {
+
+// Whether strides mean the same; those of a size of one don't matter, and with
+// no elements none does.
+bool agree(DimList sizes, DimList a, DimList b) {
+  bool same = true;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] == 0) return true;
+    same = same && (sizes[i] == 1 || a[i] == b[i]);
+  }
+  return same;
+}
+
+}  // namespace
+
 Operand::Operand(const at::Tensor& tensor)
     : sizes(tensor.sym_sizes()),
       strides(tensor.sym_strides()),
@@ -218,9 +233,9 @@ Operand::Operand(const at::Tensor& tensor)
 Operand::Operand(const at::Tensor& tensor, DimList temporary_strides)
     : sizes(tensor.sym_sizes()),
       strides(temporary_strides),
-      contiguous(strides.equals(contiguous_strides(sizes))),
+      contiguous(agree(sizes, strides, contiguous_strides(sizes))),
       channels_last(sizes.size() == 4 &&
-                    strides.equals(channels_last_strides(sizes))),
+                    agree(sizes, strides, channels_last_strides(sizes))),
       dense(true) {}
 
 DimVec elementwise_strides(c10::ArrayRef<Operand> operands, DimList shape) {

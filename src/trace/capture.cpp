@@ -4,6 +4,7 @@
 #include "natives/registry.h"
 #include "python/code_object.h"
 #include "python/names.h"
+#include "tensor/ambient.h"
 #include "tensor/fake_tensor.h"
 #include "tensor/global_state.h"
 #include "trace/interpreter.h"
@@ -119,6 +120,7 @@ values::Capture capture_frame(values::Context& ctx,
     capture.info = exception.info;
     return capture;
   }
+  const int64_t inference_mode = tensor::inference_mode_state();
   Outcome<Next> next = interpreter.run_outermost(frame);
   if (next) {
     MG_CHECK(next.value() == Next::Return, "only generators yield");
@@ -133,6 +135,12 @@ values::Capture capture_frame(values::Context& ctx,
       capture.info = describe_exception(ctx, capture.result);
       break;
     case Signal::Break:
+      if (tensor::inference_mode_state() != inference_mode) {
+        // What was entered can't be handed over to the rest of the frame.
+        capture.ending = values::Ending::Skip;
+        capture.info = ctx.break_info();
+        break;
+      }
       capture.ending = values::Ending::Break;
       capture.index = static_cast<size_t>(frame.current);
       capture.stack = std::move(frame.stack);

@@ -47,13 +47,14 @@ V method_of_dict(Context& ctx, const char* name) {
   return ctx.constant_share(method);
 }
 
+Construction at_end(Context& ctx) {
+  return {attribute_of_module(ctx, "builtins", "iter"), {ctx.tuple({})}};
+}
+
 std::optional<Construction> of_reversed(Context& ctx, V value,
                                         const HeapObject& state) {
   V sequence = state.slots[0];
-  if (state.number <= 0)
-    return Construction{
-        attribute_of_module(ctx, "builtins", "iter"),
-        {ctx.tuple({})}};
+  if (state.number <= 0) return at_end(ctx);
   Outcome<V> count = length(ctx, sequence);
   if (!count) return std::nullopt;
   V size = count.value();
@@ -62,11 +63,12 @@ std::optional<Construction> of_reversed(Context& ctx, V value,
                       {sequence}};
 }
 
-// What is left of the items, taken as a slice of the view's iterator.
+// What is left of the items, taken as a slice of the view.
 Construction of_dict_iterator(Context& ctx, V value, const HeapObject& state) {
+  if (state.number < 0) return at_end(ctx);
   V dict = state.slots[0];
-  const bool of_items = value->type == &PyDictIterItem_Type;
-  V view = dict_view(ctx, dict, of_items ? "items" : "values");
+  V view = dict_view(ctx, dict,
+                     value->type == &PyDictIterItem_Type ? "items" : "values");
   int64_t passed = 0;
   const auto& entries = ctx.heap[dict->heap].dict->entries;
   for (int64_t i = 0; i < state.number; ++i)

@@ -209,7 +209,17 @@ Status plain_set_item(Context& ctx, V container, V key, V value) {
         return done;
       }
       std::vector<V> items;
-      MG_DO(unpack(ctx, value, items));
+      Status unpacked = unpack(ctx, value, items);
+      if (!unpacked) {
+        if (unpacked.signal() != Signal::Raised ||
+            !ctx.exception_is(PyExc_TypeError))
+          return unpacked;
+        (void)ctx.take_exception();
+        return ctx.raise(PyExc_TypeError,
+                         index.step == 1 ? "can only assign an iterable"
+                                         : "must assign iterable to extended "
+                                           "slice");
+      }
       if (index.step == 1) {
         ctx.heap.splice(container->heap, static_cast<size_t>(index.start),
                         static_cast<size_t>(

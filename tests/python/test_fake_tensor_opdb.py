@@ -28,8 +28,6 @@ DTYPES = (
 KNOWN = {
     "sparse.sampled_addmm": "sparse tensors can't be faked",
     "sparse.mm": "sparse tensors can't be faked",
-    "linalg.lu_solve": "left=False: the conjugate bit of a complex result is "
-    "lost (docs/plan.md)",
 }
 
 

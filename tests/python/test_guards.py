@@ -293,6 +293,106 @@ def test_module_when_a_parameter_is_replaced_or_updated_uses_the_new_values():
     assert harness.call(torch.ones(2, 4).double()) == 2
 
 
+def swap(tensor, other):
+    """Exchange the data of two tensors."""
+    tensor.data, other.data = other.data, tensor.data
+
+
+def widen(tensor):
+    tensor.data = tensor.data.double()
+
+
+def narrow(tensor):
+    tensor.data = tensor.data.float()
+
+
+IN_PLACE = {
+    # What is done to a weight, what undoes it, whether a guard must notice.
+    "values": (lambda w: w.data.mul_(2), lambda w: w.data.div_(2), False),
+    "data": (lambda w: swap(w, torch.randn(4, 4)), lambda w: None, False),
+    "requires_grad": (
+        lambda w: w.requires_grad_(False),
+        lambda w: w.requires_grad_(True),
+        True,
+    ),
+    "strides": (lambda w: w.data.t_(), lambda w: w.data.t_(), False),
+    "own strides": (
+        lambda w: swap(w, torch.randn(4, 4).t()),
+        lambda w: swap(w, torch.randn(4, 4)),
+        True,
+    ),
+    "dtype": (widen, narrow, True),
+    "rank": (
+        lambda w: swap(w, w.data.unsqueeze(0)),
+        lambda w: swap(w, w.data.squeeze(0)),
+        True,
+    ),
+    "grad": (
+        lambda w: setattr(w, "grad", torch.zeros(4, 4)),
+        lambda w: setattr(w, "grad", None),
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize("change", IN_PLACE)
+def test_parameter_when_changed_in_place_recompiles_if_its_metadata_did(change):
+    class Scale(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = torch.nn.Parameter(torch.randn(4, 4))
+
+        def forward(self, x):
+            return x * self.weight.to(x.dtype)
+
+    net = Scale()
+    harness = Harness(net)
+    do, undo, noticed = IN_PLACE[change]
+    assert (
+        recompiles(
+            harness,
+            [torch.ones(4, 4)],
+            lambda: do(net.weight),
+            lambda: undo(net.weight),
+        )
+        == noticed
+    )
+
+
+@pytest.mark.parametrize("dims", [0, 1, 5, 6, 7])
+def test_buffers_of_any_rank_when_changed_recompile(dims):
+    class Holder(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("b", torch.ones([2] * dims))
+
+        def forward(self, x):
+            return x + self.b.sum()
+
+    net = Holder()
+    harness = Harness(net)
+    args = [torch.ones(2)]
+
+    def widen_last():
+        net.b.data = torch.ones([2] * (dims - 1) + [3] if dims else [1])
+
+    def back():
+        net.b.data = torch.ones([2] * dims)
+
+    assert recompiles(harness, args, widen_last, back)
+
+
+def test_view_buffer_when_its_base_requires_grad_recompiles():
+    base = torch.zeros(4)
+    view = base[:2]
+
+    def f(x):
+        return x + view
+
+    harness = Harness(f)
+    assert recompiles(harness, [torch.ones(2)], base.requires_grad_)
+
+
 def test_module_when_a_hook_is_added_recompiles():
     net = Net()
     harness = Harness(net)

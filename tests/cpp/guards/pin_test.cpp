@@ -416,6 +416,44 @@ TEST_F(PinTest, DescriptorsDoNotKeepTheirClass) {
   EXPECT_FALSE(program->alive());
 }
 
+TEST_F(PinTest, ANamespaceIsWatchedThroughItsModule) {
+  exec(
+      "import sys, types\n"
+      "m = sys.modules['pin_test_module'] = types.ModuleType("
+      "'pin_test_module')\n"
+      "m.n = 1; d = m.__dict__; x = 0");
+  const SourceId n = item(sources_.constant(var("d")), "n");
+  std::unique_ptr<GuardProgram> program;
+  {
+    Journal journal;
+    GuardSet guards(journal);
+    guards.constant_equals(n, keep(eval("1")));
+    program = compile(sources_, guards, {});
+  }
+  EXPECT_EQ(program->describe(),
+            std::vector<std::string>{"pin_test_module.n == 1"});
+  EXPECT_TRUE(program->run(view({"x"}), nullptr));
+  exec("m.n = 2");
+  EXPECT_FALSE(program->run(view({"x"}), nullptr));
+  exec("m.n = 1");
+  EXPECT_TRUE(program->run(view({"x"}), nullptr));
+  exec("del m, sys.modules['pin_test_module']");
+  EXPECT_FALSE(program->alive());
+}
+
+TEST_F(PinTest, TypesThatCannotBeWrittenToNeedNoGuard) {
+  exec("x = [1]");
+  const SourceId list =
+      sources_.constant(reinterpret_cast<PyObject*>(&PyList_Type));
+  guards_.absent(sources_.type_attr(list, name("foo")));
+  guards_.identity(sources_.type_attr(list, name("append")),
+                   keep(eval("list.append")));
+  guards_.type_is(x(), &PyList_Type);
+  const auto program = compiled();
+  EXPECT_EQ(program->describe(), std::vector<std::string>{"type(x) is list"});
+  EXPECT_EQ(program->node_count(), 1u);
+}
+
 TEST_F(PinTest, ADroppedProgramLeavesNoReferences) {
   exec(
       "def f(): pass\n"
