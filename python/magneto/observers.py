@@ -2,8 +2,8 @@
 """Who hears of compilations: the logs and `explain`.
 
 An observer is called as `observer(kind, frame_id, compile_id, details)`; kinds
-are "recompile", "compiled", "graph_break", "skip" and "raised". While there is none, C++
-doesn't collect what it would say.
+are "recompile", "compiled", "graph_break", "skip" and "raised". While there is
+none, C++ doesn't collect what it would say.
 """
 
 from __future__ import annotations

@@ -7,16 +7,6 @@
 namespace magneto::tensor {
 namespace {
 
-// Kernels that compute on [batch, length, heads, size] and give a transposed
-// view of that.
-at::Tensor heads_inside(const Dim& batch, const Dim& heads, const Dim& length,
-                        const Dim& size, c10::ScalarType dtype,
-                        c10::Device device) {
-  DimVec strides{length * heads * size, size, heads * size, Dim(1)};
-  return make_tensor(DimVec{batch, heads, length, size}, strides, dtype,
-                     device);
-}
-
 std::tuple<at::Tensor, at::Tensor> flash_for_cpu(
     const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
     double, bool, const std::optional<at::Tensor>&, std::optional<double>) {
@@ -24,14 +14,14 @@ std::tuple<at::Tensor, at::Tensor> flash_for_cpu(
               "scaled_dot_product_attention_flash_attention: Accept only 4 "
               "dims inputs shape of {B, H, T, K}");
   Dim batch = query.sym_size(0), heads = query.sym_size(1);
-  Dim length = query.sym_size(2), size = query.sym_size(3);
+  Dim length = query.sym_size(2);
   c10::ScalarType sums =
       query.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
-  at::Tensor logsumexp = make_tensor(
-      DimVec{batch, heads, length}, DimVec{length * heads, Dim(1), heads},
-      sums, query.device());
-  return {heads_inside(batch, heads, length, size, query.scalar_type(),
-                       query.device()),
+  at::Tensor logsumexp =
+      make_tensor(DimVec{batch, heads, length},
+                  DimVec{length * heads, Dim(1), heads}, sums, query.device());
+  return {make_tensor(query.sym_sizes(), preserved_strides(query),
+                      query.scalar_type(), query.device()),
           logsumexp};
 }
 

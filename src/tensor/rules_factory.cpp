@@ -103,8 +103,10 @@ at::Tensor scalar_tensor(const Scalar&, Dtype dtype, Layout layout,
 }
 
 void check_range(const Dim& low, const Dim& high) {
-  TORCH_CHECK(low < high, "random_ expects 'from' to be less than 'to', but "
-              "got from=", low, " >= to=", high);
+  TORCH_CHECK(low < high,
+              "random_ expects 'from' to be less than 'to', but "
+              "got from=",
+              low, " >= to=", high);
 }
 at::Tensor randint(Dim high, DimList size, Dtype dtype, Layout layout,
                    Device device, Pin) {
@@ -155,8 +157,8 @@ Dim range_size(const Scalar& start, const Scalar& end, const Scalar& step,
   }
   double from = start.toDouble(), to = end.toDouble(), by = step.toDouble();
   TORCH_CHECK(by != 0, "step must be nonzero");
-  TORCH_CHECK(std::isfinite(from) && std::isfinite(to), "unsupported range: ",
-              from, " -> ", to);
+  TORCH_CHECK(std::isfinite(from) && std::isfinite(to),
+              "unsupported range: ", from, " -> ", to);
   TORCH_CHECK(by > 0 ? to >= from : to <= from,
               "upper bound and lower bound inconsistent with step sign");
   // Bounds are cut to the dtype first where that is an integer one.
@@ -164,8 +166,7 @@ Dim range_size(const Scalar& start, const Scalar& end, const Scalar& step,
     int64_t low = start.toLong(), high = end.toLong(), stride = step.toLong();
     if (dtype == at::kLong && stride != 0) {
       int64_t sign = (stride > 0) - (stride < 0);
-      return static_cast<int64_t>(
-          std::ceil(static_cast<double>(high - low + stride - sign) / stride));
+      return (high - low + stride - sign) / stride;
     }
   }
   return static_cast<int64_t>(std::ceil((to - from) / by));
@@ -174,8 +175,8 @@ Dim range_size(const Scalar& start, const Scalar& end, const Scalar& step,
 at::Tensor arange_step(const Scalar& start, const Scalar& end,
                        const Scalar& step, Dtype dtype, Layout layout,
                        Device device, Pin) {
-  c10::ScalarType type = dtype.value_or(
-      integral(start, end, step) ? at::kLong : default_type());
+  c10::ScalarType type =
+      dtype.value_or(integral(start, end, step) ? at::kLong : default_type());
   return make(DimVec{range_size(start, end, step, type)}, type, layout, device);
 }
 at::Tensor arange_start(const Scalar& start, const Scalar& end, Dtype dtype,

@@ -22,8 +22,8 @@ at::Tensor adaptive_avg_pool2d(const at::Tensor& self, DimList output_size) {
                 self.sym_sizes(), " with dimension ", i, " being empty");
     sizes[i] = output_size[i - (ndim - 2)];
   }
-  c10::MemoryFormat format = ndim == 4 ? self.suggest_memory_format()
-                                       : c10::MemoryFormat::Contiguous;
+  c10::MemoryFormat format =
+      ndim == 4 ? self.suggest_memory_format() : c10::MemoryFormat::Contiguous;
   return make_tensor(sizes, format_strides(sizes, format), self.scalar_type(),
                      self.device());
 }
@@ -77,7 +77,8 @@ at::Tensor pad(const at::Tensor& self, DimList padding, bool reflects) {
     TORCH_CHECK(size >= 1, "input ", self.sym_sizes(),
                 " is too small. Calculated output size: ", size);
   }
-  return image(self, sizes, image_ndim + 2);
+  // Kernels for volumes take a single one in its format too.
+  return image(self, sizes, image_ndim == 3 ? ndim : image_ndim + 2);
 }
 at::Tensor replication_pad(const at::Tensor& self, DimList padding) {
   return pad(self, padding, /*reflects=*/false);
@@ -88,8 +89,10 @@ at::Tensor reflection_pad(const at::Tensor& self, DimList padding) {
 
 at::Tensor pixel_shuffle(const at::Tensor& self, int64_t factor) {
   int64_t ndim = self.dim();
-  TORCH_CHECK(ndim >= 3, "pixel_shuffle expects input to have at least 3 "
-              "dimensions, but got input with ", ndim, " dimension(s)");
+  TORCH_CHECK(ndim >= 3,
+              "pixel_shuffle expects input to have at least 3 "
+              "dimensions, but got input with ",
+              ndim, " dimension(s)");
   TORCH_CHECK(factor > 0,
               "pixel_shuffle expects a positive upscale_factor, but got ",
               factor);
@@ -106,8 +109,10 @@ at::Tensor pixel_shuffle(const at::Tensor& self, int64_t factor) {
 }
 at::Tensor pixel_unshuffle(const at::Tensor& self, int64_t factor) {
   int64_t ndim = self.dim();
-  TORCH_CHECK(ndim >= 3, "pixel_unshuffle expects input to have at least 3 "
-              "dimensions, but got input with ", ndim, " dimension(s)");
+  TORCH_CHECK(ndim >= 3,
+              "pixel_unshuffle expects input to have at least 3 "
+              "dimensions, but got input with ",
+              ndim, " dimension(s)");
   TORCH_CHECK(factor > 0,
               "pixel_unshuffle expects a positive downscale_factor, but got ",
               factor);
@@ -115,8 +120,8 @@ at::Tensor pixel_unshuffle(const at::Tensor& self, int64_t factor) {
   for (int64_t i : {ndim - 2, ndim - 1}) {
     TORCH_CHECK(sizes[i] % factor == 0,
                 "pixel_unshuffle expects height and width to be divisible by "
-                "downscale_factor, but input.size(", i, ")=", sizes[i],
-                " is not divisible by ", factor);
+                "downscale_factor, but input.size(",
+                i, ")=", sizes[i], " is not divisible by ", factor);
   }
   // Torch gives an empty image back as it is.
   if (self.is_cpu() && self.sym_numel() == 0) {
@@ -133,8 +138,10 @@ at::Tensor channel_shuffle(const at::Tensor& self, Dim groups) {
               "channel_shuffle expects input with > 2 dims, but got input with "
               "sizes ",
               self.sym_sizes());
-  TORCH_CHECK(groups > 0, "Number of groups to divide channels in must be "
-              "positive. Value of groups:", groups);
+  TORCH_CHECK(groups > 0,
+              "Number of groups to divide channels in must be "
+              "positive. Value of groups:",
+              groups);
   TORCH_CHECK(self.sym_size(1) % groups == 0,
               "Number of channels must be divisible by groups. Got ",
               self.sym_size(1), " channels and ", groups, " groups.");
@@ -158,8 +165,8 @@ at::Tensor max_unpool2d(const at::Tensor& self, const at::Tensor& indices,
   TORCH_CHECK(self.sym_sizes().equals(indices.sym_sizes()),
               "Expected shape of indices to be same as that of the input "
               "tensor (",
-              self.sym_sizes(), ") but got indices tensor with shape: ",
-              indices.sym_sizes());
+              self.sym_sizes(),
+              ") but got indices tensor with shape: ", indices.sym_sizes());
   DimVec sizes(self.sym_sizes().begin(), self.sym_sizes().end());
   sizes[ndim - 2] = output_size[0];
   sizes[ndim - 1] = output_size[1];
@@ -172,6 +179,7 @@ constexpr Rule kRules[] = {
     rule<&replication_pad>("aten::replication_pad2d"),
     rule<&replication_pad>("aten::replication_pad3d"),
     rule<&reflection_pad>("aten::reflection_pad2d"),
+    rule<&reflection_pad>("aten::reflection_pad3d"),
     rule<&pixel_shuffle>("aten::pixel_shuffle"),
     rule<&pixel_unshuffle>("aten::pixel_unshuffle"),
     rule<&channel_shuffle>("aten::channel_shuffle"),

@@ -10,8 +10,8 @@ namespace {
 
 void check_same_dtype(const at::Tensor& a, const at::Tensor& b) {
   TORCH_CHECK(a.scalar_type() == b.scalar_type(),
-              "expected m1 and m2 to have the same dtype, but got: ",
-              a.dtype(), " != ", b.dtype());
+              "expected m1 and m2 to have the same dtype, but got: ", a.dtype(),
+              " != ", b.dtype());
 }
 
 at::Tensor mm_of(const at::Tensor& self, const at::Tensor& mat2) {
@@ -31,9 +31,10 @@ at::Tensor bmm_of(const at::Tensor& self, const at::Tensor& mat2) {
   TORCH_CHECK(self.dim() == 3, "batch1 must be a 3D tensor");
   TORCH_CHECK(mat2.dim() == 3, "batch2 must be a 3D tensor");
   DimList a = self.sym_sizes(), b = mat2.sym_sizes();
-  TORCH_CHECK(b[0] == a[0] && b[1] == a[2],
-              "Expected size for first two dimensions of batch2 tensor to be: [",
-              a[0], ", ", a[2], "] but got: [", b[0], ", ", b[1], "].");
+  TORCH_CHECK(
+      b[0] == a[0] && b[1] == a[2],
+      "Expected size for first two dimensions of batch2 tensor to be: [", a[0],
+      ", ", a[2], "] but got: [", b[0], ", ", b[1], "].");
   check_same_dtype(self, mat2);
   TensorVec both{self, mat2};
   return make_contiguous(DimVec{a[0], a[1], b[2]}, self.scalar_type(),
@@ -111,7 +112,7 @@ void linalg_lu_solve(const OpInfo& op, c10::IValue* args, Outputs& outputs) {
   structured(op, args, outputs);
   bool left = args[3].toBool();
   const at::Tensor& result = outputs[0].toTensor();
-  conjugated(result, !left && result.is_complex());
+  conjugated(result, !left && result.is_complex() && result.sym_numel() != 0);
 }
 
 constexpr Rule kRules[] = {

@@ -30,9 +30,8 @@ void pointwise(const OpInfo&, c10::IValue* args, Outputs& outputs) {
       common.add(args[i].toScalar());
     }
   }
-  c10::ScalarType computation = Kind == Dtype::BoolRaw
-                                    ? c10::ScalarType::Undefined
-                                    : common.type();
+  c10::ScalarType computation =
+      Kind == Dtype::BoolRaw ? c10::ScalarType::Undefined : common.type();
   if (Kind == Dtype::Float) computation = float_type(computation);
   c10::ScalarType output = computation;
   if (Kind == Dtype::Bool || Kind == Dtype::BoolRaw) output = at::kBool;
@@ -117,6 +116,12 @@ void like_first(const OpInfo&, c10::IValue* args, Outputs& outputs) {
   outputs.emplace_back(like(self, self.scalar_type()));
 }
 
+void contiguous_first(const OpInfo&, c10::IValue* args, Outputs& outputs) {
+  const at::Tensor& self = args[0].toTensor();
+  outputs.emplace_back(
+      make_contiguous(self.sym_sizes(), self.scalar_type(), self.device()));
+}
+
 std::tuple<at::Tensor, at::Tensor> frexp(const at::Tensor& self) {
   TORCH_CHECK(at::isFloatingType(self.scalar_type()),
               "torch.frexp() only supports floating-point dtypes");
@@ -128,9 +133,9 @@ std::tuple<at::Tensor, at::Tensor> log_sigmoid_forward(const at::Tensor& self) {
       make_contiguous(self.sym_sizes(), self.scalar_type(), self.device());
   // What the backward pass needs is kept on the CPU only.
   DimVec none{Dim(0)};
-  at::Tensor buffer = make_contiguous(
-      self.is_cuda() ? DimList(none) : self.sym_sizes(), self.scalar_type(),
-      self.device());
+  at::Tensor buffer =
+      make_contiguous(self.is_cuda() ? DimList(none) : self.sym_sizes(),
+                      self.scalar_type(), self.device());
   return {output, buffer};
 }
 
@@ -246,7 +251,6 @@ constexpr Rule kRules[] = {
     {"aten::round.decimals", kUnary},
     {"aten::frac", kUnary},
     {"aten::bitwise_not", kUnary},
-    {"aten::conj_physical", kUnary},
     {"aten::softplus", kUnary},
     {"aten::exp", kUnaryFloat},
     {"aten::exp2", kUnaryFloat},
@@ -285,7 +289,7 @@ constexpr Rule kRules[] = {
     {"aten::nan_to_num", &like_first},
     {"aten::hardtanh", &like_first},
     {"aten::_prelu_kernel", &like_first},
-    {"aten::rrelu_with_noise", &like_first},
+    {"aten::rrelu_with_noise", &contiguous_first},
     rule<&native_dropout_backward>("aten::native_dropout_backward"),
     {"aten::normal.Tensor_float", &normal},
     {"aten::normal.float_Tensor", &normal},

@@ -339,9 +339,13 @@ def test_limit_of_recompilations_warns_once_and_names_the_guard():
 
 def test_limit_of_recompilations_is_an_error_with_full_graph():
     call = compiled(lambda x, k: x * k, fullgraph=True)
-    with pytest.raises(magneto.exc.RecompileLimitExceeded):
+
+    def call_with_many():
         for k in range(20):
             call(X, k + 0.5)
+
+    with pytest.raises(magneto.exc.RecompileLimitExceeded):
+        call_with_many()
 
 
 def test_inputs_and_results_are_not_kept():

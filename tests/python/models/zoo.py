@@ -121,7 +121,12 @@ CLIP_END = VOCABULARY - 1
 # names.
 CAPTURED = frozenset(
     {
-        "inference", "training", "calls", "generation", "static", "generate",
+        "inference",
+        "training",
+        "calls",
+        "generation",
+        "static",
+        "generate",
         "inductor",
     }  # fmt: skip
 )
