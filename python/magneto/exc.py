@@ -45,6 +45,10 @@ class InternalErrorWarning(MagnetoWarning):
     """A defect of magneto's; the function runs in plain Python."""
 
 
+class GraphFailedWarning(MagnetoWarning):
+    """A compiled graph raised where plain Python does not."""
+
+
 class SkipFrame(MagnetoError):
     """Raised by a backend: don't compile this frame, run it as plain Python."""
 

@@ -60,6 +60,18 @@ def limit_reached_in_full_graph(details: dict[str, Any]) -> Exception:
     return exc.RecompileLimitExceeded(f"fullgraph=True: {_limit(details)}")
 
 
+def graph_failed(details: dict[str, Any]) -> None:
+    """A compiled graph raised where plain Python, run again, did not."""
+    warnings.warn(
+        f"The compiled graph of {place(details)} raised an exception, and the "
+        "function ran again in plain Python, where none left it. If the "
+        "function catches such exceptions, nothing is wrong, but it runs twice "
+        "each time; compile less of it. Else the backend is at fault.",
+        exc.GraphFailedWarning,
+        stacklevel=2,
+    )
+
+
 def internal_failure(details: dict[str, Any]) -> Exception | None:
     """A check inside magneto failed."""
     text = f"magneto failed to compile {place(details)}: {details['what']}"

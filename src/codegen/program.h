@@ -31,7 +31,14 @@ struct Step {
   StepOp op;
   uint32_t first;  // operands: [first, first + count) of the program's list
   uint32_t count;
-  Place target;    // slot, or -1
+  Place target;  // slot, or -1
+};
+
+// How a run ended; if not well, a Python error is set.
+enum class RunEnd : uint8_t {
+  Done,
+  GraphFailed,  // nothing has been done but what the graph did
+  Failed,
 };
 
 class DirectProgram {
@@ -54,9 +61,9 @@ class DirectProgram {
 
   // `slots`: slot_count() places, with one more in front of the first that the
   // callee may use; the inputs are filled in, borrowed, and the rest is
-  // anything. Writes result_count() new references to `results`. False with a
-  // Python error set. Runs user code: the compiled graph, and finalizers.
-  bool run(PyObject** slots, PyObject** results) const noexcept;
+  // anything. Writes result_count() new references to `results` when Done. Runs
+  // user code: the compiled graph, and finalizers.
+  RunEnd run(PyObject** slots, PyObject** results) const noexcept;
 
   // As text, for logs and tests: one line for each step. Stable.
   std::string print() const;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Walks the values that a frame leaves behind. Each value is built once, however
-// often it is met. Containers are made empty when they are met and filled when
-// everything reachable has been made, so cycles need no care.
+// Walks the values that a frame leaves behind. Each value is built once,
+// however often it is met. Containers are made empty when they are met and
+// filled when everything reachable has been made, so cycles need no care.
 #include "codegen/rebuild.h"
 
 #include <algorithm>
@@ -56,6 +56,7 @@ class Rebuilder {
   void replay_effects();
   // Fills what build() has made.
   void fill_all();
+  void call(const values::Construction& what) { (void)make_by_call(what); }
   std::span<const graph::Arg> outputs() const { return outputs_; }
 
  private:
@@ -259,12 +260,10 @@ Operand Rebuilder::make_iterator(V value) {
   Operand container = build_filled(state.slots[0]);
   // -1: at the end, wherever that is.
   const Py_ssize_t position =
-      state.number < 0 ? PY_SSIZE_T_MAX
-                       : static_cast<Py_ssize_t>(state.number);
+      state.number < 0 ? PY_SSIZE_T_MAX : static_cast<Py_ssize_t>(state.number);
   return builder_.make(
       StepOp::MakeIterator,
-      {container,
-       builder_.constant(Ref::steal(PyLong_FromSsize_t(position)))});
+      {container, builder_.constant(Ref::steal(PyLong_FromSsize_t(position)))});
 }
 
 // -- filling ------------------------------------------------------------------
@@ -273,8 +272,8 @@ void Rebuilder::fill_all() {
   // Filling meets new values, which are appended.
   size_t next = 0, next_last = 0;
   while (next < to_fill_.size() || next_last < to_fill_last_.size()) {
-    V value = next < to_fill_.size() ? to_fill_[next++]
-                                     : to_fill_last_[next_last++];
+    V value =
+        next < to_fill_.size() ? to_fill_[next++] : to_fill_last_[next_last++];
     fill(value, built_.at(value));
   }
 }
@@ -338,17 +337,16 @@ void Rebuilder::fill_attributes(const HeapObject& state, Operand target) {
 }
 
 void Rebuilder::fill_exception(const HeapObject& state, Operand target) {
-  if (state.slots.empty() ||
-      !values::is_exception_type(state.owner->type)) {
+  if (state.slots.empty() || !values::is_exception_type(state.owner->type)) {
     return;
   }
   static constexpr const char* kFields[] = {"args", "__cause__", "__context__",
                                             "__suppress_context__"};
   for (size_t i = 0; i < state.slots.size() && i < std::size(kFields); ++i) {
     Ref name = Ref::steal(PyUnicode_InternFromString(kFields[i]));
-    builder_.act(StepOp::SetAttribute,
-                 {target, builder_.constant(std::move(name)),
-                  build(state.slots[i])});
+    builder_.act(
+        StepOp::SetAttribute,
+        {target, builder_.constant(std::move(name)), build(state.slots[i])});
   }
 }
 
@@ -403,8 +401,7 @@ void Rebuilder::replay(HeapId id, const HeapObject& state) {
 void Rebuilder::replay_list(V owner, const HeapObject& state) {
   // Items that the trace left where they were needn't be read.
   const std::vector<V>& items = state.items;
-  const auto old_size =
-      static_cast<size_t>(PyObject_Length(owner->object));
+  const auto old_size = static_cast<size_t>(PyObject_Length(owner->object));
   auto is_old = [&](size_t now, size_t before) {
     return items[now]->kind == Kind::Lazy &&
            items[now]->source == ctx_.sources.list_item(owner->source, before);
@@ -510,6 +507,8 @@ bool plan(Context& ctx, const values::Capture& capture,
     }
     rebuilder.replay_effects();
     rebuilder.fill_all();
+    for (const values::Construction& reentry : capture.reentries)
+      rebuilder.call(reentry);
   } catch (const CannotRebuild& cannot) {
     *why = cannot.why;
     return false;

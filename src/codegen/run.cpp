@@ -269,13 +269,15 @@ class Run {
   PyObject** slots_;
 };
 
-bool DirectProgram::run(PyObject** slots, PyObject** results) const noexcept {
+RunEnd DirectProgram::run(PyObject** slots, PyObject** results) const noexcept {
   Run run(*this, slots);
   for (const Step& step : steps_)
-    if (!run.step(step)) return false;
+    if (!run.step(step))
+      return step.op == StepOp::CallGraph ? RunEnd::GraphFailed
+                                          : RunEnd::Failed;
   for (size_t i = 0; i < results_.size(); ++i)
     results[i] = Ref::share(run.at(results_[i])).release();
-  return true;
+  return RunEnd::Done;
 }
 
 }  // namespace magneto::codegen

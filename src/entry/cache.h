@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What was compiled, and where it is kept: a CodeRecord hangs on each code
-// object and dies with it; in it there is a CodeCache for each Settings and each
-// point that a frame of that code can be entered at; in that, the entries, the
-// one that hit last first.
+// object and dies with it; in it there is a CodeCache for each Settings and
+// each point that a frame of that code can be entered at; in that, the entries,
+// the one that hit last first.
 #pragma once
 
 #include <array>
@@ -57,6 +57,11 @@ class Entry {
   // None: where the guards hold, the frame runs in plain Python.
   std::optional<codegen::DirectProgram> program;
   std::optional<Continuation> rest;
+  // The graph writes to no input: if it fails, plain Python may start over.
+  bool is_repeatable = false;
+  // It has calls from inside with or try blocks, which may handle a failure.
+  bool calls_in_blocks = false;
+  bool failure_was_reported = false;
 
  private:
   friend class EntryHold;

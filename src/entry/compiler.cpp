@@ -13,6 +13,7 @@
 #include "guards/hooks.h"
 #include "python/code_object.h"
 #include "support/check.h"
+#include "tensor/fake_tensor.h"
 
 namespace magneto::entry {
 
@@ -64,7 +65,7 @@ class Compilation {
   Compiled add(codegen::Plan& plan, const Capture& capture);
   std::vector<int32_t> live_slots(const Capture& capture);
   bool can_break(const Capture& capture, BreakInfo* why);
-  bool in_handler(int32_t instruction, BreakInfo* why);
+  bool writes_inputs(std::span<PyObject* const> reals) const;
   std::vector<guards::SourceId> requests(const codegen::Plan& plan) const;
   bool compile_graph(std::vector<guards::SourceId>& requests, Ref examples,
                      const Capture& capture, Entry& entry);
@@ -109,8 +110,8 @@ Compiled Compilation::finish(Capture& capture) {
   codegen::Plan plan;
   const std::vector<int32_t> live = live_slots(capture);
   if (!codegen::plan(ctx_, capture, request_, live, plan, &why))
-    return refuse(why, capture.ending == Ending::Break ? index
-                                                       : request_.start);
+    return refuse(why,
+                  capture.ending == Ending::Break ? index : request_.start);
   return add(plan, capture);
 }
 
@@ -145,19 +146,16 @@ std::vector<int32_t> Compilation::live_slots(const Capture& capture) {
 // Whether the rest of the frame can be gone on with behind the instruction.
 bool Compilation::can_break(const Capture& capture, BreakInfo* why) {
   const auto index = static_cast<int32_t>(capture.index);
-  if (in_handler(index, why)) return false;
+  if (capture.in_handler) {
+    // sys.exc_info() would have to be what it is there.
+    *why = capture.info;
+    why->detail += " (in an except block)";
+    return false;
+  }
   if (CodeRecord::of(code_).island(code_, index)) return true;
   *why = capture.info;
   why->detail += " (and nothing can be run in its place)";
   return false;
-}
-
-bool Compilation::in_handler(int32_t instruction, BreakInfo* why) {
-  if (!python::decoded(code_).handler_for(instruction)) return false;
-  *why = {"break-in-block",
-          "the graph would break inside a with or try block",
-          "move what isn't supported out of the block"};
-  return true;
 }
 
 std::vector<guards::SourceId> Compilation::requests(
@@ -167,6 +165,18 @@ std::vector<guards::SourceId> Compilation::requests(
     sources.push_back(guards::SourceId(input.source));
   sources.insert(sources.end(), plan.sources.begin(), plan.sources.end());
   return sources;
+}
+
+// Whether the graph's inputs, given as the caller passed them, are written to.
+bool Compilation::writes_inputs(std::span<PyObject* const> reals) const {
+  const std::span<const graph::Input> inputs = ctx_.graph.inputs();
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Ref& fake = ctx_.graph.node(inputs[i].node).example;
+    if (fake && tensor::is_fake(fake) &&
+        tensor::version(fake) != tensor::version(reals[i]))
+      return true;
+  }
+  return false;
 }
 
 Compiled Compilation::add(codegen::Plan& plan, const Capture& capture) {
@@ -190,6 +200,8 @@ Compiled Compilation::add(codegen::Plan& plan, const Capture& capture) {
   entry->program = plan.builder.finish(graph_inputs, graph.call_count() != 0);
   if (capture.ending == Ending::Break)
     entry->rest = continuation(capture, plan.shape);
+  entry->calls_in_blocks = capture.calls_in_blocks;
+  entry->is_repeatable = !writes_inputs({inputs.data(), graph_inputs});
   if (entry->program->calls_graph()) {
     Ref examples =
         Ref::steal(PyList_New(static_cast<Py_ssize_t>(graph_inputs)));
@@ -226,12 +238,12 @@ bool Compilation::compile_graph(std::vector<guards::SourceId>& requests,
       .add_place(code_, capture.ending == Ending::Break
                             ? static_cast<int32_t>(capture.index)
                             : request_.start);
-  Ref args = Ref::steal(
-      PyTuple_Pack(3, backend.get(), handle.get(), examples.get()));
-  Ref keywords = Ref::steal(Py_BuildValue(
-      "{s:i,s:i,s:O,s:O}", "frame_id", cache_.frame_id, "compile_id",
-      cache_.compilations, "reason", reason.dict(), "guards",
-      backend_guards.get()));
+  Ref args =
+      Ref::steal(PyTuple_Pack(3, backend.get(), handle.get(), examples.get()));
+  Ref keywords =
+      Ref::steal(Py_BuildValue("{s:i,s:i,s:O,s:O}", "frame_id", cache_.frame_id,
+                               "compile_id", cache_.compilations, "reason",
+                               reason.dict(), "guards", backend_guards.get()));
   Ref exceptions = Ref::steal(PyImport_ImportModule("magneto.exc"));
   Ref skip = Ref::steal(
       exceptions ? PyObject_GetAttrString(exceptions, "SkipFrame") : nullptr);
@@ -287,8 +299,8 @@ Continuation::Way Compilation::way(const codegen::Branch& branch,
     if (is_live) point.shape.locals.push_back(slot);
   }
   const auto& before = from.shape.stack_is_null;
-  point.shape.stack_is_null.assign(
-      before.begin(), before.end() - from.island->operands);
+  point.shape.stack_is_null.assign(before.begin(),
+                                   before.end() - from.island->operands);
   for (bool is_value : branch.pushes)
     point.shape.stack_is_null.push_back(!is_value);
   way.cache = &cache_.record().cache(cache_.settings(), point);
@@ -339,8 +351,7 @@ Compiled defect(CodeCache& cache, const python::FrameRequest& request,
   ++counters().internal_errors;
   cache.is_plain = true;
   Details details;
-  details.add("what", std::string(what))
-      .add_place(request.code, request.start);
+  details.add("what", std::string(what)).add_place(request.code, request.start);
   if (!tell_user("internal_failure", details)) {
     cache.is_plain = false;
     return Compiled::Error;

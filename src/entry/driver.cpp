@@ -7,8 +7,10 @@
 
 #include "entry/compiler.h"
 #include "entry/foreign.h"
+#include "entry/report.h"
 #include "entry/values.h"
 #include "python/code_object.h"
+#include "python/pending_error.h"
 #include "support/check.h"
 
 namespace magneto::entry {
@@ -31,14 +33,15 @@ guards::CallView view_of(const python::FrameRequest& request) {
 
 // How one piece of a frame ended.
 enum class Piece : uint8_t {
-  Missed,    // no guard program holds
-  Plain,     // the rest runs in plain Python
-  Returned,  // with the frame's result
-  Broke,     // the island comes next
-  Failed,    // a Python error is set
+  Missed,       // no guard program holds
+  Plain,        // the rest runs in plain Python
+  Returned,     // with the frame's result
+  Broke,        // the island comes next
+  GraphFailed,  // a Python error is set, and nothing was done
+  Failed,       // a Python error is set
 };
 
-// What an entry that broke leaves behind.
+// What an entry that broke leaves behind, or one whose graph failed.
 struct Broken {
   EntryHold entry;
   FrameValues results;  // as the entry's shape says
@@ -59,10 +62,12 @@ Piece run_entry(CodeCache& cache, size_t index, PyObject** slots,
   }
   python::FrameHookScope pause(false);
   ForeignPause foreign;
-  if (!program.run(slots, target)) return Piece::Failed;
-  if (!entry->rest) return Piece::Returned;
+  const codegen::RunEnd end = program.run(slots, target);
+  if (end == codegen::RunEnd::Failed) return Piece::Failed;
+  const bool failed = end == codegen::RunEnd::GraphFailed;
+  if (!failed && !entry->rest) return Piece::Returned;
   broken->entry = std::move(entry);
-  return Piece::Broke;
+  return failed ? Piece::GraphFailed : Piece::Broke;
 }
 
 // Checks one entry and runs it if it is the right one.
@@ -119,8 +124,49 @@ struct Rest {
   FrameValues values;
 };
 
-// Runs the island of a broken entry. False with a Python error set.
-bool run_island(const python::FrameRequest& frame, Broken broken, Rest* rest) {
+// How the rest of a frame runs in plain Python.
+enum class Plainly : uint8_t {
+  Continue,
+  Raise,  // from the error that is set
+  Pause,  // what it calls isn't compiled either
+};
+
+PyObject* run_plainly(const python::FrameRequest& frame, int32_t start,
+                      FrameValues& values, Plainly how) {
+  const bytecode::Code& code = python::decoded(frame.code);
+  return python::run_from_middle({.code = frame.code,
+                                  .unit = code[start].offset,
+                                  .globals = frame.globals,
+                                  .cells = frame.cells,
+                                  .values = values.span(),
+                                  .raises = how == Plainly::Raise,
+                                  .pauses = how == Plainly::Pause});
+}
+
+// The island of a broken entry raised: the frame goes on with the handler of
+// the instruction, or ends if there is none.
+PyObject* run_handler(const python::FrameRequest& frame, Broken& broken) {
+  const Continuation& at = *broken.entry->rest;
+  python::PendingError error = python::PendingError::take();
+  error.drop_frame_of(at.island->code.get());
+  const auto slots = static_cast<size_t>(frame.code->co_nlocalsplus);
+  const size_t below =
+      at.shape.stack_is_null.size() - static_cast<size_t>(at.island->operands);
+  FrameValues values(slots + below);
+  size_t next = 0;
+  for (int32_t slot : at.shape.locals)
+    values.put(static_cast<size_t>(slot), broken.results.take(next++));
+  for (size_t i = 0; i < below; ++i)
+    if (!at.shape.stack_is_null[i])
+      values.put(slots + i, broken.results.take(next++));
+  std::move(error).restore();
+  return run_plainly(frame, at.index, values, Plainly::Raise);
+}
+
+// Runs the island of a broken entry. False: it raised, and the frame has gone
+// on to its end with *result.
+bool run_island(const python::FrameRequest& frame, Broken broken, Rest* rest,
+                PyObject** result) {
   const Continuation& at = *broken.entry->rest;
   const codegen::Island& island = *at.island;
   const auto slots = static_cast<size_t>(frame.code->co_nlocalsplus);
@@ -138,16 +184,17 @@ bool run_island(const python::FrameRequest& frame, Broken broken, Rest* rest) {
     if (i >= below) inside.put(slots + i - below, broken.results.take(next));
     ++next;
   }
-  Ref returned = Ref::steal(
-      python::run_from_middle({.code = island.code,
-                               .unit = island.unit,
-                               .globals = frame.globals,
-                               .cells = frame.cells,
-                               .values = inside.span()}));
-  if (!returned) return false;
+  Ref returned = Ref::steal(python::run_from_middle({.code = island.code,
+                                                     .unit = island.unit,
+                                                     .globals = frame.globals,
+                                                     .cells = frame.cells,
+                                                     .values = inside.span()}));
+  if (!returned) {
+    *result = run_handler(frame, broken);
+    return false;
+  }
 
-  const codegen::Branch& branch =
-      codegen::branch_taken(island, returned);
+  const codegen::Branch& branch = codegen::branch_taken(island, returned);
   const Continuation::Way& way =
       island.jump && &branch == &*island.jump ? at.jump : at.through;
   FrameValues values(slots + below + branch.pushes.size());
@@ -165,17 +212,54 @@ bool run_island(const python::FrameRequest& frame, Broken broken, Rest* rest) {
   return true;
 }
 
-PyObject* run_plainly(const python::FrameRequest& frame, FrameValues& values) {
+// A frame as it is behind the prologue of its code, whose instruction *start
+// is: cells are made.
+FrameValues begin(const python::FrameRequest& frame, int32_t* start) {
   const bytecode::Code& code = python::decoded(frame.code);
-  return python::run_from_middle({.code = frame.code,
-                                  .unit = code[frame.start].offset,
-                                  .globals = frame.globals,
-                                  .cells = frame.cells,
-                                  .values = values.span()});
+  FrameValues values(static_cast<size_t>(frame.code->co_nlocalsplus));
+  for (size_t i = 0; i < frame.values.size(); ++i)
+    if (frame.values[i]) values.put(i, Ref::share(frame.values[i]));
+  for (*start = 0; code[*start].op != bytecode::Op::Resume; ++*start) {
+    if (code[*start].op != bytecode::Op::MakeCell) continue;
+    const auto slot = static_cast<size_t>(code[*start].arg);
+    Ref content = values.take(slot);
+    values.put(slot, Ref::steal(PyCell_New(content)));
+  }
+  return values;
+}
+
+bool report_failure(const python::FrameRequest& frame, Entry& entry) {
+  if (std::exchange(entry.failure_was_reported, true)) return true;
+  Details details;
+  return tell_user("graph_failed", details.add_place(frame.code, frame.start));
+}
+
+// The graph of this piece raised. What raised in the user's code raises there,
+// as the user knows it, if the piece runs in plain Python from its beginning;
+// and what would have been caught is caught.
+PyObject* run_again(const python::FrameRequest& frame, Entry& entry,
+                    FrameValues& values) {
+  python::PendingError error = python::PendingError::take();
+  if (!entry.is_repeatable || !error.is(PyExc_Exception)) {
+    std::move(error).restore();
+    return frame.start == 0
+               ? nullptr
+               : run_plainly(frame, frame.start, values, Plainly::Raise);
+  }
+  int32_t start = frame.start;
+  if (start == 0) values = begin(frame, &start);
+  Ref result = Ref::steal(run_plainly(frame, start, values, Plainly::Pause));
+  if (!result) return nullptr;
+  if (entry.calls_in_blocks)
+    return report_failure(frame, entry) ? result.release() : nullptr;
+  // Nothing could have caught it: the backend's own.
+  std::move(error).restore();
+  return nullptr;
 }
 
 Ran run_pieces(CodeCache& first, const python::FrameRequest& request,
                PyObject** result) {
+  *result = nullptr;
   python::FrameRequest frame = request;
   CodeCache* cache = &first;
   FrameValues values;  // what `frame` refers to, behind the first break
@@ -186,14 +270,23 @@ Ran run_pieces(CodeCache& first, const python::FrameRequest& request,
       case Piece::Plain: {
         if (frame.start == 0) return Ran::Plain;
         ActiveScope active_scope(cache->settings());
-        *result = run_plainly(frame, values);
+        *result = run_plainly(frame, frame.start, values, Plainly::Continue);
         return Ran::Done;
       }
       case Piece::Returned:
         return Ran::Done;
-      case Piece::Failed:
-        *result = nullptr;
+      case Piece::GraphFailed: {
+        ActiveScope active_scope(cache->settings());
+        *result = run_again(frame, *broken.entry, values);
         return Ran::Done;
+      }
+      case Piece::Failed: {
+        // The state is about that before the piece: there it is raised.
+        if (frame.start == 0) return Ran::Done;
+        ActiveScope active_scope(cache->settings());
+        *result = run_plainly(frame, frame.start, values, Plainly::Raise);
+        return Ran::Done;
+      }
       case Piece::Broke:
         break;
     }
@@ -201,15 +294,13 @@ Ran run_pieces(CodeCache& first, const python::FrameRequest& request,
     Rest rest;
     {
       ActiveScope active_scope(cache->settings());
-      if (!run_island(frame, std::move(broken), &rest)) {
-        *result = nullptr;
+      if (!run_island(frame, std::move(broken), &rest, result))
+        return Ran::Done;
+      // Where a loop is broken up nobody else looks for Ctrl-C.
+      if (PyErr_CheckSignals() != 0) {
+        *result = run_plainly(frame, rest.start, rest.values, Plainly::Raise);
         return Ran::Done;
       }
-    }
-    // Where a loop is broken up nobody else looks for Ctrl-C.
-    if (PyErr_CheckSignals() != 0) {
-      *result = nullptr;
-      return Ran::Done;
     }
     cache = rest.cache;
     values = std::move(rest.values);

@@ -2,6 +2,7 @@
 #include "entry/foreign.h"
 
 #include "python/frame.h"
+#include "python/pending_error.h"
 
 namespace magneto::entry {
 namespace {
@@ -11,9 +12,9 @@ namespace {
 PyObject* set_eval_frame() {
   static PyObject* function = nullptr;
   if (function) return function;
-  Ref module =
-      Ref::steal(PyImport_ImportModule("torch._C._dynamo.eval_frame"));
-  function = module ? PyObject_GetAttrString(module, "set_eval_frame") : nullptr;
+  Ref module = Ref::steal(PyImport_ImportModule("torch._C._dynamo.eval_frame"));
+  function =
+      module ? PyObject_GetAttrString(module, "set_eval_frame") : nullptr;
   return function;
 }
 
@@ -35,10 +36,9 @@ ForeignPause::ForeignPause() noexcept {
 
 ForeignPause::~ForeignPause() {
   if (!callback_) return;
-  PyObject *type, *value, *traceback;
-  PyErr_Fetch(&type, &value, &traceback);
+  python::PendingError error = python::PendingError::take();
   (void)exchange_callback(callback_);
-  PyErr_Restore(type, value, traceback);
+  std::move(error).restore();
 }
 
 }  // namespace magneto::entry

@@ -2,28 +2,11 @@
 // Only neighbours are looked at: `with torch.no_grad(): pass` leaves such a
 // pair behind, and so does a body that was moved into constants.
 #include "graph/passes.h"
+#include "graph/state_functions.h"
 
 namespace magneto::graph {
 
 namespace {
-
-// torch._C._set_grad_enabled, or null where torch isn't loaded.
-Ref find_set_grad_enabled() {
-  Ref module_name = Ref::steal(PyUnicode_InternFromString("torch._C"));
-  if (!module_name) {
-    PyErr_Clear();
-    return nullptr;
-  }
-  Ref module = Ref::steal(PyImport_GetModule(module_name));
-  if (!module) {
-    PyErr_Clear();
-    return nullptr;
-  }
-  Ref function =
-      Ref::steal(PyObject_GetAttrString(module, "_set_grad_enabled"));
-  if (!function) PyErr_Clear();
-  return function;
-}
 
 // The mode that a node sets, or null when it sets none.
 PyObject* mode_set_by(const Node& node, PyObject* set_grad_enabled) {
@@ -38,7 +21,7 @@ PyObject* mode_set_by(const Node& node, PyObject* set_grad_enabled) {
 }  // namespace
 
 void remove_cancelling_grad_modes(Graph& graph, bool grad_enabled) {
-  const Ref set_grad_enabled = find_set_grad_enabled();
+  const Ref set_grad_enabled = find_state_functions().set_grad_enabled;
   if (!set_grad_enabled) return;
   bool mode = grad_enabled;
   NodeId previous;  // changes the mode, and is the last node seen

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "graph/runner_compiler.h"
+#include "python/pending_error.h"
 
 namespace magneto::graph {
 
@@ -71,6 +72,14 @@ class GraphRunner::Frame {
 
 GraphRunner::GraphRunner(const Graph& graph) {
   ok_ = Compiler(graph, *this).run();
+  StateFunctions functions = find_state_functions();
+  for (const Instruction& instruction : instructions_) {
+    if (calls(instruction, functions.set_grad_enabled) ||
+        calls(instruction, functions.enter_autocast)) {
+      state_functions_ = std::move(functions);
+      return;
+    }
+  }
 }
 
 void GraphRunner::clear() {
@@ -85,15 +94,53 @@ Ref GraphRunner::run(PyObject* const* inputs) const {
     return nullptr;
   }
   Frame frame(*this, inputs);
+  bool grad_enabled = false;
+  if (state_functions_.is_grad_enabled) {
+    Ref mode =
+        Ref::steal(PyObject_CallNoArgs(state_functions_.is_grad_enabled));
+    grad_enabled = mode.get() == Py_True;
+  }
   for (const Instruction& instruction : instructions_) {
     Ref result = execute(instruction, frame);
-    if (!result) return nullptr;
+    if (!result) {
+      if (state_functions_.is_grad_enabled)
+        restore_state(&instruction, grad_enabled, frame);
+      return nullptr;
+    }
     frame.slot(instruction.result) = std::move(result);
     for (uint32_t i = 0; i < instruction.release_count; ++i) {
       frame.slot(releases_[instruction.releases + i]) = nullptr;
     }
   }
   return Ref::share(frame.read(result_));
+}
+
+bool GraphRunner::calls(const Instruction& instruction,
+                        const Ref& function) const {
+  return function && instruction.code == Code::Call &&
+         constants_[instruction.target].get() == function.get();
+}
+
+void GraphRunner::restore_state(const Instruction* failed, bool grad_enabled,
+                                Frame& frame) const {
+  python::PendingError error = python::PendingError::take();
+  const StateFunctions& functions = state_functions_;
+  std::vector<uint32_t> entered;
+  for (const Instruction* it = instructions_.data(); it != failed; ++it) {
+    if (calls(*it, functions.enter_autocast))
+      entered.push_back(it->result);
+    else if (calls(*it, functions.exit_autocast))
+      std::erase(entered, operands_[it->operands].index);
+  }
+  for (; !entered.empty(); entered.pop_back()) {
+    Ref left = Ref::steal(PyObject_CallOneArg(functions.exit_autocast,
+                                              frame.slot(entered.back())));
+    if (!left) PyErr_Clear();
+  }
+  Ref set = Ref::steal(PyObject_CallOneArg(functions.set_grad_enabled,
+                                           grad_enabled ? Py_True : Py_False));
+  if (!set) PyErr_Clear();
+  std::move(error).restore();
 }
 
 Ref GraphRunner::execute(const Instruction& instruction, Frame& frame) const {

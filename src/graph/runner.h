@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "graph/graph.h"
+#include "graph/state_functions.h"
 
 namespace magneto::graph {
 
@@ -70,6 +71,11 @@ class GraphRunner {
   class Frame;
 
   Ref execute(const Instruction& instruction, Frame& frame) const;
+  bool calls(const Instruction& instruction, const Ref& function) const;
+  // After a failure at `failed`: what the calls before it have changed of the
+  // thread's state is put back. The Python error stays.
+  void restore_state(const Instruction* failed, bool grad_enabled,
+                     Frame& frame) const;
   Ref build(const Instruction& instruction, std::span<PyObject*> items) const;
 
   bool ok_ = true;
@@ -78,6 +84,8 @@ class GraphRunner {
   uint32_t max_operands_ = 0;
   Operand result_{Place::Input, 0};
   std::vector<Instruction> instructions_;
+  // Null unless the graph calls one of them.
+  StateFunctions state_functions_;
   std::vector<Operand> operands_;
   std::vector<uint32_t> releases_;  // slots
   std::vector<Ref> constants_;

@@ -57,8 +57,8 @@ struct FrameHandlers {
   FrameAction (*classify)(PyCodeObject* code) noexcept = nullptr;
   // Runs the frame and returns true with *result (null with a Python error
   // set); false: CPython shall evaluate it.
-  bool (*run)(const FrameRequest& request, PyObject** result) noexcept =
-      nullptr;
+  bool (*run)(const FrameRequest& request,
+              PyObject** result) noexcept = nullptr;
 };
 void set_frame_handlers(const FrameHandlers& handlers) noexcept;
 
@@ -98,17 +98,23 @@ struct FrameEntry {
   // As in FrameRequest with start != 0. The references are taken over, and the
   // entries set to null, whether it succeeds or not.
   std::span<PyObject*> values;
+  // The instruction at `unit` raises the Python error that is set: the frame
+  // goes on with its handler, or ends.
+  bool raises = false;
+  // What it calls is left alone.
+  bool pauses = false;
 };
 
 // Runs a frame of `code` from the middle until it returns; null with a Python
 // error set if it raises. To the user it is a frame of that code like any
-// other. What it calls is looked at. Runs user code.
+// other. What it calls is looked at, unless the entry says otherwise. Runs user
+// code.
 PyObject* run_from_middle(const FrameEntry& entry) noexcept;
 
 // Calls a Python function; its own frame is evaluated by CPython, what it calls
 // is looked at. Runs user code.
-PyObject* call_plainly(PyObject* function, PyObject* const* args,
-                       size_t nargsf, PyObject* names) noexcept;
+PyObject* call_plainly(PyObject* function, PyObject* const* args, size_t nargsf,
+                       PyObject* names) noexcept;
 
 // True while a debugger or a coverage tool traces this thread (sys.settrace).
 bool thread_is_traced() noexcept;

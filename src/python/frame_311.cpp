@@ -17,6 +17,8 @@
 
 #include <utility>
 
+#include "python/pending_error.h"
+
 #if PY_VERSION_HEX < 0x030B0000 || PY_VERSION_HEX >= 0x030C0000
 #error "frame_311.cpp knows the frames of CPython 3.11 only"
 #endif
@@ -29,6 +31,7 @@ namespace {
 struct Expected {
   PyCodeObject* carrier = nullptr;
   const FrameEntry* entry = nullptr;  // null: evaluate it as it is
+  PendingError* raised = nullptr;     // what `entry` begins with
 };
 
 // Per thread. The GIL is held wherever these are read.
@@ -69,7 +72,8 @@ FrameAction action_for(PyCodeObject* code) noexcept {
   auto* object = reinterpret_cast<PyObject*>(code);
   void* extra = nullptr;
   if (_PyCode_GetExtra(object, action_index(), &extra) != 0) PyErr_Clear();
-  if (extra) return static_cast<FrameAction>(reinterpret_cast<uintptr_t>(extra));
+  if (extra)
+    return static_cast<FrameAction>(reinterpret_cast<uintptr_t>(extra));
   const FrameAction action =
       handlers.classify ? handlers.classify(code) : FrameAction::Evaluate;
   set_frame_action(code, action);
@@ -87,8 +91,8 @@ PyCodeObject* carrier_of(PyCodeObject* code) noexcept {
   Ref replace = Ref::steal(PyObject_GetAttrString(object, "replace"));
   Ref no_args = Ref::steal(PyTuple_New(0));
   Ref changes = Ref::steal(
-      Py_BuildValue("{s:i,s:i,s:i,s:i}", "co_argcount", 0,
-                    "co_posonlyargcount", 0, "co_kwonlyargcount", 0, "co_flags",
+      Py_BuildValue("{s:i,s:i,s:i,s:i}", "co_argcount", 0, "co_posonlyargcount",
+                    0, "co_kwonlyargcount", 0, "co_flags",
                     code->co_flags & ~(CO_VARARGS | CO_VARKEYWORDS)));
   if (!replace || !no_args || !changes) return nullptr;
   Ref carrier = Ref::steal(PyObject_Call(replace, no_args, changes));
@@ -135,7 +139,8 @@ void fill(_PyInterpreterFrame* frame, const FrameEntry& entry) noexcept {
     Py_XSETREF(frame->localsplus[first_free + i], entry.cells[i]);
   }
   frame->stacktop = static_cast<int>(entry.values.size());
-  frame->prev_instr = _PyCode_CODE(code) + entry.unit - 1;
+  // An instruction that raises has been begun.
+  frame->prev_instr = _PyCode_CODE(code) + entry.unit - (entry.raises ? 0 : 1);
 }
 
 PyObject* give_to_handler(PyThreadState* state, _PyInterpreterFrame* frame) {
@@ -159,7 +164,17 @@ PyObject* evaluate(PyThreadState* state, _PyInterpreterFrame* frame,
                    int throwing) {
   if (thread.expected.carrier && thread.expected.carrier == frame->f_code) {
     const Expected expected = std::exchange(thread.expected, {});
-    if (expected.entry) fill(frame, *expected.entry);
+    if (expected.entry) {
+      fill(frame, *expected.entry);
+      if (expected.entry->raises) {
+        std::move(*expected.raised).restore();
+        throwing = 1;
+      }
+      if (expected.entry->pauses) {
+        FrameHookScope pause(false);
+        return _PyEval_EvalFrameDefault(state, frame, throwing);
+      }
+    }
     return _PyEval_EvalFrameDefault(state, frame, throwing);
   }
   if (!thread.looking || thread.passed == frame)
@@ -250,15 +265,17 @@ bool foreign_frame_hook() noexcept {
 
 PyObject* run_from_middle(const FrameEntry& entry) noexcept {
   PyObject* result = nullptr;
+  PendingError raised;
+  if (entry.raises) raised = PendingError::take();
   PyCodeObject* carrier = carrier_of(entry.code);
-  Ref function = Ref::steal(
-      carrier ? PyFunction_New(reinterpret_cast<PyObject*>(carrier),
-                               entry.globals)
-              : nullptr);
+  Ref function =
+      Ref::steal(carrier ? PyFunction_New(reinterpret_cast<PyObject*>(carrier),
+                                          entry.globals)
+                         : nullptr);
   if (function) {
     FrameHookScope looking(true);
     const Expected outer =
-        std::exchange(thread.expected, Expected{carrier, &entry});
+        std::exchange(thread.expected, Expected{carrier, &entry, &raised});
     result = _PyFunction_Vectorcall(function, nullptr, 0, nullptr);
     thread.expected = outer;
   }
@@ -267,8 +284,8 @@ PyObject* run_from_middle(const FrameEntry& entry) noexcept {
   return result;
 }
 
-PyObject* call_plainly(PyObject* function, PyObject* const* args,
-                       size_t nargsf, PyObject* names) noexcept {
+PyObject* call_plainly(PyObject* function, PyObject* const* args, size_t nargsf,
+                       PyObject* names) noexcept {
   if (!PyFunction_Check(function))
     return PyObject_Vectorcall(function, args, nargsf, names);
   auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function));

@@ -2,6 +2,7 @@
 #include "trace/capture.h"
 
 #include "natives/registry.h"
+#include "natives/torch_closing.h"
 #include "python/code_object.h"
 #include "python/names.h"
 #include "tensor/ambient.h"
@@ -59,8 +60,8 @@ void fill(Context& ctx, Frame& frame, const python::FrameRequest& request,
       static_cast<size_t>(code.co_nlocalsplus - code.co_nfreevars);
   for (size_t i = 0; i < request.cells.size(); ++i) {
     PyObject* name = frame.local_name(static_cast<int32_t>(first_free + i));
-    cells.push_back(ctx.known(request.cells[i],
-                              ctx.sources.closure_cell(i, name)));
+    cells.push_back(
+        ctx.known(request.cells[i], ctx.sources.closure_cell(i, name)));
   }
   frame.closure = cells;
   if (request.start != 0)
@@ -73,8 +74,7 @@ void fill(Context& ctx, Frame& frame, const python::FrameRequest& request,
     PyObject* value = request.values[i];
     if (value == nullptr) continue;
     frame.locals[i] = ctx.lazy(
-        value,
-        ctx.sources.local(i, frame.local_name(static_cast<int32_t>(i))));
+        value, ctx.sources.local(i, frame.local_name(static_cast<int32_t>(i))));
   }
   for (size_t i = locals; i < request.values.size(); ++i) {
     PyObject* value = request.values[i];
@@ -121,7 +121,9 @@ values::Capture capture_frame(values::Context& ctx,
     return capture;
   }
   const int64_t inference_mode = tensor::inference_mode_state();
+  const bool grad_mode = tensor::grad_mode();
   Outcome<Next> next = interpreter.run_outermost(frame);
+  capture.calls_in_blocks = interpreter.calls_in_blocks();
   if (next) {
     MG_CHECK(next.value() == Next::Return, "only generators yield");
     capture.ending = values::Ending::Return;
@@ -142,6 +144,8 @@ values::Capture capture_frame(values::Context& ctx,
         break;
       }
       capture.ending = values::Ending::Break;
+      capture.in_handler = interpreter.handled != nullptr;
+      capture.reentries = natives::close_states(ctx, grad_mode);
       capture.index = static_cast<size_t>(frame.current);
       capture.stack = std::move(frame.stack);
       capture.locals = std::move(frame.locals);

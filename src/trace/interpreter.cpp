@@ -87,8 +87,7 @@ bool Interpreter::unwind(Frame& frame) {
 
 Outcome<Next> Interpreter::run_nested(Frame& frame) {
   if (depth_ >= static_cast<size_t>(Py_GetRecursionLimit()))
-    return ctx.raise(PyExc_RecursionError,
-                     "maximum recursion depth exceeded");
+    return ctx.raise(PyExc_RecursionError, "maximum recursion depth exceeded");
   frame.caller = frame_;
   frame.caller_location = {};
   frame_ = &frame;
@@ -118,6 +117,8 @@ graph::LocationId Interpreter::location(Frame& frame) {
 }
 
 graph::Origin Interpreter::origin() {
+  for (Frame* frame = frame_; frame && !calls_in_blocks_; frame = frame->caller)
+    calls_in_blocks_ = frame->code->handler_for(frame->current) != nullptr;
   return {frame_ ? location(*frame_) : graph::LocationId{}, ctx.scope};
 }
 

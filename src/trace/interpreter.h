@@ -4,12 +4,12 @@
 // protocol (values/protocol.h); here are the loop, calls and exceptions.
 #pragma once
 
+#include <memory>
+#include <unordered_map>
+
 #include "trace/frame.h"
 #include "values/context.h"
 #include "values/protocol.h"
-
-#include <memory>
-#include <unordered_map>
 
 namespace magneto::trace {
 
@@ -31,9 +31,7 @@ using Handler = Outcome<Next> (*)(Interpreter&, Frame&, Instruction);
 
 class Interpreter final : public values::Inliner, public Journaled {
  public:
-  explicit Interpreter(Context& context) : ctx(context) {
-    ctx.inliner = this;
-  }
+  explicit Interpreter(Context& context) : ctx(context) { ctx.inliner = this; }
   ~Interpreter() { ctx.inliner = nullptr; }
   Interpreter(const Interpreter&) = delete;
 
@@ -57,6 +55,9 @@ class Interpreter final : public values::Inliner, public Journaled {
   std::vector<std::pair<PyObject*, V>> current_locals() override;
   V handled_exception() override { return handled; }
 
+  // Whether a call was recorded from inside a with or try block, in any frame.
+  bool calls_in_blocks() const { return calls_in_blocks_; }
+
   // Makes the generator whose body is `frame`, which moves into it.
   V make_generator(Frame& frame);
   // The value of a globals dictionary.
@@ -76,6 +77,7 @@ class Interpreter final : public values::Inliner, public Journaled {
 
   Frame* frame_ = nullptr;  // innermost
   size_t depth_ = 0;
+  bool calls_in_blocks_ = false;
   int32_t steps_to_check_ = 0;  // until signals (Ctrl-C) are looked for
   std::vector<std::unique_ptr<GeneratorState>> generators_;
   std::vector<std::unique_ptr<GeneratorState>> saved_generators_;

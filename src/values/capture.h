@@ -4,6 +4,7 @@
 // the values that the trace made consist of.
 #pragma once
 
+#include "values/construction.h"
 #include "values/context.h"
 
 namespace magneto::values {
@@ -19,13 +20,18 @@ enum class Ending : uint8_t {
 
 struct Capture {
   Ending ending = Ending::Skip;
-  V result = nullptr;        // Return
-  size_t index = 0;          // Break: canonical instruction not executed
-  std::vector<V> stack;      // Break: operand stack before it, bottom first
-                             // (Null where CPython has NULL)
-  std::vector<V> locals;     // Break: localsplus (Null: unbound; cell variables
-                             // are Cells)
-  BreakInfo info;            // Break, Skip
+  V result = nullptr;       // Return
+  size_t index = 0;         // Break: canonical instruction not executed
+  std::vector<V> stack;     // Break: operand stack before it, bottom first
+                            // (Null where CPython has NULL)
+  std::vector<V> locals;    // Break: localsplus (Null: unbound; cell variables
+                            // are Cells)
+  bool in_handler = false;  // Break: an exception is being handled
+  std::vector<Construction> reentries;  // Break: calls, in order, that bring
+                                        // the thread's state to what it is here
+  bool calls_in_blocks = false;  // Return, Break: the graph has calls from
+                                 // inside a with or try block
+  BreakInfo info;                // Break, Skip
 };
 
 }  // namespace magneto::values

@@ -16,7 +16,8 @@ Ref run(const DirectProgram& program, std::vector<PyObject*> inputs) {
   std::vector<PyObject*> slots(program.slot_count() + 1);
   std::copy(inputs.begin(), inputs.end(), slots.begin() + 1);
   std::vector<PyObject*> results(program.result_count());
-  if (!program.run(slots.data() + 1, results.data())) return nullptr;
+  if (program.run(slots.data() + 1, results.data()) != RunEnd::Done)
+    return nullptr;
   Ref tuple = Ref::steal(PyTuple_New(static_cast<Py_ssize_t>(results.size())));
   for (size_t i = 0; i < results.size(); ++i)
     PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), results[i]);
@@ -128,9 +129,9 @@ TEST(DirectProgram, MakesEveryKindOfObject) {
   b.result(dict);
   Operand cell = b.make(StepOp::MakeCell, {});
   b.act(StepOp::SetCell, {cell, two});
-  Operand function = b.make(
-      StepOp::MakeFunction,
-      {named("inner"), b.constant(python.globals()), text("inner")});
+  Operand function =
+      b.make(StepOp::MakeFunction,
+             {named("inner"), b.constant(python.globals()), text("inner")});
   b.act(StepOp::SetClosure, {function, cell});
   Operand defaults = b.make(StepOp::MakeTuple, {two});
   b.act(StepOp::SetDefaults, {function, defaults});
@@ -189,8 +190,8 @@ TEST(DirectProgram, EffectsReachTheCallersObjects) {
   b.act(StepOp::AssignList, {named("q"), nine, one});
   b.act(StepOp::SetCell, {named("cell"), nine});
   ASSERT_TRUE(run(b.finish(0, false), {})) << take_error();
-  EXPECT_TRUE(python.check(
-      "vars(o) == {'kept': 2, 'new': 9, 'p': 9} and o.p == 0"));
+  EXPECT_TRUE(
+      python.check("vars(o) == {'kept': 2, 'new': 9, 'p': 9} and o.p == 0"));
   EXPECT_TRUE(python.check("l == [1, 9, 4]"));
   EXPECT_TRUE(python.check("list(d.items()) == [('a', 9), ('c', 1)]"));
   EXPECT_TRUE(python.check("s == {9}"));
