@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "entry/compiled_function.h"
 
-#include <structmember.h>
-
 #include <exception>
 
 #include "entry/binding.h"
+#include "entry/callable_object.h"
 #include "entry/driver.h"
 #include "support/check.h"
 
@@ -188,19 +187,8 @@ void dealloc(PyObject* object) noexcept {
   Py_TYPE(object)->tp_free(object);
 }
 
-PyObject* bind_to(PyObject* object, PyObject* instance, PyObject*) noexcept {
-  if (instance == nullptr || instance == Py_None)
-    return Ref::share(object).release();
-  return PyMethod_New(object, instance);
-}
-
 PyObject* repr(PyObject* object) noexcept {
   return PyUnicode_FromFormat("<compiled %R>", cast(object)->target);
-}
-
-// Pickled and copied by name, as functions are.
-PyObject* reduce(PyObject* object, PyObject*) noexcept {
-  return PyObject_GetAttrString(object, "__qualname__");
 }
 
 // Attributes of the function that people read from what they compiled.
@@ -227,11 +215,9 @@ PyGetSetDef getset[] = {
 };
 
 PyMemberDef members[] = {
-    {"__vectorcalloffset__", T_PYSSIZET,
-     offsetof(CompiledFunction, vectorcall), READONLY},
-    {"__dictoffset__", T_PYSSIZET, offsetof(CompiledFunction, dict), READONLY},
-    {"__weaklistoffset__", T_PYSSIZET, offsetof(CompiledFunction, weakrefs),
-     READONLY},
+    kVectorcallMember<CompiledFunction>,
+    kDictMember<CompiledFunction>,
+    kWeakrefsMember<CompiledFunction>,
     {"target", T_OBJECT, offsetof(CompiledFunction, target), READONLY,
      "What was compiled: a function or a bound method."},
     {"settings", T_OBJECT, offsetof(CompiledFunction, settings), READONLY,
@@ -240,14 +226,9 @@ PyMemberDef members[] = {
 };
 
 PyMethodDef methods[] = {
-    {"__reduce__", reduce, METH_NOARGS, nullptr},
+    {"__reduce__", reduce_by_name, METH_NOARGS, nullptr},
     {nullptr},
 };
-
-template <class Function>
-void* slot(Function* function) {
-  return reinterpret_cast<void*>(function);
-}
 
 }  // namespace
 
@@ -270,9 +251,7 @@ bool init_compiled_function_type(PyObject* module) {
   };
   static PyType_Spec spec = {
       "magneto._C.CompiledFunction", sizeof(CompiledFunction), 0,
-      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
-          Py_TPFLAGS_METHOD_DESCRIPTOR,
-      slots};
+      kCallableFlags, slots};
   compiled_function_type =
       reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
   return compiled_function_type &&

@@ -41,15 +41,6 @@ class CompilingScope {
   ForeignPause foreign_;
 };
 
-guards::CallView view_of(const python::FrameRequest& request) {
-  return {.locals = request.values.data(),
-          .nlocals = request.values.size(),
-          .cells = request.cells.data(),
-          .ncells = request.cells.size(),
-          .globals = request.globals,
-          .builtins = request.builtins};
-}
-
 // The compilation of one frame.
 class Compilation {
  public:

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "entry/disabled_function.h"
 
-#include <structmember.h>
-
+#include "entry/callable_object.h"
 #include "python/frame.h"
 
 namespace magneto::entry {
@@ -66,19 +65,8 @@ void dealloc(PyObject* object) noexcept {
   Py_TYPE(object)->tp_free(object);
 }
 
-PyObject* bind_to(PyObject* object, PyObject* instance, PyObject*) noexcept {
-  if (instance == nullptr || instance == Py_None)
-    return Ref::share(object).release();
-  return PyMethod_New(object, instance);
-}
-
 PyObject* repr(PyObject* object) noexcept {
   return PyUnicode_FromFormat("<disabled %R>", cast(object)->target);
-}
-
-// Pickled and copied by name, as functions are.
-PyObject* reduce(PyObject* object, PyObject*) noexcept {
-  return PyObject_GetAttrString(object, "__qualname__");
 }
 
 PyGetSetDef getset[] = {
@@ -87,25 +75,18 @@ PyGetSetDef getset[] = {
 };
 
 PyMemberDef members[] = {
-    {"__vectorcalloffset__", T_PYSSIZET,
-     offsetof(DisabledFunction, vectorcall), READONLY},
-    {"__dictoffset__", T_PYSSIZET, offsetof(DisabledFunction, dict), READONLY},
-    {"__weaklistoffset__", T_PYSSIZET, offsetof(DisabledFunction, weakrefs),
-     READONLY},
+    kVectorcallMember<DisabledFunction>,
+    kDictMember<DisabledFunction>,
+    kWeakrefsMember<DisabledFunction>,
     {"target", T_OBJECT, offsetof(DisabledFunction, target), READONLY,
      "What is called."},
     {nullptr},
 };
 
 PyMethodDef methods[] = {
-    {"__reduce__", reduce, METH_NOARGS, nullptr},
+    {"__reduce__", reduce_by_name, METH_NOARGS, nullptr},
     {nullptr},
 };
-
-template <class Function>
-void* slot(Function* function) {
-  return reinterpret_cast<void*>(function);
-}
 
 }  // namespace
 
@@ -128,9 +109,7 @@ bool init_disabled_function_type(PyObject* module) {
   };
   static PyType_Spec spec = {
       "magneto._C.DisabledFunction", sizeof(DisabledFunction), 0,
-      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
-          Py_TPFLAGS_METHOD_DESCRIPTOR,
-      slots};
+      kCallableFlags, slots};
   disabled_function_type =
       reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
   return disabled_function_type &&

@@ -22,15 +22,6 @@ thread_local Settings* active = nullptr;
 // Slots are taken from the C stack up to this many.
 constexpr size_t kStackSlots = 512;
 
-guards::CallView view_of(const python::FrameRequest& request) {
-  return {.locals = request.values.data(),
-          .nlocals = request.values.size(),
-          .cells = request.cells.data(),
-          .ncells = request.cells.size(),
-          .globals = request.globals,
-          .builtins = request.builtins};
-}
-
 // How one piece of a frame ended.
 enum class Piece : uint8_t {
   Missed,       // no guard program holds

@@ -56,6 +56,17 @@ PyObject* examined_object(Context& ctx, V value) {
   return as_constant(ctx, value);
 }
 
+Ref names_of(const Arguments& args) {
+  if (!args.has_keywords()) return nullptr;
+  Ref names = Ref::steal(
+      PyTuple_New(static_cast<Py_ssize_t>(args.keyword_names.size())));
+  MG_CHECK(names, "out of memory");
+  for (size_t i = 0; i < args.keyword_names.size(); ++i)
+    PyTuple_SET_ITEM(names.get(), static_cast<Py_ssize_t>(i),
+                     Ref::share(args.keyword_names[i]).release());
+  return names;
+}
+
 Outcome<bool> call_really(Context& ctx, PyObject* callable,
                           const Arguments& args, Ref& result,
                           PyObject* (*convert)(Context&, V)) {
@@ -75,15 +86,7 @@ Outcome<bool> call_really(Context& ctx, PyObject* callable,
       if (!real[at++]) return false;
     }
   }
-  Ref names;
-  if (args.has_keywords()) {
-    names = Ref::steal(
-        PyTuple_New(static_cast<Py_ssize_t>(args.keyword_names.size())));
-    MG_CHECK(names, "out of memory");
-    for (size_t i = 0; i < args.keyword_names.size(); ++i)
-      PyTuple_SET_ITEM(names.get(), static_cast<Py_ssize_t>(i),
-                       Ref::share(args.keyword_names[i]).release());
-  }
+  Ref names = names_of(args);
   result = Ref::steal(PyObject_Vectorcall(callable, real, args.count(), names));
   if (!result) return ctx.raise_from_python();
   return true;

@@ -19,6 +19,9 @@ PyObject* examined_object(Context& ctx, V value);
 
 // Calls `callable` with what `convert` (one of the above) makes of the
 // arguments. False if one of them has no such object.
+// The keyword names of a call as vectorcall takes them; null if there are none.
+Ref names_of(const Arguments& args);
+
 Outcome<bool> call_really(Context& ctx, PyObject* callable,
                           const Arguments& args, Ref& result,
                           PyObject* (*convert)(Context&, V) = safe_object);

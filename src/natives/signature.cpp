@@ -3,6 +3,7 @@
 
 #include <string_view>
 
+#include "natives/pure.h"
 #include "python/names.h"
 
 namespace magneto::natives {
@@ -43,15 +44,7 @@ Signal wrong_call(Context& ctx, PyObject* callable, const Arguments& args) {
     }
     real[0] = receiver;
   }
-  Ref names;
-  if (args.has_keywords()) {
-    names = Ref::steal(
-        PyTuple_New(static_cast<Py_ssize_t>(args.keyword_names.size())));
-    MG_CHECK(names, "out of memory");
-    for (size_t i = 0; i < args.keyword_names.size(); ++i)
-      PyTuple_SET_ITEM(names.get(), static_cast<Py_ssize_t>(i),
-                       Ref::share(args.keyword_names[i]).release());
-  }
+  Ref names = names_of(args);
   Ref result = Ref::steal(
       PyObject_Vectorcall(callable, real.data(), args.count(), names));
   if (result) return ctx.graph_break("native-call", "a call in another form");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copies of a tensor, and writes into one that leave its metadata alone.
+#include "tensor/fill_checks.h"
 #include "tensor/rule.h"
 #include "tensor/shape.h"
 
@@ -45,10 +46,7 @@ at::Tensor copy_into(const at::Tensor& self, const at::Tensor& source, bool) {
 }
 
 at::Tensor masked_fill_into(const at::Tensor& self, const at::Tensor& mask) {
-  TORCH_CHECK(mask.scalar_type() == at::kBool,
-              "masked_fill_ only supports boolean masks, but got mask with "
-              "dtype ",
-              mask.scalar_type());
+  check_fill_mask(mask);
   check_expandable(self, mask);
   return self;
 }
@@ -58,10 +56,7 @@ at::Tensor masked_fill_number(const at::Tensor& self, const at::Tensor& mask,
 }
 at::Tensor masked_fill_tensor(const at::Tensor& self, const at::Tensor& mask,
                               const at::Tensor& value) {
-  TORCH_CHECK(value.dim() == 0,
-              "masked_fill_ only supports a 0-dimensional value tensor, but "
-              "got tensor with ",
-              value.dim(), " dimension(s).");
+  check_fill_value(value);
   return masked_fill_into(self, mask);
 }
 

@@ -3,6 +3,7 @@
 #include <ATen/WrapDimUtilsMulti.h>
 #include <ATen/native/TypeProperties.h>
 
+#include "tensor/fill_checks.h"
 #include "tensor/elementwise.h"
 #include "tensor/limits.h"
 #include "tensor/rule.h"
@@ -139,10 +140,7 @@ at::Tensor index_put(const at::Tensor& self, TensorIndices indices,
 }
 
 at::Tensor masked_fill(const at::Tensor& self, const at::Tensor& mask) {
-  TORCH_CHECK(mask.scalar_type() == at::kBool,
-              "masked_fill_ only supports boolean masks, but got mask with "
-              "dtype ",
-              mask.scalar_type());
+  check_fill_mask(mask);
   return make_contiguous(broadcast(self.sym_sizes(), mask.sym_sizes()),
                          self.scalar_type(), self.device());
 }
@@ -152,10 +150,7 @@ at::Tensor masked_fill_number(const at::Tensor& self, const at::Tensor& mask,
 }
 at::Tensor masked_fill_tensor(const at::Tensor& self, const at::Tensor& mask,
                               const at::Tensor& value) {
-  TORCH_CHECK(value.dim() == 0,
-              "masked_fill_ only supports a 0-dimensional value tensor, but "
-              "got tensor with ",
-              value.dim(), " dimension(s).");
+  check_fill_value(value);
   return masked_fill(self, mask);
 }
 

@@ -154,6 +154,8 @@ class Context final : public Backing, public Journaled {
   V method(V function, V self);
   V super(V type, V self);
   V tensor(Ref fake, graph::NodeId node, PyTypeObject* type);
+  // The same with more of its parts given.
+  V tensor(TensorValue value, Ref fake, graph::NodeId node);
   V function(const FunctionValue& parts);
   // An instance made by the trace, without attributes yet.
   V object(PyTypeObject* type, Kind kind = Kind::Object);

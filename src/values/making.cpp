@@ -152,8 +152,12 @@ V Context::function(const FunctionValue& parts) {
 
 V Context::tensor(Ref fake, graph::NodeId node, PyTypeObject* type) {
   TensorValue value{};
-  value.kind = Kind::Tensor;
   value.type = type;
+  return tensor(value, std::move(fake), node);
+}
+
+V Context::tensor(TensorValue value, Ref fake, graph::NodeId node) {
+  value.kind = Kind::Tensor;
   value.heap = heap.make();
   value.fake = keep(std::move(fake));
   V made = arena.make<TensorValue>(value);

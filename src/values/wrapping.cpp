@@ -180,19 +180,10 @@ V Context::wrap_tensor(PyObject* object, SourceId source) {
   }
   graph::NodeId node = graph.placeholder(spec, fake.share(), {});
   TensorValue value{};
-  value.kind = Kind::Tensor;
   value.source = source;
   value.type = type;
   value.object = object;
-  value.heap = heap.make();
-  value.fake = keep(std::move(fake));
-  V made = arena.make<TensorValue>(value);
-  heap.initial(value.heap).owner = made;
-  heap.initial(value.heap).node = node;
-  memo_->fakes[value.fake] = made;
-  memo_->objects.push_back(value.fake);
-  journal.record(this, Memo::kFake);
-  return made;
+  return tensor(value, std::move(fake), node);
 }
 
 V Context::wrap_tuple(PyObject* object, SourceId source) {
