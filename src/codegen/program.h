@@ -24,6 +24,10 @@ enum class StepOp : uint8_t {
 #undef MG_STEP
 };
 
+// Stands for NULL among the operands of FillGenerator. Lives as long as the
+// process.
+PyObject* null_token();
+
 // Where an operand is found: a slot (>= 0) or a constant (~index).
 using Place = int32_t;
 

@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "python/code_object.h"
 #include "python/names.h"
 #include "support/check.h"
 #include "values/construction.h"
@@ -46,10 +47,17 @@ bool is_plain_constant(PyObject* object) {
          PyComplex_CheckExact(object);
 }
 
+bool has_value(V value) { return value && !value->is_null(); }
+
 class Rebuilder {
  public:
-  Rebuilder(Context& ctx, const python::FrameRequest& frame, Plan& plan)
-      : ctx_(ctx), frame_(frame), plan_(plan), builder_(plan.builder) {}
+  Rebuilder(Context& ctx, const values::Capture& capture,
+            const python::FrameRequest& frame, Plan& plan)
+      : ctx_(ctx),
+        capture_(capture),
+        frame_(frame),
+        plan_(plan),
+        builder_(plan.builder) {}
 
   Operand build(V value);
   // Replays what was written to the caller's objects, in order.
@@ -68,9 +76,14 @@ class Rebuilder {
   Operand make_function(V value);
   Operand make_iterator(V value);
   Operand make_by_call(const values::Construction& how);
+  Operand make_generator(V value);
   std::vector<Operand> build_all(std::span<const V> values);
   // For code that looks inside: what the trace made is filled at once.
   Operand build_filled(V value);
+  Operand globals(PyObject* dict) {
+    return dict == frame_.globals ? from_source(ctx_.sources.globals())
+                                  : builder_.constant(dict);
+  }
   Operand text(PyObject* name) { return builder_.constant(name); }
   Operand type_of(V value) {
     return builder_.constant(reinterpret_cast<PyObject*>(value->type));
@@ -80,6 +93,11 @@ class Rebuilder {
   void fill_attributes(const HeapObject& state, Operand target);
   void fill_exception(const HeapObject& state, Operand target);
   void fill_function(V value, Operand target);
+  void fill_generator(V value, Operand target);
+  const values::SuspendedFrame& suspended(V generator) const;
+  Operand number(long value) {
+    return builder_.constant(Ref::steal(PyLong_FromLong(value)));
+  }
 
   void replay(HeapId id, const HeapObject& state);
   void replay_list(V owner, const HeapObject& state);
@@ -89,6 +107,7 @@ class Rebuilder {
   void replay_cell(V owner, const HeapObject& state);
 
   Context& ctx_;
+  const values::Capture& capture_;
   const python::FrameRequest& frame_;
   Plan& plan_;
   ProgramBuilder& builder_;
@@ -178,13 +197,42 @@ Operand Rebuilder::make(V value) {
     case Kind::Iterator:
       return make_iterator(value);
     case Kind::Generator:
-      cannot_rebuild("a generator that was started");
+      return make_generator(value);
     case Kind::Null:
     case Kind::Lazy:
     case Kind::Constant:
       break;
   }
   MG_CHECK(false, "a value of this kind has a source");
+}
+
+const values::SuspendedFrame& Rebuilder::suspended(V generator) const {
+  const auto number = static_cast<size_t>(ctx_.heap[generator->heap].number);
+  return capture_.generators[number];
+}
+
+Operand Rebuilder::make_generator(V value) {
+  const values::SuspendedFrame& frame = suspended(value);
+  if (frame.in_handler)
+    cannot_rebuild("a generator that is handling an exception");
+  to_fill_.push_back(value);
+  return builder_.make(
+      StepOp::MakeGenerator,
+      {builder_.constant(reinterpret_cast<PyObject*>(frame.code)),
+       globals(frame.globals)});
+}
+
+void Rebuilder::fill_generator(V value, Operand target) {
+  const values::SuspendedFrame& frame = suspended(value);
+  const bytecode::Code& code = python::decoded(frame.code);
+  const int32_t unit = code[frame.pc].offset;
+  std::vector<Operand> operands{target, number(static_cast<long>(frame.phase)),
+                                number(unit)};
+  for (const std::vector<V>* part : {&frame.locals, &frame.stack})
+    for (V each : *part)
+      operands.push_back(has_value(each) ? build(each)
+                                         : builder_.constant(null_token()));
+  builder_.act(StepOp::FillGenerator, operands);
 }
 
 Operand Rebuilder::make_tuple(V value) {
@@ -236,14 +284,11 @@ Operand Rebuilder::make_by_call(const values::Construction& how) {
 
 Operand Rebuilder::make_function(V value) {
   const auto* function = as<values::FunctionValue>(value);
-  Operand globals = function->globals == frame_.globals
-                        ? from_source(ctx_.sources.globals())
-                        : builder_.constant(function->globals);
   to_fill_.push_back(value);
   return builder_.make(
       StepOp::MakeFunction,
-      {builder_.constant(reinterpret_cast<PyObject*>(function->code)), globals,
-       text(function->code->co_qualname)});
+      {builder_.constant(reinterpret_cast<PyObject*>(function->code)),
+       globals(function->globals), text(function->code->co_qualname)});
 }
 
 Operand Rebuilder::make_iterator(V value) {
@@ -315,6 +360,9 @@ void Rebuilder::fill(V value, Operand target) {
     case Kind::Cell:
       if (V content = state.slots[0]; content && !content->is_null())
         builder_.act(StepOp::SetCell, {target, build(content)});
+      break;
+    case Kind::Generator:
+      fill_generator(value, target);
       break;
     case Kind::Function:
       fill_function(value, target);
@@ -476,14 +524,12 @@ void Rebuilder::replay_cell(V owner, const HeapObject& state) {
     builder_.act(StepOp::ClearCell, {build(owner)});
 }
 
-bool has_value(V value) { return value && !value->is_null(); }
-
 }  // namespace
 
 bool plan(Context& ctx, const values::Capture& capture,
           const python::FrameRequest& frame, std::span<const int32_t> live,
           Plan& out, values::BreakInfo* why) {
-  Rebuilder rebuilder(ctx, frame, out);
+  Rebuilder rebuilder(ctx, capture, frame, out);
   out.builder.call_graph();
   std::vector<Operand> results;
   try {

@@ -7,6 +7,7 @@
 
 #include "codegen/program.h"
 #include "codegen/raw_writes.h"
+#include "python/frame.h"
 
 namespace magneto::codegen {
 
@@ -104,6 +105,17 @@ bool set_closure(PyObject* function, std::span<PyObject* const> cells) {
   return closure && PyFunction_SetClosure(function, closure) == 0;
 }
 
+bool fill_generator(PyObject* generator, PyObject* phase, PyObject* unit,
+                    std::span<PyObject* const> operands) {
+  std::vector<PyObject*> values(operands.begin(), operands.end());
+  std::replace(values.begin(), values.end(), null_token(),
+               static_cast<PyObject*>(nullptr));
+  python::fill_generator(
+      generator, static_cast<python::GeneratorPhase>(PyLong_AsLong(phase)),
+      static_cast<int32_t>(PyLong_AsLong(unit)), values);
+  return true;
+}
+
 // `annotations`: a dict, or a tuple of name, value, name, value, ... as
 // MAKE_FUNCTION takes it.
 bool set_annotations(PyObject* function, PyObject* annotations) {
@@ -145,6 +157,9 @@ Ref make(StepOp op, Operands& o, size_t count) {
       return make_instance(o[0]);
     case StepOp::MakeIterator:
       return make_iterator(o[0], o[1]);
+    case StepOp::MakeGenerator:
+      return Ref::steal(python::make_generator(
+          reinterpret_cast<PyCodeObject*>(o[0]), o[1]));
     case StepOp::CallFunction:
       return Ref::steal(
           PyObject_Vectorcall(o[0], o.data() + 1, count - 1, nullptr));
@@ -187,6 +202,8 @@ bool act(StepOp op, Operands& o) {
       return set_annotations(o[0], o[1]);
     case StepOp::SetClosure:
       return set_closure(o[0], o.from(1));
+    case StepOp::FillGenerator:
+      return fill_generator(o[0], o[1], o[2], o.from(3));
     default:
       PyErr_SetString(PyExc_SystemError, "not a step that acts");
       return false;
@@ -268,6 +285,12 @@ class Run {
   const DirectProgram& program_;
   PyObject** slots_;
 };
+
+PyObject* null_token() {
+  static PyObject* const token =
+      PyObject_CallNoArgs(reinterpret_cast<PyObject*>(&PyBaseObject_Type));
+  return token;
+}
 
 RunEnd DirectProgram::run(PyObject** slots, PyObject** results) const noexcept {
   Run run(*this, slots);

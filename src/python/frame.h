@@ -111,6 +111,20 @@ struct FrameEntry {
 // code.
 PyObject* run_from_middle(const FrameEntry& entry) noexcept;
 
+// ---- Generators -------------------------------------------------------------
+// A generator of `code` that has not begun, without its arguments; null with a
+// Python error set.
+PyObject* make_generator(PyCodeObject* code, PyObject* globals) noexcept;
+
+enum class GeneratorPhase : uint8_t { Created, Suspended, Finished };
+
+// Puts such a generator where it would be after some steps: it goes on at
+// `unit`. `values` as in FrameRequest with start != 0 (borrowed), cells of the
+// closure included. Runs no user code.
+void fill_generator(PyObject* generator, GeneratorPhase phase, int32_t unit,
+                    std::span<PyObject* const> values) noexcept;
+
+// ---- Calls ------------------------------------------------------------------
 // Calls a Python function; its own frame is evaluated by CPython, what it calls
 // is looked at. Runs user code.
 PyObject* call_plainly(PyObject* function, PyObject* const* args, size_t nargsf,

@@ -16,8 +16,11 @@
 #undef Py_BUILD_CORE
 
 #include <utility>
+#include <vector>
 
+#include "python/code_object.h"
 #include "python/pending_error.h"
+#include "support/check.h"
 
 #if PY_VERSION_HEX < 0x030B0000 || PY_VERSION_HEX >= 0x030C0000
 #error "frame_311.cpp knows the frames of CPython 3.11 only"
@@ -282,6 +285,43 @@ PyObject* run_from_middle(const FrameEntry& entry) noexcept {
   // Not taken: the frame could not be pushed.
   for (PyObject*& value : entry.values) Py_CLEAR(value);
   return result;
+}
+
+PyObject* make_generator(PyCodeObject* code, PyObject* globals) noexcept {
+  const bytecode::Code& instructions = decoded(code);
+  int32_t index = 0;
+  while (instructions[index].op != bytecode::Op::ReturnGenerator) ++index;
+  // The instruction moves the frame's locals, all of them NULL, into a new
+  // generator.
+  std::vector<PyObject*> locals(static_cast<size_t>(code->co_nlocalsplus));
+  PyObject* made = run_from_middle({.code = code,
+                                    .unit = instructions[index].offset,
+                                    .globals = globals,
+                                    .values = locals});
+  if (!made) return nullptr;
+  // It is said to be of the carrier, as the function is.
+  auto* generator = reinterpret_cast<PyGenObject*>(made);
+  Ref carrier = Ref::steal(reinterpret_cast<PyObject*>(std::exchange(
+      generator->gi_code, BasicRef<PyCodeObject>::share(code).release())));
+  return made;
+}
+
+void fill_generator(PyObject* object, GeneratorPhase phase, int32_t unit,
+                    std::span<PyObject* const> values) noexcept {
+  auto* generator = reinterpret_cast<PyGenObject*>(object);
+  if (phase == GeneratorPhase::Finished) {
+    // One that has not begun is closed without running.
+    Ref closed = Ref::steal(PyObject_CallMethod(object, "close", nullptr));
+    MG_CHECK(closed, "a generator that has not begun can be closed");
+    return;
+  }
+  auto* frame = reinterpret_cast<_PyInterpreterFrame*>(generator->gi_iframe);
+  for (size_t i = 0; i < values.size(); ++i)
+    frame->localsplus[i] = Ref::share(values[i]).release();
+  frame->stacktop = static_cast<int>(values.size());
+  frame->prev_instr = _PyCode_CODE(frame->f_code) + unit - 1;
+  generator->gi_frame_state = static_cast<int8_t>(
+      phase == GeneratorPhase::Created ? FRAME_CREATED : FRAME_SUSPENDED);
 }
 
 PyObject* call_plainly(PyObject* function, PyObject* const* args, size_t nargsf,

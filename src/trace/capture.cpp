@@ -124,6 +124,7 @@ values::Capture capture_frame(values::Context& ctx,
   const bool grad_mode = tensor::grad_mode();
   Outcome<Next> next = interpreter.run_outermost(frame);
   capture.calls_in_blocks = interpreter.calls_in_blocks();
+  capture.generators = interpreter.suspended_frames();
   if (next) {
     MG_CHECK(next.value() == Next::Return, "only generators yield");
     capture.ending = values::Ending::Return;

@@ -28,6 +28,8 @@ struct Frame {
   graph::LocationId caller_location;  // valid once asked for
   V result = nullptr;             // of Return and Yield
   V generator = nullptr;          // the Generator value that this frame runs
+  V handled = nullptr;            // of Yield: the exception it is handling
+  V handled_outside = nullptr;    // by who called it
 
   V top(size_t depth = 1) const { return stack[stack.size() - depth]; }
   void push(V value) { stack.push_back(value); }

@@ -25,6 +25,35 @@ V Interpreter::make_generator(Frame& frame) {
   return generator;
 }
 
+std::vector<values::SuspendedFrame> Interpreter::suspended_frames() const {
+  using Phase = GeneratorState::Phase;
+  std::vector<values::SuspendedFrame> frames;
+  for (const auto& state : generators_) {
+    const Frame& frame = state->frame;
+    values::SuspendedFrame suspended{.code = frame.py_code,
+                                     .globals = frame.globals,
+                                     .pc = frame.pc,
+                                     .locals = frame.locals,
+                                     .stack = frame.stack,
+                                     .in_handler = frame.handled != nullptr};
+    switch (state->phase) {
+      case Phase::Created:
+        suspended.phase = python::GeneratorPhase::Created;
+        break;
+      // Running: it would be of a call that breaks, which has been undone.
+      case Phase::Suspended:
+      case Phase::Running:
+        suspended.phase = python::GeneratorPhase::Suspended;
+        break;
+      case Phase::Finished:
+        suspended.phase = python::GeneratorPhase::Finished;
+        break;
+    }
+    frames.push_back(std::move(suspended));
+  }
+  return frames;
+}
+
 void Interpreter::undo(uint64_t what, uint64_t index) noexcept {
   if (what == kMade) {
     generators_.pop_back();

@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "trace/frame.h"
+#include "values/capture.h"
 #include "values/context.h"
 #include "values/protocol.h"
 
@@ -60,6 +61,8 @@ class Interpreter final : public values::Inliner, public Journaled {
 
   // Makes the generator whose body is `frame`, which moves into it.
   V make_generator(Frame& frame);
+  // The frames of all generators that were made, by their number.
+  std::vector<values::SuspendedFrame> suspended_frames() const;
   // The value of a globals dictionary.
   V globals_value(PyObject* globals);
 

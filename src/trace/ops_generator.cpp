@@ -11,8 +11,9 @@ Outcome<Next> op_ReturnGenerator(Interpreter& in, Frame& frame, Instruction) {
   return Next::Return;
 }
 
-Outcome<Next> op_YieldValue(Interpreter&, Frame& frame, Instruction) {
+Outcome<Next> op_YieldValue(Interpreter& in, Frame& frame, Instruction) {
   // v -- sent
+  frame.handled = in.handled == frame.handled_outside ? nullptr : in.handled;
   frame.result = frame.top();
   frame.pop();
   return Next::Yield;

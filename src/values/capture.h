@@ -4,6 +4,7 @@
 // the values that the trace made consist of.
 #pragma once
 
+#include "python/frame.h"
 #include "values/construction.h"
 #include "values/context.h"
 
@@ -18,6 +19,17 @@ enum class Ending : uint8_t {
   Skip,    // not to be compiled: `info` says why
 };
 
+// A generator that the trace made and left: its frame.
+struct SuspendedFrame {
+  PyCodeObject* code = nullptr;
+  PyObject* globals = nullptr;
+  python::GeneratorPhase phase = python::GeneratorPhase::Created;
+  int32_t pc = 0;         // the instruction to go on with
+  std::vector<V> locals;  // localsplus; Null where unbound
+  std::vector<V> stack;
+  bool in_handler = false;  // an exception is being handled in it
+};
+
 struct Capture {
   Ending ending = Ending::Skip;
   V result = nullptr;       // Return
@@ -27,6 +39,8 @@ struct Capture {
   std::vector<V> locals;    // Break: localsplus (Null: unbound; cell variables
                             // are Cells)
   bool in_handler = false;  // Break: an exception is being handled
+  // Of Generator values, by their number.
+  std::vector<SuspendedFrame> generators;
   std::vector<Construction> reentries;  // Break: calls, in order, that bring
                                         // the thread's state to what it is here
   bool calls_in_blocks = false;  // Return, Break: the graph has calls from
