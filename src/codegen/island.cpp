@@ -26,8 +26,6 @@ using bytecode::Op;
 
 namespace {
 
-// How many entries at the top of the stack an instruction looks at; -1 if it
-// can't be an island.
 int32_t operand_count(const Instruction& instruction) {
   const int32_t arg = instruction.arg;
   switch (instruction.op) {
@@ -203,6 +201,10 @@ size_t Branch::value_count() const {
   size_t count = 0;
   for (bool is_value : pushes) count += is_value;
   return count;
+}
+
+int32_t operand_count(PyCodeObject* code, size_t index) {
+  return operand_count(python::decoded(code)[static_cast<int32_t>(index)]);
 }
 
 std::optional<Island> make_island(PyCodeObject* code_object, int32_t index) {

@@ -37,6 +37,10 @@ struct Island {
   std::optional<Branch> jump;
 };
 
+// How many entries at the top of the stack an instruction looks at; -1 if it
+// can't be an island.
+int32_t operand_count(PyCodeObject* code, size_t index);
+
 // The island of instruction `index`. No code if that instruction can't stand
 // alone (it reads or writes local variables, or suspends the frame), with a
 // Python error set only if something failed.

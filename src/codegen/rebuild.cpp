@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "codegen/island.h"
 #include "python/code_object.h"
 #include "python/names.h"
 #include "support/check.h"
@@ -65,6 +66,9 @@ class Rebuilder {
   // Fills what build() has made.
   void fill_all();
   void call(const values::Construction& what) { (void)make_by_call(what); }
+  // Stands for an operand of a call whose callee is gone on with: only what is
+  // unpacked has to be what it was.
+  Operand filler(PyCodeObject* code, size_t index, size_t operand);
   std::span<const graph::Arg> outputs() const { return outputs_; }
 
  private:
@@ -414,6 +418,16 @@ void Rebuilder::fill_function(V value, Operand target) {
   }
 }
 
+Operand Rebuilder::filler(PyCodeObject* code, size_t index, size_t operand) {
+  const bytecode::Op op =
+      python::decoded(code)[static_cast<int32_t>(index)].op;
+  if (op == bytecode::Op::CallFunctionEx && operand == 2)
+    return builder_.make(StepOp::MakeTuple, {});
+  if (op == bytecode::Op::CallFunctionEx && operand == 3)
+    return builder_.make(StepOp::MakeDict, {});
+  return builder_.constant(Py_None);
+}
+
 // -- effects ------------------------------------------------------------------
 
 void Rebuilder::replay_effects() {
@@ -526,9 +540,64 @@ void Rebuilder::replay_cell(V owner, const HeapObject& state) {
 
 }  // namespace
 
+namespace {
+
+// A frame that a graph break leaves: the one that was traced, or one of an
+// inlined call.
+struct LeftFrame {
+  PyCodeObject* code;
+  size_t index;
+  const std::vector<V>& stack;
+  const std::vector<V>& locals;
+  bool is_inner;  // of an inlined call
+  bool calls;     // the next frame
+};
+
+// What the rest of a frame needs.
+FrameShape leave(const LeftFrame& frame, std::span<const int32_t> live,
+                 Rebuilder& rebuilder, std::vector<Operand>& results) {
+  FrameShape shape;
+  const int32_t first_free =
+      frame.code->co_nlocalsplus - frame.code->co_nfreevars;
+  if (!frame.locals.empty()) {
+    for (int32_t slot : live) {
+      // Free variables are reached through the function's closure.
+      if (slot >= first_free) continue;
+      V value = frame.locals[static_cast<size_t>(slot)];
+      if (!has_value(value)) continue;
+      shape.locals.push_back(slot);
+      results.push_back(rebuilder.build(value));
+    }
+  }
+  const size_t operands =
+      frame.calls ? static_cast<size_t>(operand_count(frame.code, frame.index))
+                  : 0;
+  const size_t below = frame.stack.size() - operands;
+  for (size_t i = 0; i < frame.stack.size(); ++i) {
+    V value = frame.stack[i];
+    // NULL and the function; the arguments.
+    const bool is_null = i < below ? !has_value(value) : i == below;
+    shape.stack_is_null.push_back(is_null);
+    if (!is_null)
+      results.push_back(i < below ? rebuilder.build(value)
+                                  : rebuilder.filler(frame.code, frame.index,
+                                                     i - below));
+  }
+  if (frame.is_inner && !frame.locals.empty()) {
+    shape.cells = static_cast<size_t>(frame.code->co_nfreevars);
+    for (size_t i = 0; i < shape.cells; ++i)
+      results.push_back(rebuilder.build(
+          frame.locals[static_cast<size_t>(first_free) + i]));
+  }
+  return shape;
+}
+
+}  // namespace
+
 bool plan(Context& ctx, const values::Capture& capture,
-          const python::FrameRequest& frame, std::span<const int32_t> live,
-          Plan& out, values::BreakInfo* why) {
+          const python::FrameRequest& frame,
+          std::span<const std::vector<int32_t>> live, Plan& out,
+          values::BreakInfo* why) {
   Rebuilder rebuilder(ctx, capture, frame, out);
   out.builder.call_graph();
   std::vector<Operand> results;
@@ -536,19 +605,16 @@ bool plan(Context& ctx, const values::Capture& capture,
     if (capture.ending == values::Ending::Return) {
       results.push_back(rebuilder.build(capture.result));
     } else {
-      const int32_t first_free =
-          frame.code->co_nlocalsplus - frame.code->co_nfreevars;
-      for (int32_t slot : live) {
-        // Free variables are reached through the function's closure.
-        if (slot >= first_free) continue;
-        V value = capture.locals[static_cast<size_t>(slot)];
-        if (!has_value(value)) continue;
-        out.shape.locals.push_back(slot);
-        results.push_back(rebuilder.build(value));
-      }
-      for (V value : capture.stack) {
-        out.shape.stack_is_null.push_back(!has_value(value));
-        if (has_value(value)) results.push_back(rebuilder.build(value));
+      const size_t inner = capture.inner.size();
+      out.shapes.push_back(leave({frame.code, capture.index, capture.stack,
+                                  capture.locals, false, inner != 0},
+                                 live[0], rebuilder, results));
+      for (size_t i = 0; i < inner; ++i) {
+        const values::BrokenFrame& left = capture.inner[i];
+        out.shapes.push_back(leave(
+            {left.code, left.index, left.stack, left.locals, true,
+             i + 1 < inner},
+            live[i + 1], rebuilder, results));
       }
     }
     rebuilder.replay_effects();

@@ -18,6 +18,8 @@ namespace magneto::codegen {
 struct FrameShape {
   std::vector<int32_t> locals;      // localsplus slots, ascending
   std::vector<bool> stack_is_null;  // bottom first
+  // Frames of inlined calls: the cells of the function's closure come last.
+  size_t cells = 0;
 
   friend bool operator==(const FrameShape&, const FrameShape&) = default;
 };
@@ -27,15 +29,18 @@ struct Plan {
   ProgramBuilder builder;
   // The sources of ProgramBuilder::input(n).
   std::vector<guards::SourceId> sources;
-  FrameShape shape;  // Ending::Break
+  // Ending::Break: of the frame, and of the inlined calls that it is in.
+  std::vector<FrameShape> shapes;
 };
 
 // Plans the rest of a frame that ended with Return or Break, and gives the
-// graph its output node. `live` are the localsplus slots that the rest of the
-// function needs. False if something can't be rebuilt; then the frame has to
+// graph its output node. `live`: for the frame and each of capture.inner, the
+// localsplus slots that the rest of the function needs. An instruction that
+// calls an inner frame gets None for its operands. False if something can't be rebuilt; then the frame has to
 // run in plain Python, and *why says what it was.
 bool plan(values::Context& ctx, const values::Capture& capture,
-          const python::FrameRequest& frame, std::span<const int32_t> live,
+          const python::FrameRequest& frame,
+          std::span<const std::vector<int32_t>> live,
           Plan& out, values::BreakInfo* why);
 
 }  // namespace magneto::codegen

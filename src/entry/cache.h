@@ -34,6 +34,13 @@ struct Point {
   friend bool operator==(const Point&, const Point&) = default;
 };
 
+// What a frame of an inlined call needs to run again.
+struct InnerFunction {
+  BasicRef<PyCodeObject> code;
+  Ref globals;
+  Ref builtins;
+};
+
 // How a frame goes on where its graph broke.
 struct Continuation {
   // One way on from the instruction.
@@ -48,6 +55,10 @@ struct Continuation {
   codegen::FrameShape shape;
   Way through;
   Way jump;
+  // Of an inlined call.
+  InnerFunction function;
+  // The instruction calls it; what it returns is what the island's call gives.
+  std::unique_ptr<Continuation> inner;
 };
 
 // One compilation. Kept alive by its cache and by whoever runs it.

@@ -44,17 +44,22 @@ class CompilingScope {
 // The compilation of one frame.
 class Compilation {
  public:
-  Compilation(CodeCache& cache, const python::FrameRequest& request)
-      : cache_(cache), request_(request), code_(request.code) {}
+  Compilation(CodeCache& cache, const python::FrameRequest& request,
+              bool keeps_inner_frames)
+      : cache_(cache), request_(request), code_(request.code) {
+    ctx_.keeps_inner_frames = keeps_inner_frames;
+  }
 
-  Compiled run();
+  // Nothing: an inlined call that breaks the graph can't be gone on with by
+  // itself.
+  std::optional<Compiled> run();
 
  private:
-  Compiled finish(Capture& capture);
+  std::optional<Compiled> finish(Capture& capture);
   Compiled refuse(const BreakInfo& why, int32_t instruction);
   Compiled add_plain();
   Compiled add(codegen::Plan& plan, const Capture& capture);
-  std::vector<int32_t> live_slots(const Capture& capture);
+  std::vector<std::vector<int32_t>> live_slots(const Capture& capture);
   bool can_break(const Capture& capture, BreakInfo* why);
   bool writes_inputs(std::span<PyObject* const> reals) const;
   std::vector<guards::SourceId> requests(const codegen::Plan& plan) const;
@@ -63,8 +68,11 @@ class Compilation {
   bool add_backend_guards(PyObject* list,
                           std::span<const guards::SourceId> requests);
   Continuation continuation(const Capture& capture,
-                            const codegen::FrameShape& shape);
-  Continuation::Way way(const codegen::Branch& branch,
+                            std::span<const codegen::FrameShape> shapes);
+  Continuation continuation_of(PyCodeObject* code, CodeRecord& caches,
+                               size_t index, const codegen::FrameShape& shape);
+  Continuation::Way way(PyCodeObject* code, CodeRecord& caches,
+                        const codegen::Branch& branch,
                         const Continuation& from);
 
   CodeCache& cache_;
@@ -73,13 +81,13 @@ class Compilation {
   Context ctx_;
 };
 
-Compiled Compilation::run() {
+std::optional<Compiled> Compilation::run() {
   Capture capture = capture_frame(ctx_, request_);
   if (PyErr_Occurred()) return Compiled::Error;  // KeyboardInterrupt
   return finish(capture);
 }
 
-Compiled Compilation::finish(Capture& capture) {
+std::optional<Compiled> Compilation::finish(Capture& capture) {
   const auto index = static_cast<int32_t>(capture.index);
   BreakInfo why;
   switch (capture.ending) {
@@ -93,16 +101,21 @@ Compiled Compilation::finish(Capture& capture) {
       return refuse(capture.info, request_.start);
     case Ending::Break:
       if (cache_.settings()->fullgraph) return refuse(capture.info, index);
-      if (!can_break(capture, &why)) return refuse(why, index);
+      if (!can_break(capture, &why)) {
+        if (!capture.inner.empty()) return std::nullopt;
+        return refuse(why, index);
+      }
       break;
     case Ending::Return:
       break;
   }
   codegen::Plan plan;
-  const std::vector<int32_t> live = live_slots(capture);
-  if (!codegen::plan(ctx_, capture, request_, live, plan, &why))
+  const std::vector<std::vector<int32_t>> live = live_slots(capture);
+  if (!codegen::plan(ctx_, capture, request_, live, plan, &why)) {
+    if (!capture.inner.empty()) return std::nullopt;
     return refuse(why,
                   capture.ending == Ending::Break ? index : request_.start);
+  }
   return add(plan, capture);
 }
 
@@ -128,22 +141,34 @@ Compiled Compilation::add_plain() {
   return Compiled::Plain;
 }
 
-std::vector<int32_t> Compilation::live_slots(const Capture& capture) {
+std::vector<std::vector<int32_t>> Compilation::live_slots(
+    const Capture& capture) {
   if (capture.ending != Ending::Break) return {};
-  return CodeRecord::of(code_).liveness(code_).live_at(
-      static_cast<int32_t>(capture.index));
+  auto live_at = [](PyCodeObject* code, size_t index) {
+    return CodeRecord::of(code).liveness(code).live_at(
+        static_cast<int32_t>(index));
+  };
+  std::vector<std::vector<int32_t>> live{live_at(code_, capture.index)};
+  for (const values::BrokenFrame& frame : capture.inner)
+    live.push_back(live_at(frame.code, frame.index));
+  return live;
 }
 
 // Whether the rest of the frame can be gone on with behind the instruction.
 bool Compilation::can_break(const Capture& capture, BreakInfo* why) {
-  const auto index = static_cast<int32_t>(capture.index);
   if (capture.in_handler) {
     // sys.exc_info() would have to be what it is there.
     *why = capture.info;
     why->detail += " (in an except block)";
     return false;
   }
-  if (CodeRecord::of(code_).island(code_, index)) return true;
+  auto has_island = [](PyCodeObject* code, size_t at) {
+    return CodeRecord::of(code).island(code, static_cast<int32_t>(at));
+  };
+  bool possible = has_island(code_, capture.index) != nullptr;
+  for (const values::BrokenFrame& frame : capture.inner)
+    possible = possible && has_island(frame.code, frame.index);
+  if (possible) return true;
   *why = capture.info;
   why->detail += " (and nothing can be run in its place)";
   return false;
@@ -190,7 +215,7 @@ Compiled Compilation::add(codegen::Plan& plan, const Capture& capture) {
   const size_t graph_inputs = graph.inputs().size();
   entry->program = plan.builder.finish(graph_inputs, graph.call_count() != 0);
   if (capture.ending == Ending::Break)
-    entry->rest = continuation(capture, plan.shape);
+    entry->rest = continuation(capture, plan.shapes);
   entry->calls_in_blocks = capture.calls_in_blocks;
   entry->is_repeatable = !writes_inputs({inputs.data(), graph_inputs});
   if (entry->program->calls_graph()) {
@@ -268,33 +293,66 @@ bool Compilation::add_backend_guards(
   return true;
 }
 
-Continuation Compilation::continuation(const Capture& capture,
-                                       const codegen::FrameShape& shape) {
+// A function's builtins, as its globals have them.
+Ref builtins_of(PyCodeObject* code, PyObject* globals) {
+  Ref function = Ref::steal(
+      PyFunction_New(reinterpret_cast<PyObject*>(code), globals));
+  MG_CHECK(function, "out of memory");
+  return Ref::share(
+      reinterpret_cast<PyFunctionObject*>(function.get())->func_builtins);
+}
+
+Continuation Compilation::continuation(
+    const Capture& capture, std::span<const codegen::FrameShape> shapes) {
+  std::unique_ptr<Continuation> inner;
+  for (size_t i = capture.inner.size(); i-- > 0;) {
+    const values::BrokenFrame& frame = capture.inner[i];
+    auto rest = std::make_unique<Continuation>(
+        continuation_of(frame.code, CodeRecord::of(frame.code), frame.index,
+                        shapes[i + 1]));
+    rest->function = {BasicRef<PyCodeObject>::share(frame.code),
+                      Ref::share(frame.globals),
+                      builtins_of(frame.code, frame.globals)};
+    rest->inner = std::move(inner);
+    inner = std::move(rest);
+  }
+  Continuation outermost =
+      continuation_of(code_, cache_.record(), capture.index, shapes[0]);
+  outermost.inner = std::move(inner);
+  return outermost;
+}
+
+Continuation Compilation::continuation_of(PyCodeObject* code,
+                                          CodeRecord& caches, size_t index,
+                                          const codegen::FrameShape& shape) {
   Continuation rest;
-  rest.index = static_cast<int32_t>(capture.index);
-  rest.island = CodeRecord::of(code_).island(code_, rest.index);
+  rest.index = static_cast<int32_t>(index);
+  rest.island = CodeRecord::of(code).island(code, rest.index);
   rest.shape = shape;
-  if (rest.island->through) rest.through = way(*rest.island->through, rest);
-  if (rest.island->jump) rest.jump = way(*rest.island->jump, rest);
+  if (rest.island->through)
+    rest.through = way(code, caches, *rest.island->through, rest);
+  if (rest.island->jump)
+    rest.jump = way(code, caches, *rest.island->jump, rest);
   return rest;
 }
 
-Continuation::Way Compilation::way(const codegen::Branch& branch,
+Continuation::Way Compilation::way(PyCodeObject* code, CodeRecord& caches,
+                                   const codegen::Branch& branch,
                                    const Continuation& from) {
-  const bytecode::Liveness& liveness = CodeRecord::of(code_).liveness(code_);
+  const bytecode::Liveness& liveness = CodeRecord::of(code).liveness(code);
   Continuation::Way way;
-  Point point{.code = code_, .start = branch.next};
+  Point point{.code = code, .start = branch.next};
   for (int32_t slot : from.shape.locals) {
     const bool is_live = liveness.is_live(branch.next, slot);
     way.keeps.push_back(is_live);
     if (is_live) point.shape.locals.push_back(slot);
   }
   const auto& before = from.shape.stack_is_null;
-  point.shape.stack_is_null.assign(before.begin(),
-                                   before.end() - from.island->operands);
+  point.shape.stack_is_null.assign(
+      before.begin(), before.end() - from.island->operands);
   for (bool is_value : branch.pushes)
     point.shape.stack_is_null.push_back(!is_value);
-  way.cache = &cache_.record().cache(cache_.settings(), point);
+  way.cache = &caches.cache(cache_.settings(), point);
   return way;
 }
 
@@ -373,14 +431,16 @@ Compiled compile_frame(CodeCache& cache, const python::FrameRequest& request) {
         .add("why", why_missed(cache, request));
     report("recompile", cache, details);
   }
-  Compiled compiled;
+  std::optional<Compiled> compiled;
   try {
-    compiled = Compilation(cache, request).run();
+    compiled = Compilation(cache, request, /*keeps_inner_frames=*/true).run();
+    if (!compiled)
+      compiled = Compilation(cache, request, /*keeps_inner_frames=*/false).run();
   } catch (const InternalError& error) {
     return defect(cache, request, error.what());
   }
   ++cache.compilations;
-  return compiled;
+  return *compiled;
 }
 
 }  // namespace magneto::entry

@@ -8,7 +8,7 @@
 #include "entry/compiler.h"
 #include "entry/foreign.h"
 #include "entry/report.h"
-#include "entry/values.h"
+#include "entry/rest.h"
 #include "python/code_object.h"
 #include "python/pending_error.h"
 #include "support/check.h"
@@ -32,12 +32,6 @@ enum class Piece : uint8_t {
   Failed,       // a Python error is set
 };
 
-// What an entry that broke leaves behind, or one whose graph failed.
-struct Broken {
-  EntryHold entry;
-  FrameValues results;  // as the entry's shape says
-};
-
 // Runs entry `index`, whose guards hold. Nothing here can throw.
 Piece run_entry(CodeCache& cache, size_t index, PyObject** slots,
                 PyObject** result, Broken* broken) {
@@ -57,6 +51,7 @@ Piece run_entry(CodeCache& cache, size_t index, PyObject** slots,
   if (end == codegen::RunEnd::Failed) return Piece::Failed;
   const bool failed = end == codegen::RunEnd::GraphFailed;
   if (!failed && !entry->rest) return Piece::Returned;
+  broken->at = entry->rest ? &*entry->rest : nullptr;
   broken->entry = std::move(entry);
   return failed ? Piece::GraphFailed : Piece::Broke;
 }
@@ -108,101 +103,6 @@ Piece run_piece(CodeCache& cache, const python::FrameRequest& request,
   return again == Piece::Missed ? Piece::Plain : again;
 }
 
-// The frame as it goes on behind an island.
-struct Rest {
-  CodeCache* cache;
-  int32_t start;
-  FrameValues values;
-};
-
-// How the rest of a frame runs in plain Python.
-enum class Plainly : uint8_t {
-  Continue,
-  Raise,  // from the error that is set
-  Pause,  // what it calls isn't compiled either
-};
-
-PyObject* run_plainly(const python::FrameRequest& frame, int32_t start,
-                      FrameValues& values, Plainly how) {
-  const bytecode::Code& code = python::decoded(frame.code);
-  return python::run_from_middle({.code = frame.code,
-                                  .unit = code[start].offset,
-                                  .globals = frame.globals,
-                                  .cells = frame.cells,
-                                  .values = values.span(),
-                                  .raises = how == Plainly::Raise,
-                                  .pauses = how == Plainly::Pause});
-}
-
-// The island of a broken entry raised: the frame goes on with the handler of
-// the instruction, or ends if there is none.
-PyObject* run_handler(const python::FrameRequest& frame, Broken& broken) {
-  const Continuation& at = *broken.entry->rest;
-  python::PendingError error = python::PendingError::take();
-  error.drop_frame_of(at.island->code.get());
-  const auto slots = static_cast<size_t>(frame.code->co_nlocalsplus);
-  const size_t below =
-      at.shape.stack_is_null.size() - static_cast<size_t>(at.island->operands);
-  FrameValues values(slots + below);
-  size_t next = 0;
-  for (int32_t slot : at.shape.locals)
-    values.put(static_cast<size_t>(slot), broken.results.take(next++));
-  for (size_t i = 0; i < below; ++i)
-    if (!at.shape.stack_is_null[i])
-      values.put(slots + i, broken.results.take(next++));
-  std::move(error).restore();
-  return run_plainly(frame, at.index, values, Plainly::Raise);
-}
-
-// Runs the island of a broken entry. False: it raised, and the frame has gone
-// on to its end with *result.
-bool run_island(const python::FrameRequest& frame, Broken broken, Rest* rest,
-                PyObject** result) {
-  const Continuation& at = *broken.entry->rest;
-  const codegen::Island& island = *at.island;
-  const auto slots = static_cast<size_t>(frame.code->co_nlocalsplus);
-  const size_t depth = at.shape.stack_is_null.size();
-  const size_t below = depth - static_cast<size_t>(island.operands);
-
-  // The island's frame has the locals too: tools look at them.
-  FrameValues inside(slots + static_cast<size_t>(island.operands));
-  size_t next = 0;
-  for (int32_t slot : at.shape.locals)
-    inside.put(static_cast<size_t>(slot), Ref::share(broken.results[next++]));
-  const size_t first_stack = next;
-  for (size_t i = 0; i < depth; ++i) {
-    if (at.shape.stack_is_null[i]) continue;
-    if (i >= below) inside.put(slots + i - below, broken.results.take(next));
-    ++next;
-  }
-  Ref returned = Ref::steal(python::run_from_middle({.code = island.code,
-                                                     .unit = island.unit,
-                                                     .globals = frame.globals,
-                                                     .cells = frame.cells,
-                                                     .values = inside.span()}));
-  if (!returned) {
-    *result = run_handler(frame, broken);
-    return false;
-  }
-
-  const codegen::Branch& branch = codegen::branch_taken(island, returned);
-  const Continuation::Way& way =
-      island.jump && &branch == &*island.jump ? at.jump : at.through;
-  FrameValues values(slots + below + branch.pushes.size());
-  for (size_t i = 0; i < at.shape.locals.size(); ++i)
-    if (way.keeps[i])
-      values.put(static_cast<size_t>(at.shape.locals[i]),
-                 broken.results.take(i));
-  next = first_stack;
-  for (size_t i = 0; i < below; ++i)
-    if (!at.shape.stack_is_null[i])
-      values.put(slots + i, broken.results.take(next++));
-  codegen::take_results(branch, std::move(returned),
-                        values.span().subspan(slots + below));
-  *rest = {way.cache, branch.next, std::move(values)};
-  return true;
-}
-
 // A frame as it is behind the prologue of its code, whose instruction *start
 // is: cells are made.
 FrameValues begin(const python::FrameRequest& frame, int32_t* start) {
@@ -248,64 +148,96 @@ PyObject* run_again(const python::FrameRequest& frame, Entry& entry,
   return nullptr;
 }
 
-Ran run_pieces(CodeCache& first, const python::FrameRequest& request,
-               PyObject** result) {
-  *result = nullptr;
-  python::FrameRequest frame = request;
-  CodeCache* cache = &first;
-  FrameValues values;  // what `frame` refers to, behind the first break
-  for (;;) {
-    Broken broken;
-    switch (run_piece(*cache, frame, result, &broken)) {
-      case Piece::Missed:
-      case Piece::Plain: {
-        if (frame.start == 0) return Ran::Plain;
-        ActiveScope active_scope(cache->settings());
-        *result = run_plainly(frame, frame.start, values, Plainly::Continue);
-        return Ran::Done;
-      }
-      case Piece::Returned:
-        return Ran::Done;
-      case Piece::GraphFailed: {
-        ActiveScope active_scope(cache->settings());
-        *result = run_again(frame, *broken.entry, values);
-        return Ran::Done;
-      }
-      case Piece::Failed: {
-        // The state is about that before the piece: there it is raised.
-        if (frame.start == 0) return Ran::Done;
-        ActiveScope active_scope(cache->settings());
-        *result = run_plainly(frame, frame.start, values, Plainly::Raise);
-        return Ran::Done;
-      }
-      case Piece::Broke:
-        break;
+// A frame between two pieces of it.
+struct Running {
+  python::FrameRequest frame;
+  CodeCache* cache = nullptr;
+  FrameValues values = {};  // what `frame` refers to, behind the first break
+};
+
+// Runs pieces until the frame has ended, or its graph has broken.
+enum class Reached : uint8_t { End, Break, Nowhere };
+
+Reached run_to_break(Running& at, PyObject** result, Broken* broken) {
+  python::FrameRequest& frame = at.frame;
+  switch (run_piece(*at.cache, frame, result, broken)) {
+    case Piece::Broke:
+      return Reached::Break;
+    case Piece::Returned:
+      return Reached::End;
+    case Piece::Missed:
+    case Piece::Plain: {
+      if (frame.start == 0) return Reached::Nowhere;
+      ActiveScope active_scope(at.cache->settings());
+      *result = run_plainly(frame, frame.start, at.values, Plainly::Continue);
+      return Reached::End;
     }
-    values = FrameValues();  // what is dead goes before the island runs
-    Rest rest;
-    {
-      ActiveScope active_scope(cache->settings());
-      if (!run_island(frame, std::move(broken), &rest, result))
-        return Ran::Done;
-      // Where a loop is broken up nobody else looks for Ctrl-C.
-      if (PyErr_CheckSignals() != 0) {
-        *result = run_plainly(frame, rest.start, rest.values, Plainly::Raise);
-        return Ran::Done;
-      }
+    case Piece::GraphFailed: {
+      ActiveScope active_scope(at.cache->settings());
+      *result = run_again(frame, *broken->entry, at.values);
+      return Reached::End;
     }
-    cache = rest.cache;
-    values = std::move(rest.values);
-    frame.start = rest.start;
-    frame.values = values.span();
+    case Piece::Failed: {
+      // The state is about that before the piece: there it is raised.
+      if (frame.start == 0) return Reached::End;
+      ActiveScope active_scope(at.cache->settings());
+      *result = run_plainly(frame, frame.start, at.values, Plainly::Raise);
+      return Reached::End;
+    }
   }
+  MG_CHECK(false, "a piece ends in one of these ways");
+}
+
+// Whether nothing is left to do but to return the value on the stack.
+bool only_returns(const python::FrameRequest& frame, const Rest& rest) {
+  const bytecode::Instruction& next =
+      python::decoded(frame.code)[rest.start];
+  return next.op == bytecode::Op::ReturnValue;
 }
 
 }  // namespace
 
+PyObject* go_on(const python::FrameRequest& request, Broken broken,
+                Settings* settings) {
+  PyObject* result = nullptr;
+  Running at{.frame = request};
+  do {
+    at.values = FrameValues();  // what is dead goes before the island runs
+    Rest rest;
+    {
+      ActiveScope active_scope(settings);
+      if (!run_island(at.frame, std::move(broken), settings, &rest, &result))
+        return result;
+      // Where a loop is broken up nobody else looks for Ctrl-C.
+      if (PyErr_CheckSignals() != 0)
+        return run_plainly(at.frame, rest.start, rest.values, Plainly::Raise);
+    }
+    if (only_returns(at.frame, rest))
+      return rest.values.take(rest.values.size() - 1).release();
+    at.cache = rest.cache;
+    at.values = std::move(rest.values);
+    at.frame.start = rest.start;
+    at.frame.values = at.values.span();
+    broken = Broken();
+  } while (run_to_break(at, &result, &broken) == Reached::Break);
+  return result;
+}
+
 Ran run_frame(CodeCache& cache, const python::FrameRequest& request,
               PyObject** result) noexcept {
+  *result = nullptr;
   try {
-    return run_pieces(cache, request, result);
+    Running at{.frame = request, .cache = &cache};
+    Broken broken;
+    switch (run_to_break(at, result, &broken)) {
+      case Reached::Nowhere:
+        return Ran::Plain;
+      case Reached::End:
+        return Ran::Done;
+      case Reached::Break:
+        *result = go_on(request, std::move(broken), cache.settings());
+        return Ran::Done;
+    }
   } catch (const std::bad_alloc&) {
     PyErr_NoMemory();
   } catch (const std::exception& error) {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "entry/cache.h"
+#include "entry/rest.h"
 #include "python/frame.h"
 
 namespace magneto::entry {
@@ -20,6 +21,11 @@ enum class Ran : uint8_t {
 // refers to, the code object and the settings alive. Runs user code.
 Ran run_frame(CodeCache& cache, const python::FrameRequest& request,
               PyObject** result) noexcept;
+
+// Goes on to its end with a frame whose graph has broken; null with a Python
+// error set. May throw. Runs user code.
+PyObject* go_on(const python::FrameRequest& frame, Broken broken,
+                Settings* settings);
 
 // The settings whose frames this thread is looking at (see FrameHookScope), or
 // null. Borrowed.

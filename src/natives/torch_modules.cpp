@@ -2,13 +2,19 @@
 // nn.Module, fast where it is used most: calls of modules without hooks, and
 // attributes that are parameters, buffers or submodules. All else of it is
 // Python that is traced like any other.
+#include <utility>
+
 #include "natives/torch_rows.h"
+#include "python/code_object.h"
 #include "python/names.h"
+#include "support/check.h"
+#include "values/torch_types.h"
 
 namespace magneto::natives {
 
 namespace {
 
+using values::PassingFrame;
 using guards::Reading;
 using guards::SourceId;
 using guards::SourceKind;
@@ -104,9 +110,39 @@ Outcome<bool> has_hooks(Context& ctx, V module) {
   return false;
 }
 
+// The instruction of a function of Module's that calls with all arguments and
+// returns what it gets; the first or the last such one.
+PassingFrame passing(PyObject* function, bool last) {
+  auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function));
+  const bytecode::Code& instructions = python::decoded(code);
+  PassingFrame found{code, PyFunction_GET_GLOBALS(function), -1};
+  for (int32_t i = 0; i + 1 < instructions.size(); ++i) {
+    if (instructions[i].op != bytecode::Op::CallFunctionEx ||
+        instructions[i + 1].op != bytecode::Op::ReturnValue)
+      continue;
+    found.index = i;
+    if (!last) break;
+  }
+  MG_CHECK(found.index >= 0, "Module.__call__ calls forward");
+  return found;
+}
+
+// The frames between the call of a module, or of its _call_impl, and forward.
+template <bool kIsImpl>
+std::span<const PassingFrame> frames_to_forward() {
+  const values::TorchTypes& torch = values::torch_types();
+  // What has no hooks comes first in _call_impl.
+  static const PassingFrame frames[] = {
+      passing(torch.module_call, /*last=*/true),
+      passing(torch.module_call_impl, /*last=*/false)};
+  return std::span(frames).subspan(kIsImpl ? 1 : 0);
+}
+
 // Module.__call__: straight to forward unless there are hooks. A module that
 // was compiled for itself is traced like any other.
+template <bool kIsImpl>
 Outcome<V> call_module(Context& ctx, const Arguments& args) {
+  const bool is_direct = std::exchange(ctx.module_call_is_direct, false);
   V module = ctx.look(args.positional[0]);
   ModuleScope scope(ctx, module);
   if (module->kind != Kind::Object) {
@@ -122,6 +158,7 @@ Outcome<V> call_module(Context& ctx, const Arguments& args) {
             object_at<"torch.nn.modules.module.Module._call_impl">()),
         args);
   MG_TRY(V forward, values::get_attribute(ctx, module, name<"forward">()));
+  if (is_direct) ctx.direct_call = {true, frames_to_forward<kIsImpl>()};
   return values::call(ctx, forward, without(args, 1));
 }
 
@@ -163,9 +200,10 @@ Outcome<V> note_generation(Context& ctx, const Arguments&) {
 }
 
 constexpr Row kRows[] = {
-    {"torch.nn.modules.module", "Module._wrapped_call_impl", call_module, 1,
-     kAny, "*"},
-    {"torch.nn.modules.module", "Module._call_impl", call_module, 1, kAny, "*"},
+    {"torch.nn.modules.module", "Module._wrapped_call_impl",
+     call_module<false>, 1, kAny, "*"},
+    {"torch.nn.modules.module", "Module._call_impl", call_module<true>, 1, kAny,
+     "*"},
     {"torch.nn.modules.module", "Module.__getattr__", module_getattr, 2, 2,
      nullptr},
     {"torch._dynamo.mutation_guard", "GenerationTracker.tag.__func__",

@@ -146,6 +146,7 @@ values::Capture capture_frame(values::Context& ctx,
       }
       capture.ending = values::Ending::Break;
       capture.in_handler = interpreter.handled != nullptr;
+      capture.inner = interpreter.take_broken();
       capture.reentries = natives::close_states(ctx, grad_mode);
       capture.index = static_cast<size_t>(frame.current);
       capture.stack = std::move(frame.stack);

@@ -28,6 +28,7 @@ struct Frame {
   graph::LocationId caller_location;  // valid once asked for
   V result = nullptr;             // of Return and Yield
   V generator = nullptr;          // the Generator value that this frame runs
+  values::DirectCall direct;      // how it was called
   V handled = nullptr;            // of Yield: the exception it is handling
   V handled_outside = nullptr;    // by who called it
 

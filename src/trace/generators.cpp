@@ -20,6 +20,7 @@ V Interpreter::make_generator(Frame& frame) {
   auto state = std::make_unique<GeneratorState>();
   state->frame = std::move(frame);
   state->frame.generator = generator;
+  state->frame.direct = {};  // its body returns to nobody
   generators_.push_back(std::move(state));
   ctx.journal.record(this, kMade);
   return generator;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Inlining: a call of a Python function becomes a frame of the trace.
+#include <utility>
+
 #include "python/code_object.h"
 #include "trace/interpreter.h"
 
@@ -213,6 +215,7 @@ bool is_disabled(V function) {
 }  // namespace
 
 Outcome<V> Interpreter::inline_function(V function, const Arguments& args) {
+  const values::DirectCall direct = std::exchange(ctx.direct_call, {});
   if (is_disabled(function))
     return ctx.graph_break(
         "disabled-function",
@@ -230,6 +233,7 @@ Outcome<V> Interpreter::inline_function(V function, const Arguments& args) {
   frame.code = &python::decoded(callee.code);
   frame.globals = callee.globals;
   frame.closure = callee.closure;
+  frame.direct = direct;
   frame.stack.reserve(static_cast<size_t>(frame.code->stack_size));
   MG_DO(bind_arguments(ctx, frame, callee.name, callee.defaults, args));
   Outcome<Next> next = run_nested(frame);

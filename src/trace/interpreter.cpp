@@ -2,6 +2,9 @@
 // The loop, exceptions, and what natives ask of the running frame.
 #include "trace/interpreter.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "trace/handlers.h"
 
 namespace magneto::trace {
@@ -17,25 +20,80 @@ namespace {
 // Ctrl-C is looked for every so many instructions, as a long trace must end.
 constexpr int32_t kStepsBetweenChecks = 20000;
 
+// Frames that are gone on with one inside the other: each takes C stack.
+constexpr size_t kMostInner = 32;
+
 }  // namespace
 
 Outcome<Next> Interpreter::run(Frame& frame) {
   const Instruction* instructions = frame.code->instructions.data();
-  for (;;) {
-    const Instruction instruction = instructions[frame.pc];
-    frame.current = frame.pc++;
-    if (--steps_to_check_ < 0) [[unlikely]] {
-      steps_to_check_ = kStepsBetweenChecks;
-      if (PyErr_CheckSignals() < 0) return Signal::Skip;
+  Journal::Position before;
+  V handled_before;
+  try {
+    for (;;) {
+      const Instruction instruction = instructions[frame.pc];
+      frame.current = frame.pc++;
+      before = ctx.journal.position();
+      handled_before = handled;
+      if (--steps_to_check_ < 0) [[unlikely]] {
+        steps_to_check_ = kStepsBetweenChecks;
+        if (PyErr_CheckSignals() < 0) return Signal::Skip;
+      }
+      Outcome<Next> next = kHandlers[static_cast<size_t>(instruction.op)](
+          *this, frame, instruction);
+      if (!next) [[unlikely]] {
+        if (next.signal() == Signal::Raised && unwind(frame)) continue;
+        if (next.signal() == Signal::Break)
+          keep_broken(frame, before, handled_before);
+        return next;
+      }
+      if (next.value() != Next::Continue) return next;
     }
-    Outcome<Next> next = kHandlers[static_cast<size_t>(instruction.op)](
-        *this, frame, instruction);
-    if (!next) [[unlikely]] {
-      if (next.signal() == Signal::Raised && unwind(frame)) continue;
-      return next;
-    }
-    if (next.value() != Next::Continue) return next;
+  } catch (const values::BreakException& exception) {
+    frame_ = &frame;
+    const Signal signal = ctx.graph_break(
+        exception.info.reason, exception.info.detail, exception.info.hint);
+    keep_broken(frame, before, handled_before);
+    return signal;
   }
+}
+
+// A graph break leaves an inlined frame. If it can be gone on with by itself
+// the frame is kept, with the state before its instruction; otherwise the
+// caller's instruction is what breaks.
+void Interpreter::keep_broken(Frame& frame, Journal::Position before,
+                              V handled_before) {
+  ctx.direct_call = {};
+  if (!ctx.keeps_inner_frames) return;
+  // The frames that it calls are in a state of their own.
+  if (broken_.empty()) {
+    ctx.journal.rollback(before);
+    handled = handled_before;
+  }
+  if (!frame.direct.is_direct || handled || broken_.size() >= kMostInner) {
+    broken_.clear();
+    return;
+  }
+  broken_.push_back({.code = frame.py_code,
+                     .globals = frame.globals,
+                     .index = static_cast<size_t>(frame.current),
+                     .stack = std::move(frame.stack),
+                     .locals = std::move(frame.locals)});
+  const auto through = frame.direct.through;
+  for (size_t i = through.size(); i-- > 0;) {
+    // function, arguments, keyword arguments
+    broken_.push_back({.code = through[i].code,
+                       .globals = through[i].globals,
+                       .index = static_cast<size_t>(through[i].index),
+                       .stack = {ctx.null(), ctx.none(), ctx.none(), ctx.none()},
+                       .locals = {}});
+  }
+}
+
+std::vector<values::BrokenFrame> Interpreter::take_broken() {
+  std::vector<values::BrokenFrame> frames = std::exchange(broken_, {});
+  std::reverse(frames.begin(), frames.end());
+  return frames;
 }
 
 Outcome<Next> Interpreter::run_outermost(Frame& frame) {
@@ -63,7 +121,8 @@ Outcome<Next> Interpreter::run_outermost(Frame& frame) {
     if (!next) [[unlikely]] {
       if (next.signal() == Signal::Raised && unwind(frame)) continue;
       if (next.signal() == Signal::Break) {
-        ctx.journal.rollback(before);
+        if (handled_before) broken_.clear();
+        if (broken_.empty()) ctx.journal.rollback(before);
         handled = handled_before;
         frame.pc = frame.current;
       }

@@ -56,6 +56,9 @@ class Interpreter final : public values::Inliner, public Journaled {
   std::vector<std::pair<PyObject*, V>> current_locals() override;
   V handled_exception() override { return handled; }
 
+  // After a break: the frames inside of the outermost one that are gone on with
+  // by themselves, outermost first.
+  std::vector<values::BrokenFrame> take_broken();
   // Whether a call was recorded from inside a with or try block, in any frame.
   bool calls_in_blocks() const { return calls_in_blocks_; }
 
@@ -77,10 +80,12 @@ class Interpreter final : public values::Inliner, public Journaled {
   bool unwind(Frame& frame);
   graph::LocationId location(Frame& frame);
   Outcome<Next> run_nested(Frame& frame);
+  void keep_broken(Frame& frame, Journal::Position before, V handled_before);
 
   Frame* frame_ = nullptr;  // innermost
   size_t depth_ = 0;
   bool calls_in_blocks_ = false;
+  std::vector<values::BrokenFrame> broken_;  // innermost first
   int32_t steps_to_check_ = 0;  // until signals (Ctrl-C) are looked for
   std::vector<std::unique_ptr<GeneratorState>> generators_;
   std::vector<std::unique_ptr<GeneratorState>> saved_generators_;

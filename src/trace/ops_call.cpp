@@ -21,6 +21,7 @@ Outcome<Next> op_Call(Interpreter& in, Frame& frame, Instruction ins) {
     args.keyword_values = given.last(keywords);
     args.keyword_names = {&PyTuple_GET_ITEM(names, 0), keywords};
   }
+  in.ctx.direct_call = {.is_direct = true};
   MG_TRY(V result, values::call(in.ctx, callable, args));
   frame.replace(count + 2, result);
   return Next::Continue;
@@ -57,6 +58,7 @@ Outcome<Next> op_CallFunctionEx(Interpreter& in, Frame& frame,
       keyword_values.push_back(entry->value);
     }
   }
+  ctx.direct_call = {.is_direct = true};
   MG_TRY(V result, values::call(ctx, callable,
                                 {.positional = positional,
                                  .keyword_values = keyword_values,

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Calls: functions, methods, classes, instances with __call__.
+#include <utility>
+
 #include "python/names.h"
 #include "values/exceptions.h"
 #include "values/protocol.h"
@@ -74,9 +76,13 @@ Outcome<V> call_class(Context& ctx, V class_value, const Arguments& args) {
   return instantiate(ctx, class_value, args);
 }
 
-Outcome<V> call_instance(Context& ctx, V callable, const Arguments& args) {
+Outcome<V> call_instance(Context& ctx, V callable, const Arguments& args,
+                         const DirectCall& direct) {
   MG_TRY(V method, special_method(ctx, callable, interned().dunder_call));
-  if (method) return call(ctx, method, args);
+  if (method) {
+    ctx.direct_call = direct;
+    return call(ctx, method, args);
+  }
   return ctx.raise(PyExc_TypeError, std::string("'") +
                                         _PyType_Name(callable->type) +
                                         "' object is not callable");
@@ -144,13 +150,16 @@ Outcome<V> instantiate(Context& ctx, V class_value, const Arguments& args) {
 }
 
 Outcome<V> call(Context& ctx, V callable, const Arguments& args) {
+  const DirectCall direct = std::exchange(ctx.direct_call, {});
   callable = ctx.look(callable);
   switch (callable->kind) {
     case Kind::Function:
+      ctx.direct_call = direct;
       return ctx.inliner->inline_function(callable, args);
     case Kind::BoundMethod: {
       const auto* method = as<MethodValue>(callable);
       std::vector<V> positional = prepend(method->self, args.positional);
+      ctx.direct_call = direct;
       return call(ctx, method->function,
                   {.positional = positional,
                    .keyword_values = args.keyword_values,
@@ -158,17 +167,24 @@ Outcome<V> call(Context& ctx, V callable, const Arguments& args) {
     }
     case Kind::Constant: {
       PyObject* object = callable->object;
-      if (ctx.natives->has(object)) return ctx.natives->call(ctx, callable, args);
-      if (Py_IS_TYPE(object, &PyFunction_Type))
+      if (ctx.natives->has(object)) {
+        ctx.module_call_is_direct =
+            direct.is_direct && (object == torch_types().module_call ||
+                                 object == torch_types().module_call_impl);
+        return ctx.natives->call(ctx, callable, args);
+      }
+      if (Py_IS_TYPE(object, &PyFunction_Type)) {
+        ctx.direct_call = direct;
         return ctx.inliner->inline_function(callable, args);
+      }
       if (PyType_Check(object)) return call_class(ctx, callable, args);
       if (Py_TYPE(object)->tp_call == nullptr ||
           (Py_TYPE(object)->tp_flags & Py_TPFLAGS_HEAPTYPE))
-        return call_instance(ctx, callable, args);
+        return call_instance(ctx, callable, args, direct);
       return ctx.natives->call(ctx, callable, args);
     }
     default:
-      return call_instance(ctx, callable, args);
+      return call_instance(ctx, callable, args, direct);
   }
 }
 

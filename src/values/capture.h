@@ -30,6 +30,15 @@ struct SuspendedFrame {
   bool in_handler = false;  // an exception is being handled in it
 };
 
+// The frame of an inlined call in which the graph breaks.
+struct BrokenFrame {
+  PyCodeObject* code = nullptr;
+  PyObject* globals = nullptr;
+  size_t index = 0;
+  std::vector<V> stack;
+  std::vector<V> locals;
+};
+
 struct Capture {
   Ending ending = Ending::Skip;
   V result = nullptr;       // Return
@@ -39,6 +48,9 @@ struct Capture {
   std::vector<V> locals;    // Break: localsplus (Null: unbound; cell variables
                             // are Cells)
   bool in_handler = false;  // Break: an exception is being handled
+  // Break: the frames of the inlined calls that instruction `index` is in, each
+  // in an instruction that calls the next; the last one's isn't supported.
+  std::vector<BrokenFrame> inner;
   // Of Generator values, by their number.
   std::vector<SuspendedFrame> generators;
   std::vector<Construction> reentries;  // Break: calls, in order, that bring

@@ -101,6 +101,21 @@ struct BreakException {
   BreakInfo info;
 };
 
+// A frame that only passes a call on: its instruction `index` calls, and it
+// returns what it gets (Module.__call__).
+struct PassingFrame {
+  PyCodeObject* code;
+  PyObject* globals;
+  int32_t index;
+};
+
+// Said of a call whose result is that of the user's call instruction, as it is:
+// where the callee breaks the graph, it can be gone on with by itself.
+struct DirectCall {
+  bool is_direct = false;
+  std::span<const PassingFrame> through = {};  // outermost first
+};
+
 class Context final : public Backing, public Journaled {
  public:
   Context();
@@ -122,6 +137,12 @@ class Context final : public Backing, public Journaled {
   NativeTable* natives = nullptr;
   // The nn.Module whose forward is being traced, for the nodes' metadata.
   graph::ScopeId scope;
+  // Of the call that comes next; whoever calls takes it (std::exchange) before
+  // anything else is called.
+  DirectCall direct_call;
+  bool module_call_is_direct = false;  // of the native Module.__call__
+  // Whether callees that break the graph are gone on with by themselves.
+  bool keeps_inner_frames = true;
   // Special methods that are being called (see call_special).
   struct Question {
     V object;

@@ -17,6 +17,12 @@ PyTypeObject* find(const char* module, const char* name) {
   return reinterpret_cast<PyTypeObject*>(type.release());
 }
 
+PyObject* attribute(PyObject* object, const char* name) {
+  Ref found = Ref::steal(PyObject_GetAttrString(object, name));
+  MG_CHECK(found, std::string("an attribute ") + name);
+  return found.release();
+}
+
 TorchTypes find_all() {
   TorchTypes t;
   t.tensor = find("torch", "Tensor");
@@ -30,6 +36,9 @@ TorchTypes find_all() {
   t.memory_format = find("torch", "memory_format");
   t.generator = find("torch", "Generator");
   t.module = find("torch.nn", "Module");
+  auto* module = reinterpret_cast<PyObject*>(t.module);
+  t.module_call = attribute(module, "_wrapped_call_impl");
+  t.module_call_impl = attribute(module, "_call_impl");
   t.union_type = find("types", "UnionType");
   t.enum_meta = find("enum", "EnumMeta");
   return t;

@@ -20,6 +20,8 @@ struct TorchTypes {
   PyTypeObject* memory_format;
   PyTypeObject* generator;
   PyTypeObject* module;       // torch.nn.Module
+  PyObject* module_call;      // Module.__call__, and what that calls
+  PyObject* module_call_impl;
   PyTypeObject* union_type;   // types.UnionType: int | None
   PyTypeObject* enum_meta;    // enum.EnumMeta, for its members
 };

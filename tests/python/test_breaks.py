@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Graph breaks: what runs in plain Python between two graphs, and how the rest
 # of the function goes on.
+import re
 import sys
 import threading
 import traceback
@@ -177,7 +178,7 @@ def test_break_in_nested_loops():
     check(f, X)
 
 
-def test_break_in_an_inlined_function_compiles_that_function_too():
+def test_break_in_an_inlined_function_is_gone_on_with_there():
     def helper(x):
         y = x.sin()
         magneto.graph_break()
@@ -188,7 +189,7 @@ def test_break_in_an_inlined_function_compiles_that_function_too():
         b = helper(a)
         return a + b
 
-    check(f, X, graphs=4, graph_breaks=2)
+    check(f, X, graphs=3, graph_breaks=1)
 
 
 def test_break_three_calls_deep():
@@ -424,12 +425,10 @@ def test_functions_called_between_graphs_are_compiled_only_if_they_see_tensors()
     def numbers(n):
         return sum(range(n))
 
-    def caller(n):
-        magneto.graph_break()
-        return numbers(n)
-
     def f(x):
-        return x + caller(4)
+        # Calls back from C.
+        found = re.sub("[0-9]", lambda match: str(numbers(int(match[0]))), "4")
+        return x + int(found)
 
     moved = counted(f, X)
     assert moved["compilations"] == 2

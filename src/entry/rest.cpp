@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "entry/rest.h"
+
+#include <exception>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "entry/driver.h"
+#include "python/code_object.h"
+#include "python/pending_error.h"
+
+namespace magneto::entry {
+
+namespace {
+
+size_t below_operands(const Continuation& at) {
+  return at.shape.stack_is_null.size() -
+         static_cast<size_t>(at.island->operands);
+}
+
+size_t slots_of(const python::FrameRequest& frame) {
+  return static_cast<size_t>(frame.code->co_nlocalsplus);
+}
+
+// The island raised: the frame goes on with the handler of the instruction, or
+// ends if there is none.
+PyObject* run_handler(const python::FrameRequest& frame, Broken& broken) {
+  const Continuation& at = *broken.at;
+  python::PendingError error = python::PendingError::take();
+  error.drop_frame_of(at.island->code.get());
+  const size_t slots = slots_of(frame), below = below_operands(at);
+  FrameValues values(slots + below);
+  size_t next = 0;
+  for (int32_t slot : at.shape.locals)
+    values.put(static_cast<size_t>(slot), broken.results.take(next++));
+  for (size_t i = 0; i < below; ++i)
+    if (!at.shape.stack_is_null[i])
+      values.put(slots + i, broken.results.take(next++));
+  std::move(error).restore();
+  return run_plainly(frame, at.index, values, Plainly::Raise);
+}
+
+// -- inlined calls ------------------------------------------------------------
+
+// The frame of an inlined call, waiting for its caller's island to call it.
+struct InnerFrame {
+  Broken broken;
+  Settings* settings;  // the outermost frame's: it is running
+};
+
+constexpr const char* kInnerFrame = "magneto.inner_frame";
+
+void free_inner(PyObject* capsule) noexcept {
+  delete static_cast<InnerFrame*>(
+      PyCapsule_GetPointer(capsule, kInnerFrame));
+}
+
+// What the island calls in place of the function: the arguments were bound when
+// it was traced.
+PyObject* call_inner(PyObject* capsule, PyObject* const*, Py_ssize_t,
+                     PyObject*) noexcept {
+  auto* inner =
+      static_cast<InnerFrame*>(PyCapsule_GetPointer(capsule, kInnerFrame));
+  if (!inner) return nullptr;
+  const Continuation& at = *inner->broken.at;
+  // The cells come behind the locals and the stack.
+  size_t first = at.shape.locals.size();
+  for (bool is_null : at.shape.stack_is_null) first += !is_null;
+  std::vector<Ref> cells;
+  std::vector<PyObject*> borrowed;
+  for (size_t i = 0; i < at.shape.cells; ++i) {
+    cells.push_back(Ref::share(inner->broken.results[first + i]));
+    borrowed.push_back(cells.back().get());
+  }
+  const python::FrameRequest frame{.code = at.function.code.get(),
+                                   .globals = at.function.globals.get(),
+                                   .builtins = at.function.builtins.get(),
+                                   .cells = borrowed};
+  try {
+    return go_on(frame, std::move(inner->broken), inner->settings);
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_SystemError, error.what());
+    return nullptr;
+  }
+}
+
+// Takes over what `broken` holds of the frames inside.
+Ref make_inner(Broken& broken, size_t first, Settings* settings) {
+  static PyMethodDef method = {
+      "inner_frame", reinterpret_cast<PyCFunction>(
+                         reinterpret_cast<void*>(call_inner)),
+      METH_FASTCALL | METH_KEYWORDS, nullptr};
+  auto inner = std::make_unique<InnerFrame>();
+  inner->settings = settings;
+  inner->broken.entry = broken.entry;
+  inner->broken.at = broken.at->inner.get();
+  inner->broken.results = FrameValues(broken.results.size() - first);
+  for (size_t i = first; i < broken.results.size(); ++i)
+    inner->broken.results.put(i - first, broken.results.take(i));
+  Ref capsule =
+      Ref::steal(PyCapsule_New(inner.get(), kInnerFrame, free_inner));
+  if (!capsule) return nullptr;
+  (void)inner.release();
+  return Ref::steal(PyCFunction_New(&method, capsule));
+}
+
+}  // namespace
+
+PyObject* run_plainly(const python::FrameRequest& frame, int32_t start,
+                      FrameValues& values, Plainly how) {
+  const bytecode::Code& code = python::decoded(frame.code);
+  return python::run_from_middle({.code = frame.code,
+                                  .unit = code[start].offset,
+                                  .globals = frame.globals,
+                                  .cells = frame.cells,
+                                  .values = values.span(),
+                                  .raises = how == Plainly::Raise,
+                                  .pauses = how == Plainly::Pause});
+}
+
+bool run_island(const python::FrameRequest& frame, Broken broken,
+                Settings* settings, Rest* rest, PyObject** result) {
+  const Continuation& at = *broken.at;
+  const codegen::Island& island = *at.island;
+  const size_t slots = slots_of(frame);
+  const size_t depth = at.shape.stack_is_null.size();
+  const size_t below = below_operands(at);
+
+  // The island's frame has the locals too: tools look at them.
+  FrameValues inside(slots + static_cast<size_t>(island.operands));
+  size_t next = 0;
+  for (int32_t slot : at.shape.locals)
+    inside.put(static_cast<size_t>(slot), Ref::share(broken.results[next++]));
+  const size_t first_stack = next;
+  for (size_t i = 0; i < depth; ++i) {
+    if (at.shape.stack_is_null[i]) continue;
+    if (i >= below) inside.put(slots + i - below, broken.results.take(next));
+    ++next;
+  }
+  if (at.inner) {
+    // The second operand is the function; in front of it is NULL.
+    Ref inner = make_inner(broken, next + at.shape.cells, settings);
+    if (!inner) {
+      *result = run_handler(frame, broken);
+      return false;
+    }
+    Ref filler = inside.take(slots + 1);
+    inside.put(slots + 1, std::move(inner));
+  }
+  Ref returned = Ref::steal(python::run_from_middle({.code = island.code,
+                                                     .unit = island.unit,
+                                                     .globals = frame.globals,
+                                                     .cells = frame.cells,
+                                                     .values = inside.span()}));
+  if (!returned) {
+    *result = run_handler(frame, broken);
+    return false;
+  }
+
+  const codegen::Branch& branch = codegen::branch_taken(island, returned);
+  const Continuation::Way& way =
+      island.jump && &branch == &*island.jump ? at.jump : at.through;
+  FrameValues values(slots + below + branch.pushes.size());
+  for (size_t i = 0; i < at.shape.locals.size(); ++i)
+    if (way.keeps[i])
+      values.put(static_cast<size_t>(at.shape.locals[i]),
+                 broken.results.take(i));
+  next = first_stack;
+  for (size_t i = 0; i < below; ++i)
+    if (!at.shape.stack_is_null[i])
+      values.put(slots + i, broken.results.take(next++));
+  codegen::take_results(branch, std::move(returned),
+                        values.span().subspan(slots + below));
+  *rest = {way.cache, branch.next, std::move(values)};
+  return true;
+}
+
+}  // namespace magneto::entry

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What comes behind a graph break: the island, with the frames of the inlined
+// calls that it is in, and the rest of the frame in plain Python.
+#pragma once
+
+#include "entry/cache.h"
+#include "entry/values.h"
+#include "python/frame.h"
+
+namespace magneto::entry {
+
+// What a frame has left behind where its graph broke.
+struct Broken {
+  EntryHold entry;  // keeps `at` alive
+  const Continuation* at = nullptr;
+  // As at->shape says; then those of at->inner, and so on.
+  FrameValues results;
+};
+
+// The frame as it goes on behind an island.
+struct Rest {
+  CodeCache* cache;
+  int32_t start;
+  FrameValues values;
+};
+
+// Runs the island. False: it raised, and the frame has gone on to its end with
+// *result, null with a Python error set. `settings`: of who looks at frames
+// now. Runs user code.
+bool run_island(const python::FrameRequest& frame, Broken broken,
+                Settings* settings, Rest* rest, PyObject** result);
+
+// How the rest of a frame runs in plain Python.
+enum class Plainly : uint8_t {
+  Continue,
+  Raise,  // from the error that is set
+  Pause,  // what it calls isn't compiled either
+};
+
+// From instruction `start` to the frame's end; null with a Python error set.
+// Takes the values over. Runs user code.
+PyObject* run_plainly(const python::FrameRequest& frame, int32_t start,
+                      FrameValues& values, Plainly how);
+
+}  // namespace magneto::entry
