@@ -10,7 +10,7 @@ SITE = $$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"
 # torch's own thread pools slow the tests down when several run side by side.
 RUN := OMP_NUM_THREADS=1 PYTHONPATH=$(CURDIR)/python
 
-.PHONY: setup build test test-cpp test-python test-asan demo bench lint format \
+.PHONY: setup build test test-cpp test-python test-asan demo bench sweep lint format \
         clean distclean
 
 setup: $(READY)
@@ -60,6 +60,10 @@ demo: build
 
 bench: build
 	@$(RUN) $(BIN)/python -m bench $(ARGS)
+
+# Many more programs than the tests, each in a process of its own; a table.
+sweep: build
+	@$(RUN):$(CURDIR)/tests/python $(BIN)/python -m models.sweep $(ARGS)
 
 lint: $(READY)
 	$(BIN)/python tools/check_format.py

@@ -61,6 +61,7 @@ LEFT_OUT = {
     "from_file": "reads a file",
     "resize_as_": "gives a tensor another storage",
     "resize_as_sparse_": "gives a tensor another storage",
+    "max_pool1d": "a row of its own (natives/torch_shapes.cpp)",
     "one_hot": "a row of its own (natives/torch_shapes.cpp)",
 } | dict.fromkeys(
     # Rows of their own (natives/torch_constructors.cpp).

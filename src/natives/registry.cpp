@@ -307,7 +307,8 @@ void Registry::resolve(PyObject* module, std::span<const Row> rows) {
       found = Ref::share(reinterpret_cast<PyObject*>(nameless_type(name)));
     else if (last)
       found = attribute(last, path.empty() ? name : name.substr(dot + 1));
-    if (found && Py_IS_TYPE(found.get(), &PyStaticMethod_Type))
+    if (found && (Py_IS_TYPE(found.get(), &PyStaticMethod_Type) ||
+                  Py_IS_TYPE(found.get(), &PyClassMethod_Type)))
       found = attribute(found, "__func__");
     // Null: this release has no such thing.
     if (!found || is_replaced(found, row)) continue;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Functions that read their input's data only to check it. In the graph as they
-// are; what comes out for fake tensors is said by
-// magneto.polyfills.torch_shapes.
+// Functions that read their input's data, be it to check it or because PyTorch
+// has no operator below them. In the graph as they are; what comes out for fake
+// tensors is said by magneto.polyfills.torch_shapes.
 #include "natives/torch_rows.h"
 
 namespace magneto::natives {
@@ -38,7 +38,17 @@ Outcome<V> one_hot(Context& ctx, const Arguments& args) {
   return record_function(ctx, function, args);
 }
 
+// Its kernel reads the data itself unless there is a gradient.
+template <Literal path>
+Outcome<V> max_pool1d(Context& ctx, const Arguments& args) {
+  return record_function_as(ctx, object_at<path>(), shape_of<"max_pool1d">(),
+                            args);
+}
+
 constexpr Row kRows[] = {
+    {"torch", "max_pool1d", max_pool1d<"torch.max_pool1d">},
+    {"torch.nn.functional", "max_pool1d",
+     max_pool1d<"torch.nn.functional.max_pool1d">},
     {"torch._C._nn", "one_hot", one_hot},
 };
 

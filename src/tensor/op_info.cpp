@@ -131,9 +131,14 @@ OpInfo::OpInfo(const c10::OperatorHandle& op)
     }
   }
   using Key = c10::DispatchKey;
+  // Of a library's own operator, only the Python mode knows the fake kernel;
+  // what is registered for all backends may be a kernel that reads data.
+  const bool is_torchs = schema.name().starts_with("aten::") ||
+                         schema.name().starts_with("prims::");
   for (Key key : {Key::CompositeImplicitAutograd, Key::CompositeExplicitAutograd,
                   Key::CompositeExplicitAutogradNonFunctional}) {
     if (!op.hasKernelForDispatchKey(key)) continue;
+    if (!is_torchs && key != Key::CompositeImplicitAutograd) continue;
     // Of an operator with kernels of its own, this one shows what is computed
     // but not how the result is laid out.
     if (key == Key::CompositeExplicitAutogradNonFunctional &&

@@ -2,7 +2,9 @@
 // Inlining: a call of a Python function becomes a frame of the trace.
 #include <utility>
 
+#include "natives/pure.h"
 #include "python/code_object.h"
+#include "tensor/fake_tensor.h"
 #include "trace/interpreter.h"
 
 namespace magneto::trace {
@@ -26,8 +28,10 @@ std::string plural(size_t count, const char* word) {
 std::string listed(const std::vector<std::string>& names) {
   std::string all;
   for (size_t i = 0; i < names.size(); ++i) {
-    if (i) all += names.size() == 2 ? " and " : i + 1 == names.size() ? ", and "
-                                                                     : ", ";
+    if (i)
+      all += names.size() == 2       ? " and "
+             : i + 1 == names.size() ? ", and "
+                                     : ", ";
     all += "'" + names[i] + "'";
   }
   return all;
@@ -36,11 +40,11 @@ std::string listed(const std::vector<std::string>& names) {
 Signal missing_arguments(Context& ctx, PyObject* function_name,
                          const std::vector<std::string>& names,
                          const char* kind) {
-  return ctx.raise(PyExc_TypeError,
-                   text(function_name) + "() missing " +
-                       std::to_string(names.size()) + " required " + kind +
-                       " argument" + (names.size() == 1 ? "" : "s") + ": " +
-                       listed(names));
+  return ctx.raise(PyExc_TypeError, text(function_name) + "() missing " +
+                                        std::to_string(names.size()) +
+                                        " required " + kind + " argument" +
+                                        (names.size() == 1 ? "" : "s") + ": " +
+                                        listed(names));
 }
 
 }  // namespace
@@ -70,7 +74,8 @@ Status bind_arguments(Context& ctx, Frame& frame, PyObject* function_name,
   for (size_t k = 0; k < args.keyword_names.size(); ++k) {
     PyObject* name = args.keyword_names[k];
     size_t slot = named;
-    for (auto i = static_cast<size_t>(code.co_posonlyargcount); i < named; ++i) {
+    for (auto i = static_cast<size_t>(code.co_posonlyargcount); i < named;
+         ++i) {
       PyObject* parameter = frame.local_name(static_cast<int32_t>(i));
       if (parameter == name || PyUnicode_Compare(parameter, name) == 0) {
         slot = i;
@@ -100,11 +105,10 @@ Status bind_arguments(Context& ctx, Frame& frame, PyObject* function_name,
                             ? plural(positional, "positional argument")
                             : "from " + std::to_string(least) + " to " +
                                   plural(positional, "positional argument");
-    return ctx.raise(PyExc_TypeError, text(function_name) + "() takes " +
-                                          takes + " but " +
-                                          std::to_string(given) +
-                                          (given == 1 ? " was" : " were") +
-                                          " given");
+    return ctx.raise(PyExc_TypeError,
+                     text(function_name) + "() takes " + takes + " but " +
+                         std::to_string(given) +
+                         (given == 1 ? " was" : " were") + " given");
   }
   const size_t first_default = positional - defaults.positional.size();
   std::vector<std::string> missing;
@@ -122,8 +126,8 @@ Status bind_arguments(Context& ctx, Frame& frame, PyObject* function_name,
     PyObject* name = frame.local_name(static_cast<int32_t>(i));
     V value = nullptr;
     if (defaults.keyword) {
-      MG_TRY(value, values::dict_get(ctx, defaults.keyword,
-                                     ctx.constant_share(name)));
+      MG_TRY(value,
+             values::dict_get(ctx, defaults.keyword, ctx.constant_share(name)));
     }
     if (value)
       frame.locals[i] = value;
@@ -177,8 +181,7 @@ Callee callee_of(Context& ctx, V function) {
   ctx.guards.identity(ctx.sources.field(source, SourceKind::FunctionCode),
                       real->func_code);
   if (real->func_defaults) {
-    SourceId defaults =
-        ctx.sources.field(source, SourceKind::FunctionDefaults);
+    SourceId defaults = ctx.sources.field(source, SourceKind::FunctionDefaults);
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(real->func_defaults); ++i)
       callee.defaults.positional.push_back(
           ctx.lazy(PyTuple_GET_ITEM(real->func_defaults, i),
@@ -202,14 +205,42 @@ Callee callee_of(Context& ctx, V function) {
 
 // Functions that a decorator of PyTorch's or ours has marked as not to be
 // compiled; the mark is an attribute of the function.
-bool is_disabled(V function) {
+bool is_marked(V function, PyObject* mark) {
   if (function->kind != Kind::Constant) return false;
   auto* real = reinterpret_cast<PyFunctionObject*>(function->object);
   if (real->func_dict == nullptr) return false;
+  return PyDict_GetItemWithError(real->func_dict, mark) == Py_True;
+}
+
+bool is_disabled(V function) {
   static PyObject* const mark =
       PyUnicode_InternFromString("_torchdynamo_disable");
-  PyObject* value = PyDict_GetItemWithError(real->func_dict, mark);
-  return value == Py_True;
+  return is_marked(function, mark);
+}
+
+// torch.compiler.assume_constant_result: the function is called for real, once,
+// and what it gives is part of the program from then on.
+bool is_constant_result(V function) {
+  static PyObject* const mark =
+      PyUnicode_InternFromString("_dynamo_marked_constant");
+  return is_marked(function, mark);
+}
+
+Outcome<V> call_marked_constant(Context& ctx, V function,
+                                const Arguments& args) {
+  Ref result;
+  {
+    tensor::RealModeScope real;
+    MG_TRY(bool called, natives::call_really(ctx, function->object, args,
+                                             result, natives::examined_object));
+    if (called) return natives::lift(ctx, std::move(result));
+  }
+  return ctx.graph_break(
+      "marked-constant",
+      text(reinterpret_cast<PyFunctionObject*>(function->object)
+               ->func_qualname) +
+          " is marked as giving a constant, and an argument is none",
+      "pass numbers, strings and the like");
 }
 
 }  // namespace
@@ -224,6 +255,8 @@ Outcome<V> Interpreter::inline_function(V function, const Arguments& args) {
             " is marked as not to be compiled",
         "remove the call of disable() or move the call out of the compiled "
         "function");
+  if (is_constant_result(function))
+    return call_marked_constant(ctx, function, args);
   Callee callee = callee_of(ctx, function);
   if (callee.code->co_flags & (CO_COROUTINE | CO_ASYNC_GENERATOR))
     return ctx.graph_break("async-function", text(callee.name),

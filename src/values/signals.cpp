@@ -47,7 +47,7 @@ Signal Context::raise_from_python() {
                   owned_traceback.release());
     return Signal::Skip;
   }
-  if (PyErr_GivenExceptionMatches(type, tensor::needs_data_error())) {
+  if (tensor::is_needs_data(owned_value)) {
     Ref text = Ref::steal(PyObject_Str(owned_value));
     const char* chars = text ? PyUnicode_AsUTF8(text) : nullptr;
     if (!chars) PyErr_Clear();

@@ -1,15 +1,36 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What some of torch's functions yield, without looking at any data.
 
-Run on fake tensors in the place of the function that the graph records: the
-original reads its input only to check it.
+Run on fake tensors in the place of the function that the graph records, which
+reads its input.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
+import torch.nn.functional as F
 from torch import Tensor
 
 
 def one_hot(tensor: Tensor, num_classes: int) -> Tensor:
     """`torch.nn.functional.one_hot` of an int64 tensor of any shape."""
     return tensor.new_zeros((*tensor.shape, num_classes))
+
+
+def max_pool1d(
+    input: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    """`torch.nn.functional.max_pool1d`; PyTorch's own differentiates through
+    an operator, and without gradients reads the data of an input on the CPU.
+    """
+    pooled = F.max_pool1d_with_indices(
+        input.contiguous(), kernel_size, stride, padding, dilation, ceil_mode
+    )
+    return pooled if return_indices else pooled[0]
