@@ -14,6 +14,7 @@
 #include "support/check.h"
 #include "values/construction.h"
 #include "values/exceptions.h"
+#include "values/functions.h"
 
 namespace magneto::codegen {
 
@@ -403,12 +404,23 @@ void Rebuilder::fill_exception(const HeapObject& state, Operand target) {
 }
 
 void Rebuilder::fill_function(V value, Operand target) {
+  using values::FunctionField;
   const auto* function = as<values::FunctionValue>(value);
-  if (function->defaults)
+  auto is_written = [&](FunctionField field) {
+    return values::written_field(ctx_, value, field) != nullptr;
+  };
+  for (size_t i = 0; i < values::kFunctionFields; ++i) {
+    const auto field = static_cast<FunctionField>(i);
+    if (V written = values::written_field(ctx_, value, field))
+      builder_.act(
+          StepOp::SetAttribute,
+          {target, text(values::function_field_name(field)), build(written)});
+  }
+  if (function->defaults && !is_written(FunctionField::Defaults))
     builder_.act(StepOp::SetDefaults, {target, build(function->defaults)});
-  if (function->kwdefaults)
+  if (function->kwdefaults && !is_written(FunctionField::KeywordDefaults))
     builder_.act(StepOp::SetKwDefaults, {target, build(function->kwdefaults)});
-  if (function->annotations)
+  if (function->annotations && !is_written(FunctionField::Annotations))
     builder_.act(StepOp::SetAnnotations,
                  {target, build(function->annotations)});
   if (!function->closure.empty()) {

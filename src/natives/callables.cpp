@@ -46,11 +46,21 @@ Outcome<V> bind_other(Context& ctx, const Arguments& args) {
                          type, interned().dunder_get);
 }
 
+V builtin_callable(Context& ctx) {
+  return ctx.constant_share(
+      PyDict_GetItemString(PyEval_GetBuiltins(), "callable"));
+}
+
 Outcome<V> make_method(Context& ctx, const Arguments& args) {
+  V function = ctx.look(args.positional[0]);
   V self = ctx.look(args.positional[1]);
+  MG_TRY(V can, call(ctx, builtin_callable(ctx), {function}));
+  MG_TRY(bool is_callable, truth(ctx, can));
+  if (!is_callable)
+    return ctx.raise(PyExc_TypeError, "first argument must be callable");
   if (self->is_constant() && self->object == Py_None)
-    return ctx.raise(PyExc_TypeError, "self must not be None");
-  return ctx.method(ctx.look(args.positional[0]), self);
+    return ctx.raise(PyExc_TypeError, "instance must not be None");
+  return ctx.method(function, self);
 }
 
 Outcome<V> make_cell(Context& ctx, const Arguments& args) {

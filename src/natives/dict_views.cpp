@@ -3,6 +3,7 @@
 // iterators over them.
 #include "natives/dicts.h"
 #include "natives/signature.h"
+#include "natives/text.h"
 #include "values/construction.h"
 #include "values/sets.h"
 
@@ -100,6 +101,16 @@ std::vector<V> all_of(Context& ctx, V view, Part part) {
 }
 
 template <Part part>
+Outcome<V> text(Context& ctx, const Arguments& args) {
+  V view = receiver(ctx, args);
+  MG_TRY(V inner, repr_of(ctx, ctx.list(all_of(ctx, view, part))));
+  Ref made = Ref::steal(
+      PyUnicode_FromFormat("%s(%U)", _PyType_Name(view->type), inner->object));
+  if (!made) return ctx.raise_from_python();
+  return ctx.constant(std::move(made));
+}
+
+template <Part part>
 Outcome<V> backwards(Context& ctx, const Arguments& args) {
   std::vector<V> all = all_of(ctx, receiver(ctx, args), part);
   return reversed_iterator(ctx, ctx.list(all), all.size());
@@ -191,6 +202,9 @@ constexpr const char* kTypes = "<types>";
 
 constexpr Row kRows[] = {
     MG_SET_LIKE("dict_keys"),
+    {kTypes, "dict_keys.__repr__", text<Part::Keys>, 1, 1, nullptr},
+    {kTypes, "dict_values.__repr__", text<Part::Values>, 1, 1, nullptr},
+    {kTypes, "dict_items.__repr__", text<Part::Items>, 1, 1, nullptr},
     {kTypes, "dict_keys.__contains__", contains_key, 2, 2, nullptr},
     {kTypes, "dict_keys.__iter__", iterate_keys, 1, 1, nullptr},
     {kTypes, "dict_keys.__reversed__", backwards<Part::Keys>, 1, 1, nullptr},

@@ -158,7 +158,7 @@ class Registry final : public values::NativeTable {
   void refresh();
 
   bool has(PyObject* callable) const override {
-    return entries_.contains(callable);
+    return find(callable) || find(code_of(callable));
   }
   Outcome<V> call(Context& ctx, V callable, const Arguments& args) override;
   Outcome<V> next_item(Context& ctx, V iterator) override;
@@ -183,6 +183,10 @@ class Registry final : public values::NativeTable {
   void add(std::span<const Row> rows);
   void resolve(PyObject* module, std::span<const Row> rows);
   void enter(Ref found, const Row& row, PyTypeObject* owner);
+  // The code of a Python function; null for anything else.
+  static PyObject* code_of(PyObject* callable) {
+    return PyFunction_Check(callable) ? PyFunction_GET_CODE(callable) : nullptr;
+  }
   const Row* find(PyObject* callable) const {
     auto found = entries_.find(callable);
     return found == entries_.end() ? nullptr : found->second.row;
@@ -246,7 +250,23 @@ PyTypeObject* nameless_type(std::string_view name) {
   return nullptr;
 }
 
+// The code of the function of that name which `code` makes.
+PyObject* nested_code(PyObject* code, std::string_view name) {
+  PyObject* constants = reinterpret_cast<PyCodeObject*>(code)->co_consts;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(constants); ++i) {
+    PyObject* constant = PyTuple_GET_ITEM(constants, i);
+    if (PyCode_Check(constant) &&
+        text_of(reinterpret_cast<PyCodeObject*>(constant)->co_name) == name)
+      return constant;
+  }
+  return nullptr;
+}
+
 Ref attribute(PyObject* object, std::string_view name) {
+  if (name == "<locals>")
+    return Ref::share(PyFunction_Check(object) ? PyFunction_GET_CODE(object)
+                                               : object);
+  if (PyCode_Check(object)) return Ref::share(nested_code(object, name));
   Ref key = Ref::steal(PyUnicode_FromStringAndSize(
       name.data(), static_cast<Py_ssize_t>(name.size())));
   MG_CHECK(key, "out of memory");
@@ -333,6 +353,15 @@ void Registry::enter(Ref found, const Row& row, PyTypeObject* owner) {
 Outcome<V> Registry::call(Context& ctx, V callable, const Arguments& args) {
   if (const Row* row = find(callable->object))
     return call_row(ctx, *row, callable->object, args);
+  if (const Row* row = find(code_of(callable->object))) {
+    std::vector<V> positional{callable};
+    positional.insert(positional.end(), args.positional.begin(),
+                      args.positional.end());
+    return call_row(ctx, *row, callable->object,
+                    {.positional = positional,
+                     .keyword_values = args.keyword_values,
+                     .keyword_names = args.keyword_names});
+  }
   return call_unlisted(ctx, callable, args);
 }
 

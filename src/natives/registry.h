@@ -3,9 +3,12 @@
 // rows, one file of them per Python module or type, and the table that finds
 // the row of a callable by its identity.
 //
-// A row names its callable as module and dotted name: {"builtins", "list.append"}
-// is the descriptor in list.__dict__; classes without a name of their own are
-// found in the module "<types>" (kNamelessTypes in registry.cpp). The module is
+// A row names its callable as module and dotted name: {"builtins",
+// "list.append"} is the descriptor in list.__dict__; classes without a name of
+// their own are found in the module "<types>" (kNamelessTypes in registry.cpp).
+// Functions that are made anew each time, as by a decorator, are told by their
+// code:
+// {"dataclasses", "_recursive_repr.<locals>.wrapper"}. The module is
 // never imported for it: rows of a module wait until somebody has imported it.
 #pragma once
 
@@ -20,7 +23,8 @@ namespace magneto::natives {
 using namespace values;
 
 // For methods, slot wrappers and getsets the receiver is positional[0]; that it
-// is an instance of the right class has been checked.
+// is an instance of the right class has been checked. For functions that are
+// told by their code, positional[0] is the function.
 using Handler = Outcome<V> (*)(Context&, const Arguments&);
 // The next item of an iterator, null at its end.
 using NextItem = Outcome<V> (*)(Context&, V iterator);

@@ -74,7 +74,8 @@ Outcome<V> join_parts(Context& ctx, const char* open, std::span<const V> parts,
 }
 
 // The containers whose text is being made, to end with "..." inside of
-// themselves.
+// themselves; `Whose` tells those of C code from those of Python's decorators.
+template <class Whose>
 class Nesting {
  public:
   explicit Nesting(V value) { open().push_back(value); }
@@ -163,11 +164,12 @@ Outcome<V> plain_repr(Context& ctx, V value) {
       return from_text(ctx, PyObject_Repr(value->object));
     return address_in_text(ctx, value);
   }
-  if (Nesting::holds(value))
+  using InC = Nesting<struct OfC>;
+  if (InC::holds(value))
     return ctx.string(value->kind == Kind::List   ? "[...]"
                       : value->kind == Kind::Dict ? "{...}"
                                                   : "(...)");
-  Nesting nesting(value);
+  InC nesting(value);
   switch (value->kind) {
     case Kind::Tuple: {
       if (PyObject* real = safe_object(ctx, value))
@@ -351,11 +353,58 @@ Outcome<V> make_str(Context& ctx, const Arguments& args) {
   return args.count() ? str_of(ctx, args.positional[0]) : ctx.string("");
 }
 
+// The cell that a function has for one of its free variables.
+V free_variable(Context& ctx, V function, const char* variable) {
+  auto* real = reinterpret_cast<PyFunctionObject*>(function->object);
+  Ref names = Ref::steal(
+      PyCode_GetFreevars(reinterpret_cast<PyCodeObject*>(real->func_code)));
+  MG_CHECK(names, "out of memory");
+  guards::SourceId closure =
+      ctx.sources.field(ctx.sources.constant(function->object),
+                        guards::SourceKind::FunctionClosure);
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names.get()); ++i) {
+    if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names.get(), i),
+                                         variable) != 0)
+      continue;
+    guards::SourceId cell =
+        ctx.sources.tuple_item(closure, static_cast<size_t>(i));
+    PyObject* content = PyCell_GET(PyTuple_GET_ITEM(real->func_closure, i));
+    return content ? ctx.lazy(content, ctx.sources.cell_contents(cell))
+                   : nullptr;
+  }
+  return nullptr;
+}
+
+// reprlib.recursive_repr and dataclasses' own form of it: a __repr__ that says
+// "..." of an object inside of itself. They tell objects by their id(), which
+// objects made by the trace don't have yet.
+Outcome<V> recursive_repr(Context& ctx, const Arguments& args) {
+  using InPython = Nesting<struct OfPython>;
+  V wrapper = ctx.look(args.positional[0]);
+  V self = ctx.look(args.positional[1]);
+  if (InPython::holds(self)) {
+    V fill = free_variable(ctx, wrapper, "fillvalue");
+    return fill ? fill : ctx.string("...");
+  }
+  V function = free_variable(ctx, wrapper, "user_function");
+  MG_CHECK(function, "the wrapper has called it before");
+  InPython nesting(self);
+  return call(ctx, function, {self});
+}
+
 // str.join: any iterable of strings
 Outcome<V> join(Context& ctx, const Arguments& args) {
   V separator = ctx.look(args.positional[0]);
   std::vector<V> parts;
-  MG_DO(unpack(ctx, args.positional[1], parts));
+  Outcome<V> iterator = iterate(ctx, args.positional[1]);
+  if (!iterator) {
+    if (iterator.signal() != Signal::Raised ||
+        !ctx.exception_is(PyExc_TypeError))
+      return iterator;
+    (void)ctx.take_exception();
+    return ctx.raise(PyExc_TypeError, "can only join an iterable");
+  }
+  MG_DO(unpack(ctx, iterator.value(), parts));
   Ref list = Ref::steal(PyList_New(static_cast<Py_ssize_t>(parts.size())));
   MG_CHECK(list, "out of memory");
   for (size_t i = 0; i < parts.size(); ++i) {
@@ -391,8 +440,13 @@ constexpr Row kRows[] = {
     {kBuiltins, "BaseException.__repr__", slot_repr, 1, 1, nullptr},
     {kBuiltins, "BaseException.__str__", slot_str, 1, 1, nullptr},
     {kBuiltins, "KeyError.__str__", slot_str, 1, 1, nullptr},
+    row::pure(kBuiltins, "str.maketrans"),
     row::breaks(kBuiltins, "print", "print outside of the compiled function"),
     {"collections", "OrderedDict.__repr__", slot_repr, 1, 1, nullptr},
+    {"dataclasses", "_recursive_repr.<locals>.wrapper", recursive_repr, 2, 2,
+     nullptr},
+    {"reprlib", "recursive_repr.<locals>.decorating_function.<locals>.wrapper",
+     recursive_repr, 2, 2, nullptr},
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "python/code_object.h"
 #include "tensor/fake_tensor.h"
 #include "trace/interpreter.h"
+#include "values/functions.h"
 
 namespace magneto::trace {
 
@@ -156,19 +157,24 @@ Callee callee_of(Context& ctx, V function) {
     const auto* made = values::as<values::FunctionValue>(function);
     callee.code = made->code;
     callee.globals = made->globals;
-    callee.name = made->code->co_qualname;
-    if (made->defaults) {
-      V tuple = made->defaults;
-      if (tuple->is_constant()) {
-        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple->object); ++i)
-          callee.defaults.positional.push_back(
-              ctx.constant_share(PyTuple_GET_ITEM(tuple->object, i)));
-      } else {
-        auto items = values::tuple_items(tuple);
-        callee.defaults.positional.assign(items.begin(), items.end());
-      }
+    V name = values::written_field(ctx, function,
+                                   values::FunctionField::QualifiedName);
+    callee.name = name ? name->object : made->code->co_qualname;
+    V tuple =
+        values::written_field(ctx, function, values::FunctionField::Defaults);
+    if (!tuple) tuple = made->defaults;
+    if (tuple && tuple->is_constant() && tuple->object != Py_None) {
+      for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple->object); ++i)
+        callee.defaults.positional.push_back(
+            ctx.constant_share(PyTuple_GET_ITEM(tuple->object, i)));
+    } else if (tuple && !tuple->is_constant()) {
+      auto items = values::tuple_items(tuple);
+      callee.defaults.positional.assign(items.begin(), items.end());
     }
-    callee.defaults.keyword = made->kwdefaults;
+    V keyword = values::written_field(ctx, function,
+                                      values::FunctionField::KeywordDefaults);
+    callee.defaults.keyword = keyword ? keyword : made->kwdefaults;
+    if (keyword && keyword->is_constant()) callee.defaults.keyword = nullptr;
     callee.closure = made->closure;
     return callee;
   }

@@ -2,6 +2,7 @@
 // Attribute look-up: object.__getattribute__, type.__getattribute__, modules,
 // super, descriptors; and the writes.
 #include "python/names.h"
+#include "values/functions.h"
 #include "values/protocol.h"
 
 #include <structmember.h>
@@ -103,6 +104,8 @@ Outcome<V> bind_getset(Context& ctx, PyObject* descriptor, V object,
   if (name == names.dunder_dict) {
     V mapping = attribute_mapping(ctx, object);
     if (mapping) return mapping;
+    if (V namespace_dict = ctx.constant_namespace(object))
+      return namespace_dict;
     return attribute_error(ctx, object, name);
   }
   if (object->is_constant()) return read_real(ctx, object->object, name);
@@ -110,18 +113,8 @@ Outcome<V> bind_getset(Context& ctx, PyObject* descriptor, V object,
     const auto* function = as<FunctionValue>(object);
     if (name == names.dunder_code)
       return ctx.constant_share(reinterpret_cast<PyObject*>(function->code));
-    if (name == names.dunder_defaults)
-      return function->defaults ? function->defaults : ctx.none();
-    if (name == names.dunder_kwdefaults)
-      return function->kwdefaults ? function->kwdefaults : ctx.none();
-    if (name == names.dunder_name || name == names.dunder_qualname) {
-      V mapping = attribute_mapping(ctx, object);
-      MG_TRY(V set, dict_get(ctx, mapping, ctx.constant_share(name)));
-      if (set) return set;
-      return ctx.constant_share(name == names.dunder_name
-                                    ? function->code->co_name
-                                    : function->code->co_qualname);
-    }
+    if (size_t field = function_field(name); field < kFunctionFields)
+      return get_function_field(ctx, object, static_cast<FunctionField>(field));
     if (name == names.dunder_globals)
       return ctx.known(function->globals,
                        ctx.sources.constant(function->globals));
@@ -478,14 +471,13 @@ Status write(Context& ctx, V object, PyObject* name, V value) {
       if (!result) return result.signal();
       return done;
     }
-    if (!(object->kind == Kind::Function &&
-          (name == interned().dunder_name ||
-           name == interned().dunder_qualname ||
-           name == interned().dunder_doc ||
-           name == interned().dunder_module)))
-      return ctx.graph_break(
-          "c-attribute-write",
-          std::string(_PyType_Name(object->type)) + "." + text(name));
+    if (object->kind == Kind::Function)
+      if (size_t field = function_field(name); field < kFunctionFields)
+        return set_function_field(ctx, object,
+                                  static_cast<FunctionField>(field), value);
+    return ctx.graph_break(
+        "c-attribute-write",
+        std::string(_PyType_Name(object->type)) + "." + text(name));
   }
   V mapping = attribute_mapping(ctx, object);
   if (!mapping) {

@@ -203,6 +203,8 @@ class Context final : public Backing, public Journaled {
   // An attribute in the dictionary of a Constant (a function, a module, an enum
   // member), or null.
   V constant_attribute(V constant, PyObject* name);
+  // The dictionary of a Constant that is a function or a module, or null.
+  V constant_namespace(V constant);
   // What the class has under that name in its MRO is guarded.
   void guard_type_attribute(PyTypeObject* type, PyObject* name,
                             PyObject* found);

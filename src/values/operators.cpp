@@ -5,6 +5,7 @@
 
 #include "python/names.h"
 #include "values/hashing.h"
+#include "values/percent.h"
 #include "values/protocol.h"
 #include "values/sets.h"
 #include "values/torch_types.h"
@@ -61,8 +62,8 @@ constexpr BinaryRow kBinary[] = {
      PyNumber_InPlaceXor},
 };
 constexpr int kBinaryCount = 13;
-constexpr int kAdd = 0, kAnd = 1, kMultiply = 5, kOr = 7, kSubtract = 10,
-              kXor = 12;
+constexpr int kAdd = 0, kAnd = 1, kMultiply = 5, kModulo = 6, kOr = 7,
+              kPower = 8, kSubtract = 10, kXor = 12;
 
 struct CompareRow {
   const char* function;
@@ -182,6 +183,11 @@ bool is_tuple_like(V value) {
          (value->is_constant() && PyTuple_Check(value->object));
 }
 
+// A deque is a Kind::List as well, but has operators of its own.
+bool is_list(V value) {
+  return value->kind == Kind::List && is_instance_of(value, &PyList_Type);
+}
+
 Outcome<V> repeat(Context& ctx, V sequence, V count, bool in_place) {
   Py_ssize_t times =
       PyNumber_AsSsize_t(count->object, PyExc_OverflowError);
@@ -200,25 +206,64 @@ Outcome<V> repeat(Context& ctx, V sequence, V count, bool in_place) {
   return ctx.tuple(all);
 }
 
-Signal unsupported_operands(Context& ctx, const char* symbol, V left, V right) {
-  return ctx.raise(PyExc_TypeError,
-                   std::string("unsupported operand type(s) for ") + symbol +
-                       ": '" + _PyType_Name(left->type) + "' and '" +
-                       _PyType_Name(right->type) + "'");
+Signal unsupported_operands(Context& ctx, bool in_place, int op, V left,
+                            V right) {
+  std::string symbol = kBinary[op].symbol;
+  if (in_place) symbol = op == kPower ? "**=" : symbol + "=";
+  return ctx.raise(PyExc_TypeError, "unsupported operand type(s) for " +
+                                        symbol + ": '" +
+                                        _PyType_Name(left->type) + "' and '" +
+                                        _PyType_Name(right->type) + "'");
+}
+
+// The method of an operator. Dicts have theirs in the natives' tables.
+Outcome<V> operator_method(Context& ctx, int op, V value, PyObject* name) {
+  if (op != kOr || value->type != &PyDict_Type)
+    return python_method(ctx, value, name);
+  PyObject* found = type_lookup(ctx, value->type, name);
+  if (!found) return nullptr;
+  return bind_descriptor(ctx, found, value, value->type, name);
+}
+
+// A method that is written in Python.
+bool is_users_method(V method) {
+  if (!method || method->kind != Kind::BoundMethod) return false;
+  V function = as<MethodValue>(method)->function;
+  return function->is_constant() && PyFunction_Check(function->object);
+}
+
+// What a sequence says of `+` and `*` with the wrong thing, if no number on
+// either side has taken it.
+Status check_concatenation(Context& ctx, int op, V left, V right) {
+  const bool left_sequence = is_list(left) || is_tuple_like(left);
+  if (op == kAdd && left_sequence) {
+    const std::string what = is_list(left) ? "list" : "tuple";
+    return ctx.raise(PyExc_TypeError,
+                     "can only concatenate " + what + " (not \"" +
+                         _PyType_Name(right->type) + "\") to " + what);
+  }
+  const bool right_sequence = is_list(right) || is_tuple_like(right);
+  if (op == kMultiply && (left_sequence || right_sequence)) {
+    V other = left_sequence ? right : left;
+    return ctx.raise(PyExc_TypeError,
+                     std::string("can't multiply sequence by non-int of type "
+                                 "'") +
+                         _PyType_Name(other->type) + "'");
+  }
+  return done;
 }
 
 // Operators of containers that the trace made or that the caller passed; a
 // null value if this is no such case.
 Outcome<V> container_operation(Context& ctx, int op, V left, V right,
                                bool in_place) {
-  if (op == kAdd && left->kind == Kind::List &&
-      (right->kind == Kind::List || in_place))
+  if (op == kAdd && is_list(left) && (is_list(right) || in_place))
     return sequence_add(ctx, left, right, in_place);
   if (op == kAdd && is_tuple_like(left) && is_tuple_like(right))
     return sequence_add(ctx, left, right, in_place);
   if (op == kMultiply) {
-    bool left_sequence = left->kind == Kind::List || is_tuple_like(left);
-    bool right_sequence = right->kind == Kind::List || is_tuple_like(right);
+    bool left_sequence = is_list(left) || is_tuple_like(left);
+    bool right_sequence = is_list(right) || is_tuple_like(right);
     if (left_sequence && right->is_constant() && PyLong_Check(right->object))
       return repeat(ctx, left, right, in_place);
     if (right_sequence && left->is_constant() && PyLong_Check(left->object))
@@ -236,17 +281,6 @@ Outcome<V> container_operation(Context& ctx, int op, V left, V right,
       return left;
     }
     if (operation) return set_combine(ctx, *operation, left, right);
-  }
-  if (op == kOr && left->kind == Kind::Dict && right->kind == Kind::Dict) {
-    V target = left;
-    if (!in_place) {
-      target = ctx.dict(left->type);
-      for (const DictEntry* entry : dict_entries(ctx, left))
-        MG_DO(dict_set(ctx, target, entry->key, entry->value));
-    }
-    for (const DictEntry* entry : dict_entries(ctx, right))
-      MG_DO(dict_set(ctx, target, entry->key, entry->value));
-    return target;
   }
   return nullptr;
 }
@@ -281,39 +315,42 @@ Outcome<V> binary_operation(Context& ctx, int kind, V left, V right) {
         {.positional = operands});
   }
   if (in_place) {
-    MG_TRY(V method, python_method(ctx, left, table.in_place_method[at]));
+    MG_TRY(V method, operator_method(ctx, op, left, table.in_place_method[at]));
     if (method) {
       MG_TRY(V result, call(ctx, method, {right}));
       if (!is_not_implemented(result)) return result;
     }
   }
-  MG_TRY(V contained, container_operation(ctx, op, left, right, in_place));
-  if (contained) return contained;
-
+  MG_TRY(V forward, operator_method(ctx, op, left, table.method[at]));
+  V backward = nullptr;
+  if (left->type != right->type) {
+    MG_TRY(backward, operator_method(ctx, op, right, table.reflected[at]));
+  }
+  // Numbers' slots go before those of sequences, which user classes don't have.
+  const bool users = is_users_method(forward) || is_users_method(backward);
+  if (!users) {
+    MG_TRY(V contained, container_operation(ctx, op, left, right, in_place));
+    if (contained) return contained;
+  }
   // The right operand's class goes first if it is a proper subclass.
-  MG_TRY(V forward, python_method(ctx, left, table.method[at]));
-  Outcome<V> backward_found =
-      left->type == right->type ? Outcome<V>(V{nullptr})
-                                : python_method(ctx, right, table.reflected[at]);
-  if (!backward_found) return backward_found;
-  V backward = backward_found.value();
-  const bool backward_first = backward && left->type != right->type &&
-                              PyType_IsSubtype(right->type, left->type);
-  if (backward_first) {
-    MG_TRY(V result, call(ctx, backward, {left}));
-    if (!is_not_implemented(result)) return result;
-    backward = nullptr;
-  }
-  if (forward) {
-    MG_TRY(V result, call(ctx, forward, {right}));
+  const bool backward_first =
+      backward && PyType_IsSubtype(right->type, left->type);
+  V order[] = {backward_first ? backward : forward,
+               backward_first ? forward : backward};
+  for (V method : order) {
+    if (!method) continue;
+    MG_TRY(V result, call(ctx, method, {method == forward ? right : left}));
     if (!is_not_implemented(result)) return result;
   }
-  if (backward) {
-    MG_TRY(V result, call(ctx, backward, {left}));
-    if (!is_not_implemented(result)) return result;
+  if (users) {
+    MG_TRY(V contained, container_operation(ctx, op, left, right, in_place));
+    if (contained) return contained;
   }
-  if (forward || backward_found.value())
-    return unsupported_operands(ctx, kBinary[op].symbol, left, right);
+  if (op == kModulo && left->is_constant() && PyUnicode_Check(left->object))
+    return percent_format(ctx, left, right);
+  MG_DO(check_concatenation(ctx, op, left, right));
+  if (forward || backward)
+    return unsupported_operands(ctx, in_place, op, left, right);
 
   // Anything else that consists of constants: real objects, freshly built.
   PyObject* a = as_constant(ctx, left);
@@ -329,11 +366,10 @@ Outcome<V> binary_operation(Context& ctx, int kind, V left, V right) {
            value->kind == Kind::Tuple;
   };
   if (no_numbers(left) && (no_numbers(right) || is_safe_constant(right)))
-    return unsupported_operands(ctx, kBinary[op].symbol, left, right);
-  return ctx.graph_break(
-      "operator", std::string(kBinary[op].symbol) + " of " +
-                      _PyType_Name(left->type) + " and " +
-                      _PyType_Name(right->type));
+    return unsupported_operands(ctx, in_place, op, left, right);
+  return ctx.graph_break("operator", std::string(kBinary[op].symbol) + " of " +
+                                         _PyType_Name(left->type) + " and " +
+                                         _PyType_Name(right->type));
 }
 
 Outcome<V> unary_operation(Context& ctx, Unary kind, V operand) {
@@ -474,7 +510,8 @@ Outcome<V> compare(Context& ctx, int kind, V left, V right) {
 
 Outcome<V> plain_compare(Context& ctx, int kind, V left, V right) {
   const bool equality = kind == Py_EQ || kind == Py_NE;
-  if ((left->kind == Kind::List && right->kind == Kind::List) ||
+  if ((left->kind == Kind::List && right->kind == Kind::List &&
+       is_list(left) == is_list(right)) ||
       (is_tuple_like(left) && is_tuple_like(right)))
     return compare_sequences(ctx, kind, left, right);
   if (is_set(left) && is_set(right)) {

@@ -24,6 +24,7 @@ struct TorchTypes {
   PyObject* module_call_impl;
   PyTypeObject* union_type;   // types.UnionType: int | None
   PyTypeObject* enum_meta;    // enum.EnumMeta, for its members
+  PyTypeObject* typing_final; // typing._Final: special forms, aliases, TypeVar
 };
 
 // Throws InternalError with a Python error set if torch can't be imported.

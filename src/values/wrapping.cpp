@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How an object of the caller's becomes a value, and what is guarded of it.
 #include "guards/guard.h"
+#include "python/names.h"
 #include "tensor/tensor_snapshot.h"
 #include "values/memo.h"
 #include "values/protocol.h"
@@ -67,8 +68,9 @@ bool is_identity_constant(PyObject* object) {
          type == torch.layout || type == torch.memory_format ||
          type == &Py_GenericAliasType || type == torch.union_type ||
          PyType_IsSubtype(Py_TYPE(type), torch.enum_meta) ||
-         PyLong_Check(object) || PyUnicode_Check(object) ||
-         PyFloat_Check(object) || PyBytes_Check(object);
+         PyType_IsSubtype(type, torch.typing_final) || PyLong_Check(object) ||
+         PyUnicode_Check(object) || PyFloat_Check(object) ||
+         PyBytes_Check(object);
 }
 
 }  // namespace
@@ -328,6 +330,29 @@ HeapId Context::make_attributes(V object) {
   return id;
 }
 
+namespace {
+
+// The dictionary of a function or a module, if there is one already.
+PyObject* namespace_of(PyObject* object) {
+  if (PyModule_Check(object)) return PyModule_GetDict(object);
+  if (PyFunction_Check(object))
+    return reinterpret_cast<PyFunctionObject*>(object)->func_dict;
+  return nullptr;
+}
+
+}  // namespace
+
+V Context::constant_namespace(V object) {
+  if (!PyModule_Check(object->object) && !PyFunction_Check(object->object))
+    return nullptr;
+  // Makes it where there was none.
+  Ref real =
+      Ref::steal(PyObject_GetAttr(object->object, interned().dunder_dict));
+  MG_CHECK(real && PyDict_Check(real.get()), "it has a dictionary");
+  PyObject* kept = keep(std::move(real));
+  return known(kept, sources.constant(kept));
+}
+
 V Context::constant_attribute(V object, PyObject* name) {
   if (object->type->tp_dictoffset == 0 &&
       !(object->type->tp_flags & Py_TPFLAGS_MANAGED_DICT))
@@ -345,6 +370,12 @@ V Context::constant_attribute(V object, PyObject* name) {
   // A function or module that is compared by identity anyway is read from
   // itself, not once for every place where it was found.
   if (is_shared) base = sources.constant(object->object);
+  // The program has the dictionary itself in hand, and may have changed it.
+  if (PyObject* real = namespace_of(object->object)) {
+    auto found = memo_->seen.find(real);
+    if (found != memo_->seen.end())
+      return dict_get_string(*this, found->second, name);
+  }
   SourceId source = sources.instance_attr(base, name);
   Reading reading = guards::read_instance_attr(object->object, name);
   if (reading.is_present()) return lazy(reading.value(), source);

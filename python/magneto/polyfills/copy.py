@@ -196,3 +196,33 @@ def getstate(self: Any) -> Any:
     if slots:
         return state, slots
     return state or None
+
+
+def reduce_set(self: Any) -> Any:
+    """``set.__reduce__`` and frozenset's."""
+    return type(self), (list(self),), self.__getstate__()
+
+
+def reduce_exception(self: Any) -> Any:
+    """``BaseException.__reduce__``."""
+    if self.__dict__:
+        return type(self), self.args, self.__dict__
+    return type(self), self.args
+
+
+def reduce_deque(self: Any) -> Any:
+    """``deque.__reduce__``."""
+    args = ((),) if self.maxlen is None else ((), self.maxlen)
+    return type(self), args, self.__getstate__(), iter(self)
+
+
+def reduce_ordered(self: Any) -> Any:
+    """``OrderedDict.__reduce__``."""
+    return type(self), (), self.__getstate__(), None, iter(self.items())
+
+
+def reduce_default(self: Any) -> Any:
+    """``defaultdict.__reduce__``."""
+    factory = self.default_factory
+    args = () if factory is None else (factory,)
+    return type(self), args, None, None, iter(self.items())

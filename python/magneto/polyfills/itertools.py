@@ -211,8 +211,9 @@ def groupby(
 def islice(iterable: Iterable[Any], *bounds: Any) -> Iterator[Any]:
     """``iterable[start:stop:step]`` of an iterator."""
     if not 1 <= len(bounds) <= 3:
+        limit = "at most 4" if bounds else "at least 2"
         raise TypeError(
-            f"islice expected at most 4 arguments, got {len(bounds) + 1}"
+            f"islice expected {limit} arguments, got {len(bounds) + 1}"
         )
     start, stop, step = 0, bounds[0], 1
     if len(bounds) > 1:

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "values/functions.h"
+
+#include "python/names.h"
+#include "values/protocol.h"
+
+namespace magneto::values {
+
+namespace {
+
+struct FieldRow {
+  PyObject* Names::*name;
+  PyTypeObject* type;   // what may be written; null for anything
+  const char* article;  // as CPython's message names the type
+  bool may_be_none;
+};
+// In the order of FunctionField.
+const FieldRow kFields[kFunctionFields] = {
+    {&Names::dunder_name, &PyUnicode_Type, "string", false},
+    {&Names::dunder_qualname, &PyUnicode_Type, "string", false},
+    {&Names::dunder_doc, nullptr, nullptr, true},
+    {&Names::dunder_module, nullptr, nullptr, true},
+    {&Names::dunder_annotations, &PyDict_Type, "dict", true},
+    {&Names::dunder_defaults, &PyTuple_Type, "tuple", true},
+    {&Names::dunder_kwdefaults, &PyDict_Type, "dict", true},
+};
+
+// MAKE_FUNCTION takes a dict or a tuple of name, value, name, value ...
+Outcome<V> annotations_of(Context& ctx, const FunctionValue* function) {
+  V given = function->annotations;
+  if (given && given->kind == Kind::Dict) return given;
+  V made = ctx.dict();
+  std::vector<V> parts;
+  if (given) MG_DO(unpack(ctx, given, parts));
+  for (size_t i = 0; i + 1 < parts.size(); i += 2)
+    MG_DO(dict_set(ctx, made, parts[i], parts[i + 1]));
+  return made;
+}
+
+V doc_of(Context& ctx, const FunctionValue* function) {
+  PyObject* constants = function->code->co_consts;
+  if (!PyTuple_GET_SIZE(constants)) return ctx.none();
+  PyObject* first = PyTuple_GET_ITEM(constants, 0);
+  return PyUnicode_Check(first) ? ctx.constant_share(first) : ctx.none();
+}
+
+V module_of(Context& ctx, const FunctionValue* function) {
+  PyObject* module =
+      PyDict_GetItemWithError(function->globals, interned().dunder_name);
+  return module ? ctx.constant_share(module) : ctx.none();
+}
+
+}  // namespace
+
+PyObject* function_field_name(FunctionField field) {
+  return interned().*kFields[static_cast<size_t>(field)].name;
+}
+
+size_t function_field(PyObject* name) {
+  size_t field = 0;
+  while (field < kFunctionFields && interned().*kFields[field].name != name)
+    ++field;
+  return field;
+}
+
+V written_field(Context& ctx, V function, FunctionField field) {
+  const auto& slots = ctx.heap[function->heap].slots;
+  const auto at = static_cast<size_t>(field);
+  return at < slots.size() ? slots[at] : nullptr;
+}
+
+Outcome<V> get_function_field(Context& ctx, V value, FunctionField field) {
+  if (V written = written_field(ctx, value, field)) return written;
+  const auto* function = as<FunctionValue>(value);
+  switch (field) {
+    case FunctionField::Name:
+      return ctx.constant_share(function->code->co_name);
+    case FunctionField::QualifiedName:
+      return ctx.constant_share(function->code->co_qualname);
+    case FunctionField::Doc:
+      return doc_of(ctx, function);
+    case FunctionField::Module:
+      return module_of(ctx, function);
+    case FunctionField::Annotations: {
+      // One dict, which the program may change.
+      MG_TRY(V made, annotations_of(ctx, function));
+      ctx.heap.set_slot(value->heap, static_cast<size_t>(field), made);
+      return made;
+    }
+    case FunctionField::Defaults:
+      return function->defaults ? function->defaults : ctx.none();
+    case FunctionField::KeywordDefaults:
+      return function->kwdefaults ? function->kwdefaults : ctx.none();
+  }
+  MG_CHECK(false, "a field of a function");
+}
+
+Status set_function_field(Context& ctx, V function, FunctionField field,
+                          V value) {
+  const FieldRow& row = kFields[static_cast<size_t>(field)];
+  value = value ? ctx.look(value) : ctx.none();
+  const bool is_none = value->is_constant() && value->object == Py_None;
+  const bool fits = !row.type || is_instance_of(value, row.type) ||
+                    (is_none && row.may_be_none);
+  if (!fits)
+    return ctx.raise(PyExc_TypeError,
+                     std::string(PyUnicode_AsUTF8(function_field_name(field))) +
+                         " must be set to a " + row.article + " object");
+  if (is_none && field == FunctionField::Annotations) value = ctx.dict();
+  ctx.heap.set_slot(function->heap, static_cast<size_t>(field), value);
+  return done;
+}
+
+}  // namespace magneto::values
