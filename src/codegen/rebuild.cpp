@@ -77,6 +77,7 @@ class Rebuilder {
   Operand of_node(graph::NodeId node);
   Operand make(V value);
   Operand make_tuple(V value);
+  Operand make_of_plain(V value);
   Operand make_container(V value);
   Operand make_function(V value);
   Operand make_iterator(V value);
@@ -146,7 +147,7 @@ Operand Rebuilder::of_node(graph::NodeId node) {
 
 Operand Rebuilder::build(V value) {
   MG_CHECK(value && !value->is_null(), "NULL can't be rebuilt");
-  if (value->kind == Kind::Constant &&
+  if (value->kind == Kind::Constant && !value->heap.valid() &&
       (is_plain_constant(value->object) || !value->source.valid())) {
     return builder_.constant(value->object);
   }
@@ -203,9 +204,10 @@ Operand Rebuilder::make(V value) {
       return make_iterator(value);
     case Kind::Generator:
       return make_generator(value);
+    case Kind::Constant:
+      return make_of_plain(value);
     case Kind::Null:
     case Kind::Lazy:
-    case Kind::Constant:
       break;
   }
   MG_CHECK(false, "a value of this kind has a source");
@@ -238,6 +240,18 @@ void Rebuilder::fill_generator(V value, Operand target) {
       operands.push_back(has_value(each) ? build(each)
                                          : builder_.constant(null_token()));
   builder_.act(StepOp::FillGenerator, operands);
+}
+
+// An instance of a class derived from int, str and the like.
+Operand Rebuilder::make_of_plain(V value) {
+  to_fill_.push_back(value);
+  V plain = ctx_.heap[value->heap].slots[0];
+  Ref maker = Ref::steal(PyObject_GetAttr(
+      reinterpret_cast<PyObject*>(plain->type), interned().dunder_new));
+  MG_CHECK(maker, "every class has __new__");
+  return builder_.make(
+      StepOp::CallFunction,
+      {builder_.constant(std::move(maker)), type_of(value), build(plain)});
 }
 
 Operand Rebuilder::make_tuple(V value) {

@@ -86,7 +86,7 @@ Outcome<V> dir(Context& ctx, const Arguments& args) {
     return from_constant(ctx, std::move(names));
   }
   return ctx.graph_break("native-call",
-                         std::string("dir() of a ") + _PyType_Name(value->type),
+                         std::string("dir() of a ") + value->type->tp_name,
                          "call it outside of the compiled function");
 }
 
@@ -117,7 +117,7 @@ Outcome<V> make_super(Context& ctx, const Arguments& args) {
   if (!type->is_constant() || !PyType_Check(type->object))
     return ctx.raise(PyExc_TypeError,
                      std::string("super() argument 1 must be a type, not ") +
-                         _PyType_Name(type->type));
+                         type->type->tp_name);
   if (!self)
     return ctx.graph_break("native-call", "super() without an instance",
                            "call super() or super(Class, self)");
@@ -157,7 +157,7 @@ Outcome<V> identity(Context& ctx, const Arguments& args) {
   if (!value->object || (!value->source.valid() && !value->is_constant()))
     return ctx.graph_break("native-call",
                            std::string("id() of a ") +
-                               _PyType_Name(value->type) +
+                               value->type->tp_name +
                                " made while tracing",
                            "compare with `is` instead");
   if (value->source.valid()) ctx.guards.identity(value->source, value->object);
@@ -178,13 +178,21 @@ Outcome<V> hash(Context& ctx, const Arguments& args) {
     }
   }
   if (real || value->kind == Kind::List || value->kind == Kind::Dict ||
-      value->kind == Kind::Set) {
+      value->kind == Kind::Set || value->kind == Kind::Tuple ||
+      value->kind == Kind::Slice) {
     // Also says that lists and the like can't be hashed.
     MG_TRY(PyObject * token, key_token(ctx, value));
+    // What stands for an object of the trace's has another hash.
+    if (!is_safe(token))
+      return ctx.graph_break(
+          "native-call", std::string("hash() of a ") + value->type->tp_name,
+          "hash it outside of the compiled function");
     Py_hash_t result = PyObject_Hash(token);
     if (result == -1) return ctx.raise_from_python();
     return ctx.integer(result);
   }
+  if (value->is_constant() && inherits_plain_key(value->type))
+    return ctx.integer(PyObject_Hash(value->object));
   // By identity.
   if (value->object && value->type->tp_hash == PyBaseObject_Type.tp_hash &&
       (value->source.valid() || value->is_constant())) {
@@ -193,7 +201,7 @@ Outcome<V> hash(Context& ctx, const Arguments& args) {
     return ctx.integer(PyObject_Hash(value->object));
   }
   return ctx.graph_break(
-      "native-call", std::string("hash() of a ") + _PyType_Name(value->type),
+      "native-call", std::string("hash() of a ") + value->type->tp_name,
       "hash it outside of the compiled function");
 }
 

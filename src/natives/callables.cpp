@@ -139,7 +139,7 @@ Outcome<V> throw_into(Context& ctx, const Arguments& args) {
     return ctx.raise(PyExc_TypeError,
                      std::string("exceptions must be classes or instances "
                                  "deriving from BaseException, not ") +
-                         _PyType_Name(exception->type));
+                         exception->type->tp_name);
   return resume(ctx, generator, ctx.none(), exception);
 }
 

@@ -232,6 +232,22 @@ Outcome<V> default_copy(Context& ctx, const Arguments& args) {
               {factory, dict});
 }
 
+// The union of two dicts, one of them a defaultdict: its copy, updated.
+template <bool reflected>
+Outcome<V> default_or(Context& ctx, const Arguments& args) {
+  V self = ctx.look(args.positional[0]);
+  V other = ctx.look(args.positional[1]);
+  if (self->kind != Kind::Dict || other->kind != Kind::Dict)
+    return ctx.constant_share(Py_NotImplemented);
+  V left = reflected ? other : self, right = reflected ? self : other;
+  MG_TRY(V factory, factory_of(ctx, self));
+  auto* type = reinterpret_cast<PyObject*>(self->type);
+  MG_TRY(V made, call(ctx, ctx.known(type, ctx.sources.constant(type)),
+                      {factory, left}));
+  MG_DO(update_dict(ctx, made, right, {}, false));
+  return made;
+}
+
 Outcome<V> default_repr(Context& ctx, const Arguments& args) {
   MG_TRY(V dict, dict_receiver(ctx, args));
   MG_TRY(V factory, factory_of(ctx, dict));
@@ -309,6 +325,8 @@ constexpr Row kRows[] = {
      nullptr},
     {kCollections, "defaultdict.copy", default_copy, 1, 1, nullptr},
     {kCollections, "defaultdict.__copy__", default_copy, 1, 1, nullptr},
+    {kCollections, "defaultdict.__or__", default_or<false>, 2, 2, nullptr},
+    {kCollections, "defaultdict.__ror__", default_or<true>, 2, 2, nullptr},
     {kCollections, "defaultdict.__repr__", default_repr, 1, 1, nullptr},
     {kCollections, "_tuplegetter.__get__", field_of_tuple, 2, 3, nullptr},
     row::polyfill(kCollections, "_count_elements",

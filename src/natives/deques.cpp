@@ -20,6 +20,23 @@ PyTypeObject* deque_type() {
   return reinterpret_cast<PyTypeObject*>(type);
 }
 
+PyTypeObject* class_of_iterator(const char* method) {
+  Ref made = Ref::steal(
+      PyObject_CallNoArgs(reinterpret_cast<PyObject*>(deque_type())));
+  MG_CHECK(made, "an empty deque");
+  Ref iterator = Ref::steal(PyObject_CallMethod(made, method, nullptr));
+  MG_CHECK(iterator, "an iterator of it");
+  return Py_TYPE(iterator.get());  // a static type
+}
+PyTypeObject* iterator_type() {
+  static PyTypeObject* const type = class_of_iterator("__iter__");
+  return type;
+}
+PyTypeObject* reverse_iterator_type() {
+  static PyTypeObject* const type = class_of_iterator("__reversed__");
+  return type;
+}
+
 const std::vector<V>& items_of(Context& ctx, V deque) {
   return ctx.heap[deque->heap].items;
 }
@@ -29,6 +46,12 @@ Py_ssize_t limit_of(Context& ctx, V deque) {
   const auto& slots = ctx.heap[deque->heap].slots;
   if (slots.empty() || slots[0]->object == Py_None) return -1;
   return PyLong_AsSsize_t(slots[0]->object);
+}
+
+// Every change of length gives an iterator that is under way a RuntimeError:
+// the deque's number counts them.
+void note_change(Context& ctx, V deque) {
+  ctx.heap.set_number(deque->heap, ctx.heap[deque->heap].number + 1);
 }
 
 // Drops what is too much at the end that isn't added to.
@@ -65,6 +88,7 @@ Status fill(Context& ctx, V deque, V iterable, V limit) {
   if (before || !items.empty())
     ctx.heap.splice(deque->heap, 0, before, items);
   trim(ctx, deque, true);
+  note_change(ctx, deque);
   return done;
 }
 
@@ -95,6 +119,7 @@ Outcome<V> append(Context& ctx, const Arguments& args) {
   MG_TRY(V deque, list_receiver(ctx, args));
   ctx.heap.append(deque->heap, args.positional[1]);
   trim(ctx, deque, true);
+  note_change(ctx, deque);
   return ctx.none();
 }
 
@@ -102,6 +127,7 @@ Outcome<V> append_left(Context& ctx, const Arguments& args) {
   MG_TRY(V deque, list_receiver(ctx, args));
   ctx.heap.splice(deque->heap, 0, 0, args.positional.subspan(1));
   trim(ctx, deque, false);
+  note_change(ctx, deque);
   return ctx.none();
 }
 
@@ -113,6 +139,7 @@ Outcome<V> pop(Context& ctx, const Arguments& args) {
     return ctx.raise(PyExc_IndexError, "pop from an empty deque");
   V item = right ? items.back() : items.front();
   ctx.heap.splice(deque->heap, right ? items.size() - 1 : 0, 1, {});
+  note_change(ctx, deque);
   return item;
 }
 
@@ -125,6 +152,7 @@ Outcome<V> extend(Context& ctx, const Arguments& args) {
     ctx.heap.splice(deque->heap, right ? items_of(ctx, deque).size() : 0, 0,
                     {&item, 1});
     trim(ctx, deque, right);
+    note_change(ctx, deque);
   }
   return ctx.none();
 }
@@ -148,6 +176,7 @@ Outcome<V> rotate(Context& ctx, const Arguments& args) {
   std::vector<V> turned(items.begin() + start, items.end());
   turned.insert(turned.end(), items.begin(), items.begin() + start);
   ctx.heap.splice(deque->heap, 0, items.size(), turned);
+  note_change(ctx, deque);
   return ctx.none();
 }
 
@@ -161,6 +190,7 @@ Outcome<V> insert(Context& ctx, const Arguments& args) {
   if (at < 0) at = std::max<Py_ssize_t>(at + size, 0);
   ctx.heap.splice(deque->heap, static_cast<size_t>(std::min(at, size)), 0,
                   args.positional.subspan(2));
+  note_change(ctx, deque);
   return ctx.none();
 }
 
@@ -183,6 +213,7 @@ Outcome<V> remove(Context& ctx, const Arguments& args) {
                                   PY_SSIZE_T_MAX));
   if (at < 0) return not_in_deque(ctx, args.positional[1]);
   ctx.heap.splice(deque->heap, static_cast<size_t>(at), 1, {});
+  note_change(ctx, deque);
   return ctx.none();
 }
 
@@ -190,10 +221,10 @@ Outcome<V> index(Context& ctx, const Arguments& args) {
   MG_TRY(V deque, list_receiver(ctx, args));
   Py_ssize_t start = 0, stop = PY_SSIZE_T_MAX;
   if (args.count() > 2) {
-    MG_TRY(start, index_argument(ctx, args.positional[2]));
+    MG_TRY(start, bound_argument(ctx, args.positional[2]));
   }
   if (args.count() > 3) {
-    MG_TRY(stop, index_argument(ctx, args.positional[3]));
+    MG_TRY(stop, bound_argument(ctx, args.positional[3]));
   }
   std::vector<V> items = items_of(ctx, deque);
   MG_TRY(Py_ssize_t at,
@@ -217,6 +248,7 @@ Outcome<V> clear(Context& ctx, const Arguments& args) {
   MG_TRY(V deque, list_receiver(ctx, args));
   const size_t size = items_of(ctx, deque).size();
   if (size) ctx.heap.splice(deque->heap, 0, size, {});
+  note_change(ctx, deque);
   return ctx.none();
 }
 
@@ -235,7 +267,7 @@ Outcome<V> slot_add(Context& ctx, const Arguments& args) {
   if (right->kind != Kind::List || !is_instance_of(right, deque_type()))
     return ctx.raise(PyExc_TypeError,
                      std::string("can only concatenate deque (not \"") +
-                         _PyType_Name(right->type) + "\") to deque");
+                         right->type->tp_name + "\") to deque");
   MG_TRY(V made, copy(ctx, args));
   V both[] = {made, right};
   return extend_in_place(ctx, {.positional = both});
@@ -249,9 +281,69 @@ Outcome<V> reverse(Context& ctx, const Arguments& args) {
   return ctx.none();
 }
 
+V begin(Context& ctx, V deque, PyTypeObject* type) {
+  V slots[] = {deque, ctx.integer(ctx.heap[deque->heap].number)};
+  return ctx.iterator(type, slots);
+}
+
 Outcome<V> reversed(Context& ctx, const Arguments& args) {
   MG_TRY(V deque, list_receiver(ctx, args));
-  return reversed_iterator(ctx, deque, items_of(ctx, deque).size());
+  return begin(ctx, deque, reverse_iterator_type());
+}
+
+Outcome<V> iterate_items(Context& ctx, const Arguments& args) {
+  MG_TRY(V deque, list_receiver(ctx, args));
+  return begin(ctx, deque, iterator_type());
+}
+
+Outcome<V> itself(Context& ctx, const Arguments& args) {
+  return ctx.look(args.positional[0]);
+}
+
+template <bool backwards>
+Outcome<V> next_item(Context& ctx, V iterator) {
+  const HeapObject& state = ctx.heap[iterator->heap];
+  if (state.number < 0) return nullptr;
+  V deque = state.slots[0];
+  if (ctx.heap[deque->heap].number !=
+      PyLong_AsLongLong(state.slots[1]->object)) {
+    ctx.heap.set_number(iterator->heap, -1);
+    return ctx.raise(PyExc_RuntimeError, "deque mutated during iteration");
+  }
+  const auto& items = items_of(ctx, deque);
+  const auto at = static_cast<size_t>(state.number);
+  if (at >= items.size()) {
+    ctx.heap.set_number(iterator->heap, -1);
+    return nullptr;
+  }
+  ctx.heap.set_number(iterator->heap, state.number + 1);
+  return items[backwards ? items.size() - 1 - at : at];
+}
+
+// deque * n and deque *= n
+template <bool in_place>
+Outcome<V> repeat(Context& ctx, const Arguments& args) {
+  MG_TRY(V deque, list_receiver(ctx, args));
+  V given = ctx.look(args.positional[1]);
+  if (given->is_constant() ? !PyIndex_Check(given->object)
+                           : given->kind != Kind::Object)
+    return ctx.raise(PyExc_TypeError,
+                     std::string("can't multiply sequence by non-int of type "
+                                 "'") +
+                         given->type->tp_name + "'");
+  MG_TRY(Py_ssize_t times, index_argument(ctx, given));
+  const std::vector<V> once = items_of(ctx, deque);
+  V target = deque;
+  if (!in_place) {
+    MG_TRY(target, copy(ctx, args));
+  }
+  ctx.heap.splice(target->heap, 0, once.size(), {});
+  for (Py_ssize_t i = 0; i < times && !once.empty(); ++i) {
+    ctx.heap.splice(target->heap, items_of(ctx, target).size(), 0, once);
+    trim(ctx, target, true);
+  }
+  note_change(ctx, target);
+  return target;
 }
 
 Outcome<V> limit(Context& ctx, const Arguments& args) {
@@ -298,8 +390,18 @@ constexpr Row kRows[] = {
     {kCollections, "deque.__copy__", copy, 1, 1, nullptr},
     {kCollections, "deque.reverse", reverse, 1, 1, nullptr},
     {kCollections, "deque.__reversed__", reversed, 1, 1, nullptr},
+    {kCollections, "deque.__iter__", iterate_items, 1, 1, nullptr},
+    {kCollections, "deque.__mul__", repeat<false>, 2, 2, nullptr},
+    {kCollections, "deque.__rmul__", repeat<false>, 2, 2, nullptr},
+    {kCollections, "deque.__imul__", repeat<true>, 2, 2, nullptr},
     {kCollections, "deque.__repr__", repr, 1, 1, nullptr},
     {kCollections, "deque.maxlen", limit, 1, 1, nullptr},
+    row::next("_collections", "_deque_iterator.__next__", next_item<false>),
+    {"_collections", "_deque_iterator.__iter__", itself, 1, 1, nullptr},
+    row::next("_collections", "_deque_reverse_iterator.__next__",
+              next_item<true>),
+    {"_collections", "_deque_reverse_iterator.__iter__", itself, 1, 1,
+     nullptr},
 };
 
 }  // namespace

@@ -18,7 +18,7 @@ Outcome<V> list_receiver(Context& ctx, const Arguments& args) {
   if (list->kind == Kind::List) return list;
   return ctx.graph_break("native-call",
                          std::string("a method of a ") +
-                             _PyType_Name(list->type) + " of the caller's",
+                             list->type->tp_name + " of the caller's",
                          "use it outside of the compiled function");
 }
 
@@ -117,14 +117,33 @@ Outcome<Py_ssize_t> find_item(Context& ctx, std::span<const V> items,
 
 namespace {
 
+}  // namespace
+
+Outcome<Py_ssize_t> bound_argument(Context& ctx, V value) {
+  value = ctx.look(value);
+  const bool has_index = value->type->tp_as_number &&
+                         value->type->tp_as_number->nb_index;
+  if (!has_index)
+    return ctx.raise(PyExc_TypeError,
+                     "slice indices must be integers or have an __index__ "
+                     "method");
+  if (!value->is_constant()) return index_argument(ctx, value);
+  // A bound beyond all sequences is their end.
+  Py_ssize_t bound = PyNumber_AsSsize_t(value->object, nullptr);
+  if (bound == -1 && PyErr_Occurred()) return ctx.raise_from_python();
+  return bound;
+}
+
+namespace {
+
 Outcome<V> index(Context& ctx, const Arguments& args) {
   MG_TRY(V list, list_receiver(ctx, args));
   Py_ssize_t start = 0, stop = PY_SSIZE_T_MAX;
   if (args.count() > 2) {
-    MG_TRY(start, index_argument(ctx, args.positional[2]));
+    MG_TRY(start, bound_argument(ctx, args.positional[2]));
   }
   if (args.count() > 3) {
-    MG_TRY(stop, index_argument(ctx, args.positional[3]));
+    MG_TRY(stop, bound_argument(ctx, args.positional[3]));
   }
   std::vector<V> items = ctx.heap[list->heap].items;
   MG_TRY(Py_ssize_t at,
@@ -199,7 +218,7 @@ Outcome<V> slot_add(Context& ctx, const Arguments& args) {
   if (right->kind != Kind::List)
     return ctx.raise(PyExc_TypeError,
                      std::string("can only concatenate list (not \"") +
-                         _PyType_Name(right->type) + "\") to list");
+                         right->type->tp_name + "\") to list");
   std::vector<V> items = ctx.heap[left->heap].items;
   const auto& more = ctx.heap[right->heap].items;
   items.insert(items.end(), more.begin(), more.end());

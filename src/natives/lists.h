@@ -14,4 +14,7 @@ Outcome<V> list_receiver(Context& ctx, const Arguments& args);
 Outcome<Py_ssize_t> find_item(Context& ctx, std::span<const V> items,
                               V wanted, Py_ssize_t start, Py_ssize_t stop);
 
+// A bound of a search: an integer, through __index__.
+Outcome<Py_ssize_t> bound_argument(Context& ctx, V value);
+
 }  // namespace magneto::natives

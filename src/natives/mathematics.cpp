@@ -40,10 +40,82 @@ Outcome<V> rounded(Context& ctx, const Arguments& args) {
   MG_TRY(V found, special_method(ctx, value, name<method>()));
   if (found) return call(ctx, found, {});
   return ctx.raise(PyExc_TypeError, std::string("must be real number, not ") +
-                                        _PyType_Name(value->type));
+                                        value->type->tp_name);
+}
+
+PyObject* function_of_math(const char* function) {
+  Ref module = Ref::steal(PyImport_ImportModule("math"));
+  MG_CHECK(module, "the module math");
+  PyObject* found = PyObject_GetAttrString(module, function);
+  MG_CHECK(found, "a function of math");  // lives as long as the module
+  return found;
+}
+
+// Functions of numbers; objects are asked for one.
+template <Literal function, Literal... methods>
+Outcome<V> of_numbers(Context& ctx, const Arguments& args) {
+  static PyObject* const real = function_of_math(function.text);
+  std::vector<V> numbers;
+  for (V value : args.positional) {
+    value = ctx.look(value);
+    if (value->kind == Kind::Tensor)
+      return ctx.graph_break("data-dependent",
+                             std::string("math.") + function.text +
+                                 " of a tensor",
+                             "use the torch function of that name");
+    if (value->kind == Kind::Object) {
+      PyObject* const asked[] = {name<methods>()...};
+      for (PyObject* method : asked) {
+        MG_TRY(V found, special_method(ctx, value, method));
+        if (!found) continue;
+        MG_TRY(value, call(ctx, found, {}));
+        break;
+      }
+    }
+    numbers.push_back(value);
+  }
+  Ref result;
+  MG_TRY(bool called,
+         call_really(ctx, real, {.positional = numbers}, result));
+  if (called) return from_constant(ctx, std::move(result));
+  for (V value : numbers)
+    if (!safe_object(ctx, value))
+      return ctx.raise(PyExc_TypeError,
+                       sizeof...(methods) > 1
+                           ? std::string("must be real number, not ") +
+                                 ctx.look(value)->type->tp_name
+                           : std::string("'") + ctx.look(value)->type->tp_name +
+                                 "' object cannot be interpreted as an "
+                                 "integer");
+  MG_CHECK(false, "an argument isn't plain data");
+}
+
+// math.fsum(iterable)
+Outcome<V> exact_sum(Context& ctx, const Arguments& args) {
+  static PyObject* const real = function_of_math("fsum");
+  std::vector<V> items;
+  MG_DO(unpack(ctx, args.positional[0], items));
+  V listed = ctx.list(items);
+  Ref result;
+  MG_TRY(bool called,
+         call_really(ctx, real, {.positional = {&listed, 1}}, result));
+  if (called) return ctx.constant(std::move(result));
+  return ctx.graph_break("native-call", "math.fsum of unknown values",
+                         "use Python numbers");
 }
 
 constexpr const char* kMath = "math";
+
+#define MG_REAL(function, count)                                      \
+  {                                                                   \
+    kMath, function, of_numbers<function, "__float__", "__index__">, \
+        count, count, nullptr                                         \
+  }
+#define MG_INTEGER(function, least, most)                               \
+  {                                                                     \
+    kMath, function, of_numbers<function, "__index__">, least, most,    \
+        nullptr                                                         \
+  }
 constexpr const char* kComplexMath = "cmath";
 
 constexpr Row kRows[] = {
@@ -51,33 +123,33 @@ constexpr Row kRows[] = {
     {kMath, "floor", rounded<"floor", "__floor__">, 1, 1, nullptr},
     {kMath, "ceil", rounded<"ceil", "__ceil__">, 1, 1, nullptr},
     {kMath, "trunc", rounded<"trunc", "__trunc__">, 1, 1, nullptr},
-    row::pure(kMath, "acos"), row::pure(kMath, "acosh"),
-    row::pure(kMath, "asin"), row::pure(kMath, "asinh"),
-    row::pure(kMath, "atan"), row::pure(kMath, "atan2"),
-    row::pure(kMath, "atanh"), row::pure(kMath, "cbrt"),
-    row::pure(kMath, "comb"), row::pure(kMath, "copysign"),
-    row::pure(kMath, "cos"), row::pure(kMath, "cosh"),
-    row::pure(kMath, "degrees"), row::pure(kMath, "dist"),
-    row::pure(kMath, "erf"), row::pure(kMath, "erfc"),
-    row::pure(kMath, "exp"), row::pure(kMath, "exp2"),
-    row::pure(kMath, "expm1"), row::pure(kMath, "fabs"),
-    row::pure(kMath, "factorial"), row::pure(kMath, "fma"),
-    row::pure(kMath, "fmod"), row::pure(kMath, "frexp"),
-    row::pure(kMath, "fsum"), row::pure(kMath, "gamma"),
-    row::pure(kMath, "gcd"), row::pure(kMath, "hypot"),
-    row::pure(kMath, "isclose"), row::pure(kMath, "isfinite"),
-    row::pure(kMath, "isinf"), row::pure(kMath, "isnan"),
-    row::pure(kMath, "isqrt"), row::pure(kMath, "lcm"),
-    row::pure(kMath, "ldexp"), row::pure(kMath, "lgamma"),
-    row::pure(kMath, "log"), row::pure(kMath, "log10"),
-    row::pure(kMath, "log1p"), row::pure(kMath, "log2"),
-    row::pure(kMath, "modf"), row::pure(kMath, "nextafter"),
-    row::pure(kMath, "perm"), row::pure(kMath, "pow"),
-    row::pure(kMath, "radians"), row::pure(kMath, "remainder"),
-    row::pure(kMath, "sin"), row::pure(kMath, "sinh"),
-    row::pure(kMath, "sqrt"), row::pure(kMath, "sumprod"),
-    row::pure(kMath, "tan"), row::pure(kMath, "tanh"),
-    row::pure(kMath, "ulp"),
+    MG_REAL("acos", 1), MG_REAL("acosh", 1),
+    MG_REAL("asin", 1), MG_REAL("asinh", 1),
+    MG_REAL("atan", 1), MG_REAL("atan2", 2),
+    MG_REAL("atanh", 1), MG_REAL("cbrt", 1),
+    MG_INTEGER("comb", 2, 2), MG_REAL("copysign", 2),
+    MG_REAL("cos", 1), MG_REAL("cosh", 1),
+    MG_REAL("degrees", 1), row::pure(kMath, "dist"),
+    MG_REAL("erf", 1), MG_REAL("erfc", 1),
+    MG_REAL("exp", 1), MG_REAL("exp2", 1),
+    MG_REAL("expm1", 1), MG_REAL("fabs", 1),
+    MG_INTEGER("factorial", 1, 1), row::pure(kMath, "fma"),
+    MG_REAL("fmod", 2), MG_REAL("frexp", 1),
+    {kMath, "fsum", exact_sum, 1, 1, nullptr}, MG_REAL("gamma", 1),
+    MG_INTEGER("gcd", 0, kAny), {kMath, "hypot", of_numbers<"hypot", "__float__", "__index__">, 0, kAny, nullptr},
+    row::pure(kMath, "isclose"), MG_REAL("isfinite", 1),
+    MG_REAL("isinf", 1), MG_REAL("isnan", 1),
+    MG_INTEGER("isqrt", 1, 1), MG_INTEGER("lcm", 0, kAny),
+    row::pure(kMath, "ldexp"), MG_REAL("lgamma", 1),
+    {kMath, "log", of_numbers<"log", "__float__", "__index__">, 1, 2, nullptr}, MG_REAL("log10", 1),
+    MG_REAL("log1p", 1), MG_REAL("log2", 1),
+    MG_REAL("modf", 1), MG_REAL("nextafter", 2),
+    MG_INTEGER("perm", 1, 2), MG_REAL("pow", 2),
+    MG_REAL("radians", 1), MG_REAL("remainder", 2),
+    MG_REAL("sin", 1), MG_REAL("sinh", 1),
+    MG_REAL("sqrt", 1), row::pure(kMath, "sumprod"),
+    MG_REAL("tan", 1), MG_REAL("tanh", 1),
+    MG_REAL("ulp", 1),
     row::pure(kComplexMath, "acos"), row::pure(kComplexMath, "acosh"),
     row::pure(kComplexMath, "asin"), row::pure(kComplexMath, "asinh"),
     row::pure(kComplexMath, "atan"), row::pure(kComplexMath, "atanh"),
@@ -91,6 +163,9 @@ constexpr Row kRows[] = {
     row::pure(kComplexMath, "sqrt"), row::pure(kComplexMath, "tan"),
     row::pure(kComplexMath, "tanh"),
 };
+
+#undef MG_REAL
+#undef MG_INTEGER
 
 }  // namespace
 

@@ -56,7 +56,7 @@ Outcome<V> convert(Context& ctx, V value, PyTypeObject* type,
     return number;
   }
   return ctx.raise(PyExc_TypeError, std::string(wrong) + ", not '" +
-                                        _PyType_Name(value->type) + "'");
+                                        value->type->tp_name + "'");
 }
 
 Outcome<V> make_int(Context& ctx, const Arguments& args) {
@@ -106,6 +106,17 @@ Outcome<V> make_bytes(Context& ctx, const Arguments& args) {
   auto* type = reinterpret_cast<PyObject*>(&PyBytes_Type);
   MG_TRY(V plain, try_really(ctx, type, args));
   if (plain) return plain;
+  if (!args.count() || args.has_keywords())
+    return ctx.graph_break("native-call", "bytes() of unknown values",
+                           "use Python integers");
+  V source = ctx.look(args.positional[0]);
+  MG_TRY(plain, try_special(ctx, source, name<"__bytes__">()));
+  if (plain) return plain;
+  if (source->kind == Kind::Object) {
+    MG_TRY(V number, try_special(ctx, source, interned().dunder_index));
+    if (number)
+      return make_bytes(ctx, {.positional = {&number, 1}});
+  }
   std::vector<V> items;
   MG_DO(unpack(ctx, args.positional[0], items));
   V listed = ctx.list(items);
@@ -113,6 +124,38 @@ Outcome<V> make_bytes(Context& ctx, const Arguments& args) {
   if (plain) return plain;
   return ctx.graph_break("native-call", "bytes() of unknown values",
                          "use Python integers");
+}
+
+// int.__new__(cls, ...) and the like. An instance of a subclass is a Constant
+// that has attributes of its own; slot 0 is its value as a plain one.
+template <PyTypeObject* base>
+Outcome<V> make_of_class(Context& ctx, const Arguments& args) {
+  V class_value = ctx.look(args.positional[0]);
+  auto* type = reinterpret_cast<PyTypeObject*>(class_value->object);
+  if (!class_value->is_constant() || !PyType_Check(class_value->object) ||
+      !PyType_IsSubtype(type, base))
+    return ctx.raise(PyExc_TypeError,
+                     std::string(base->tp_name) +
+                         ".__new__(X): X is not a subtype of " + base->tp_name);
+  V plain_type = ctx.constant_share(reinterpret_cast<PyObject*>(base));
+  MG_TRY(V plain, call(ctx, plain_type, without(args, 1)));
+  plain = ctx.look(plain);
+  if (type == base) return plain;
+  if (!plain->is_constant())
+    return ctx.graph_break("native-call",
+                           std::string(type->tp_name) + "() of unknown values",
+                           "use values that are known while tracing");
+  Ref one = Ref::steal(PyTuple_Pack(1, plain->object));
+  Ref real = Ref::steal(one ? base->tp_new(type, one, nullptr) : nullptr);
+  if (!real) return ctx.raise_from_python();
+  HeapId id = ctx.heap.make();
+  V made = ctx.arena.make<Value>(Value{.kind = Kind::Constant,
+                                       .heap = id,
+                                       .type = type,
+                                       .object = ctx.keep(std::move(real))});
+  ctx.heap.initial(id).owner = made;
+  ctx.heap.initial(id).slots = {plain};
+  return made;
 }
 
 // abs() and operator.abs(); graphs have the latter, as torch.compile's do.
@@ -129,7 +172,7 @@ Outcome<V> absolute(Context& ctx, const Arguments& args) {
   MG_TRY(V result, try_special(ctx, value, interned().dunder_abs));
   if (result) return result;
   return ctx.raise(PyExc_TypeError, std::string("bad operand type for abs(): '") +
-                                        _PyType_Name(value->type) + "'");
+                                        value->type->tp_name + "'");
 }
 
 Outcome<V> round_number(Context& ctx, const Arguments& args) {
@@ -146,7 +189,7 @@ Outcome<V> round_number(Context& ctx, const Arguments& args) {
   if (!result) return result;
   if (result.value()) return result;
   return ctx.raise(PyExc_TypeError, std::string("type ") +
-                                        _PyType_Name(value->type) +
+                                        value->type->tp_name +
                                         " doesn't define __round__ method");
 }
 
@@ -171,8 +214,8 @@ Outcome<V> divide(Context& ctx, const Arguments& args) {
   }
   return ctx.raise(PyExc_TypeError,
                    std::string("unsupported operand type(s) for divmod(): '") +
-                       _PyType_Name(left->type) + "' and '" +
-                       _PyType_Name(right->type) + "'");
+                       left->type->tp_name + "' and '" +
+                       right->type->tp_name + "'");
 }
 
 Outcome<V> power(Context& ctx, const Arguments& args) {
@@ -215,6 +258,12 @@ constexpr Row kRows[] = {
     {kBuiltins, "bool", make_bool, 0, 1, nullptr},
     {kBuiltins, "complex", make_complex, 0, 2, "real imag"},
     {kBuiltins, "bytes", make_bytes, 0, 3, "source encoding errors"},
+    {kBuiltins, "int.__new__", make_of_class<&PyLong_Type>, 1, kAny, "*"},
+    {kBuiltins, "float.__new__", make_of_class<&PyFloat_Type>, 1, kAny, "*"},
+    {kBuiltins, "complex.__new__", make_of_class<&PyComplex_Type>, 1, kAny,
+     "*"},
+    {kBuiltins, "str.__new__", make_of_class<&PyUnicode_Type>, 1, kAny, "*"},
+    {kBuiltins, "bytes.__new__", make_of_class<&PyBytes_Type>, 1, kAny, "*"},
     {kBuiltins, "abs", absolute, 1, 1, nullptr},
     {"_operator", "abs", absolute, 1, 1, nullptr},
     {kBuiltins, "round", round_number, 0, 2, "number ndigits"},

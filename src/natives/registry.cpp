@@ -496,6 +496,8 @@ Outcome<V> call_polyfill(Context& ctx, const char* path,
     std::string module = "magneto.polyfills." + std::string(text.substr(0, dot));
     Ref imported = Ref::steal(PyImport_ImportModule(module.c_str()));
     if (!imported) return ctx.raise_from_python();
+    // It may have rows of its own.
+    (void)table();
     function = PyObject_GetAttrString(
         imported, std::string(text.substr(dot + 1)).c_str());
     MG_CHECK(function, "a polyfill that is there");

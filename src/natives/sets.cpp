@@ -15,6 +15,12 @@ Outcome<V> set_receiver(Context& ctx, const Arguments& args) {
   return set;
 }
 
+// What a copy of the set is: copies of subclasses are plain sets.
+PyTypeObject* base_of(V set) {
+  return PyType_IsSubtype(set->type, &PySet_Type) ? &PySet_Type
+                                                  : &PyFrozenSet_Type;
+}
+
 Outcome<V> fill(Context& ctx, V made, V iterable) {
   if (iterable) MG_DO(set_update(ctx, SetOperation::Union, made, iterable));
   return made;
@@ -95,7 +101,8 @@ Outcome<V> clear(Context& ctx, const Arguments& args) {
 Outcome<V> copy(Context& ctx, const Arguments& args) {
   V set = ctx.look(args.positional[0]);
   if (set->type == &PyFrozenSet_Type) return set;
-  return fill(ctx, ctx.set(), set);
+  MG_TRY(V made, fill(ctx, ctx.set(base_of(set)), set));
+  return settle_frozenset(ctx, made);
 }
 
 template <SetOperation operation>

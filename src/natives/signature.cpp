@@ -44,6 +44,9 @@ Signal wrong_call(Context& ctx, PyObject* callable, const Arguments& args) {
     }
     real[0] = receiver;
   }
+  if (Py_IS_TYPE(callable, &PyClassMethodDescr_Type) && !real.empty())
+    real[0] = reinterpret_cast<PyObject*>(
+        reinterpret_cast<PyDescrObject*>(callable)->d_type);
   Ref names = names_of(args);
   Ref result = Ref::steal(
       PyObject_Vectorcall(callable, real.data(), args.count(), names));
@@ -74,7 +77,7 @@ Outcome<PyObject*> attribute_name(Context& ctx, V value, const char* message) {
                      message ? std::string(message)
                              : std::string("attribute name must be string, "
                                            "not '") +
-                                   _PyType_Name(value->type) + "'");
+                                   value->type->tp_name + "'");
   if (PyUnicode_CHECK_INTERNED(value->object)) return value->object;
   Ref interned_name = Ref::share(value->object);
   PyUnicode_InternInPlace(interned_name.slot());
@@ -92,14 +95,14 @@ Outcome<Py_ssize_t> index_argument(Context& ctx, V value) {
                                    "a tensor in the place of an integer",
                                    "pass a Python integer")
                  : ctx.raise(PyExc_TypeError,
-                             std::string("'") + _PyType_Name(value->type) +
+                             std::string("'") + value->type->tp_name +
                                  "' object cannot be interpreted as an "
                                  "integer");
     MG_TRY(value, call(ctx, method, {}));
     if (!value->is_constant() || !PyLong_Check(value->object))
       return ctx.raise(PyExc_TypeError,
                        std::string("__index__ returned non-int (type ") +
-                           _PyType_Name(value->type) + ")");
+                           value->type->tp_name + ")");
   }
   Py_ssize_t number = PyNumber_AsSsize_t(value->object, PyExc_OverflowError);
   if (number == -1 && PyErr_Occurred()) return ctx.raise_from_python();

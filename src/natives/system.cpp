@@ -31,7 +31,7 @@ Outcome<V> file_path(Context& ctx, const Arguments& args) {
   return ctx.raise(PyExc_TypeError,
                    std::string("expected str, bytes or os.PathLike object, "
                                "not ") +
-                       _PyType_Name(path->type));
+                       path->type->tp_name);
 }
 
 // weakref.ref.__call__

@@ -26,8 +26,11 @@ Outcome<V> checked_text(Context& ctx, V text, const char* method) {
   text = ctx.look(text);
   if (text->is_constant() && PyUnicode_Check(text->object)) return text;
   return ctx.raise(PyExc_TypeError,
-                   std::string(method) + " returned non-string (type " +
-                       _PyType_Name(text->type) + ")");
+                   method == std::string_view("__format__")
+                       ? std::string("__format__ must return a str, not ") +
+                             text->type->tp_name
+                       : std::string(method) + " returned non-string (type " +
+                             text->type->tp_name + ")");
 }
 
 // The class's own method, unless it is what CPython's C code does anyway: null.
@@ -155,6 +158,9 @@ Signal address_in_text(Context& ctx, V value) {
       "function");
 }
 
+Outcome<V> repr_for(Context& ctx, V value, const char* asked);
+Signal data_in_text(Context& ctx);
+
 // What tp_repr of the builtin classes does.
 Outcome<V> plain_repr(Context& ctx, V value) {
   if (value->is_constant()) {
@@ -206,12 +212,39 @@ Outcome<V> plain_repr(Context& ctx, V value) {
   return address_in_text(ctx, value);
 }
 
+// The builtin exception that makes its text of several arguments: UnicodeError
+// and its like, OSError, SyntaxError. Null for those that show their arguments.
+PyTypeObject* composes_text(PyTypeObject* type) {
+  auto text_of = [](PyObject* exception) {
+    return reinterpret_cast<PyTypeObject*>(exception)->tp_str;
+  };
+  while (type->tp_flags & Py_TPFLAGS_HEAPTYPE) type = type->tp_base;
+  return type->tp_str == text_of(PyExc_BaseException) ||
+                 type->tp_str == text_of(PyExc_KeyError)
+             ? nullptr
+             : type;
+}
+
+Outcome<V> real_text(Context& ctx, PyTypeObject* type, V args) {
+  PyObject* real = safe_object(ctx, args);
+  if (!real)
+    return ctx.graph_break("native-call",
+                           std::string("the text of a ") + type->tp_name,
+                           "make the text outside of the compiled function");
+  Ref made = Ref::steal(
+      PyObject_CallObject(reinterpret_cast<PyObject*>(type), real));
+  if (!made) return ctx.raise_from_python();
+  return from_text(ctx, PyObject_Str(made));
+}
+
 Outcome<V> plain_str(Context& ctx, V value) {
   if (value->is_constant() && is_safe(value->object))
     return from_text(ctx, PyObject_Str(value->object));
   if (value->kind == Kind::Object && is_exception_type(value->type)) {
     V args = exception_field(ctx, value, interned().args);
     if (!args) return address_in_text(ctx, value);
+    if (PyTypeObject* builtin = composes_text(value->type))
+      return real_text(ctx, builtin, args);
     std::vector<V> items;
     MG_DO(unpack(ctx, args, items));
     if (items.empty()) return ctx.string("");
@@ -221,7 +254,8 @@ Outcome<V> plain_str(Context& ctx, V value) {
                ? repr_of(ctx, items[0])
                : str_of(ctx, items[0]);
   }
-  return repr_of(ctx, value);
+  if (value->kind == Kind::Tensor) return data_in_text(ctx);
+  return repr_for(ctx, value, "__str__");
 }
 
 // object.__format__
@@ -246,12 +280,21 @@ Signal data_in_text(Context& ctx) {
 
 }  // namespace
 
+namespace {
+
+// `asked`: the method whose result a text that is none would be.
+Outcome<V> repr_for(Context& ctx, V value, const char* asked) {
+  MG_TRY(V own, own_method(ctx, value, interned().dunder_repr, {}));
+  if (own) return checked_text(ctx, own, asked);
+  return plain_repr(ctx, value);
+}
+
+}  // namespace
+
 Outcome<V> repr_of(Context& ctx, V value) {
   value = ctx.look(value);
   if (value->kind == Kind::Tensor) return data_in_text(ctx);
-  MG_TRY(V own, own_method(ctx, value, interned().dunder_repr, {}));
-  if (own) return checked_text(ctx, own, "__repr__");
-  return plain_repr(ctx, value);
+  return repr_for(ctx, value, "__repr__");
 }
 
 Outcome<V> str_of(Context& ctx, V value) {
@@ -353,6 +396,17 @@ Outcome<V> make_str(Context& ctx, const Arguments& args) {
   return args.count() ? str_of(ctx, args.positional[0]) : ctx.string("");
 }
 
+// str.format and format_map: for real on plain data, field by field otherwise.
+template <Literal method, Literal polyfill>
+Outcome<V> format_fields(Context& ctx, const Arguments& args) {
+  static PyObject* const real = PyObject_GetAttrString(
+      reinterpret_cast<PyObject*>(&PyUnicode_Type), method.text);
+  Ref result;
+  MG_TRY(bool called, call_really(ctx, real, args, result));
+  if (called) return ctx.constant(std::move(result));
+  return call_polyfill(ctx, polyfill.text, args);
+}
+
 // The cell that a function has for one of its free variables.
 V free_variable(Context& ctx, V function, const char* variable) {
   auto* real = reinterpret_cast<PyFunctionObject*>(function->object);
@@ -441,6 +495,13 @@ constexpr Row kRows[] = {
     {kBuiltins, "BaseException.__str__", slot_str, 1, 1, nullptr},
     {kBuiltins, "KeyError.__str__", slot_str, 1, 1, nullptr},
     row::pure(kBuiltins, "str.maketrans"),
+    row::pure(kBuiltins, "bytes.maketrans"),
+    {kBuiltins, "str.format", format_fields<"format", "text.format_fields">, 1,
+     kAny, "*"},
+    {kBuiltins, "str.format_map",
+     format_fields<"format_map", "text.format_map">, 2, 2, nullptr},
+    row::examine("magneto.polyfills.text", "parsed"),
+    row::examine("magneto.polyfills.text", "field_path"),
     row::breaks(kBuiltins, "print", "print outside of the compiled function"),
     {"collections", "OrderedDict.__repr__", slot_repr, 1, 1, nullptr},
     {"dataclasses", "_recursive_repr.<locals>.wrapper", recursive_repr, 2, 2,

@@ -37,10 +37,10 @@ Outcome<V> index(Context& ctx, const Arguments& args) {
   MG_DO(unpack(ctx, args.positional[0], items));
   Py_ssize_t start = 0, stop = PY_SSIZE_T_MAX;
   if (args.count() > 2) {
-    MG_TRY(start, index_argument(ctx, args.positional[2]));
+    MG_TRY(start, bound_argument(ctx, args.positional[2]));
   }
   if (args.count() > 3) {
-    MG_TRY(stop, index_argument(ctx, args.positional[3]));
+    MG_TRY(stop, bound_argument(ctx, args.positional[3]));
   }
   MG_TRY(Py_ssize_t at,
          find_item(ctx, items, args.positional[1], start, stop));

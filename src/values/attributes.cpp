@@ -21,6 +21,14 @@ std::string text(PyObject* name) {
 }
 
 Signal attribute_error(Context& ctx, V object, PyObject* name) {
+  if (object->is_constant() && PyModule_Check(object->object)) {
+    PyObject* module = PyDict_GetItemWithError(
+        PyModule_GetDict(object->object), interned().dunder_name);
+    if (module && PyUnicode_Check(module))
+      return ctx.raise(PyExc_AttributeError, "module '" + text(module) +
+                                                 "' has no attribute '" +
+                                                 text(name) + "'");
+  }
   if (object->is_constant() && PyType_Check(object->object))
     return ctx.raise(
         PyExc_AttributeError,
@@ -28,7 +36,7 @@ Signal attribute_error(Context& ctx, V object, PyObject* name) {
             reinterpret_cast<PyTypeObject*>(object->object)->tp_name +
             "' has no attribute '" + text(name) + "'");
   return ctx.raise(PyExc_AttributeError, std::string("'") +
-                                             _PyType_Name(object->type) +
+                                             object->type->tp_name +
                                              "' object has no attribute '" +
                                              text(name) + "'");
 }
@@ -133,7 +141,7 @@ Outcome<V> bind_getset(Context& ctx, PyObject* descriptor, V object,
                              {.positional = receiver});
   }
   return ctx.graph_break(
-      "c-attribute", std::string(_PyType_Name(object->type)) + "." + text(name),
+      "c-attribute", std::string(object->type->tp_name) + "." + text(name),
       "read it outside of the compiled function");
 }
 
@@ -213,7 +221,7 @@ Outcome<V> bind_descriptor(Context& ctx, PyObject* descriptor, V object,
   }
   return ctx.graph_break("descriptor",
                          std::string(kind->tp_name) + " in class " +
-                             _PyType_Name(type) + ", attribute " + text(name));
+                             type->tp_name + ", attribute " + text(name));
 }
 
 Outcome<V> special_method(Context& ctx, V object, PyObject* name) {
@@ -232,7 +240,7 @@ Outcome<V> call_special(Context& ctx, V object, PyObject* name,
     if (earlier == question)
       return ctx.graph_break("c-protocol",
                              text(name) + " of a " +
-                                 _PyType_Name(question.object->type),
+                                 question.object->type->tp_name,
                              "use it outside of the compiled function");
   struct Open {
     Context& ctx;
@@ -294,12 +302,7 @@ Outcome<V> module_get(Context& ctx, V object, PyObject* name) {
   if (found) return bind_descriptor(ctx, found, object, object->type, name);
   V fallback = ctx.constant_attribute(object, interned().dunder_getattr);
   if (fallback) return call(ctx, fallback, {ctx.constant_share(name)});
-  return ctx.raise(PyExc_AttributeError,
-                   "module '" +
-                       std::string(PyModule_GetName(object->object)
-                                       ? PyModule_GetName(object->object)
-                                       : "?") +
-                       "' has no attribute '" + text(name) + "'");
+  return nullptr;
 }
 
 bool uses_generic_get(PyTypeObject* type) {
@@ -442,6 +445,13 @@ Outcome<V> super_attribute(Context& ctx, V super_value, PyObject* name) {
 namespace {
 
 Status write(Context& ctx, V object, PyObject* name, V value) {
+  // Numbers and strings have no attributes to write: CPython says so itself.
+  if (object->is_constant() && is_safe_type(object->type)) {
+    const int written = PyObject_SetAttr(object->object, name,
+                                         value ? Py_None : nullptr);
+    MG_CHECK(written < 0, "plain data has no attributes that can be set");
+    return ctx.raise_from_python();
+  }
   PyObject* found = type_lookup(ctx, object->type, name);
   if (found && is_data_descriptor(found) && !is_slot_member(found)) {
     PyTypeObject* kind = Py_TYPE(found);
@@ -452,7 +462,7 @@ Status write(Context& ctx, V object, PyObject* name, V value) {
       if (setter.get() == Py_None)
         return ctx.raise(PyExc_AttributeError,
                          "property '" + text(name) + "' of '" +
-                             _PyType_Name(object->type) + "' object has no " +
+                             object->type->tp_name + "' object has no " +
                              (value ? "setter" : "deleter"));
       PyObject* kept = ctx.keep(std::move(setter));
       V function = ctx.known(kept, ctx.sources.constant(kept));
@@ -477,14 +487,14 @@ Status write(Context& ctx, V object, PyObject* name, V value) {
                                   static_cast<FunctionField>(field), value);
     return ctx.graph_break(
         "c-attribute-write",
-        std::string(_PyType_Name(object->type)) + "." + text(name));
+        std::string(object->type->tp_name) + "." + text(name));
   }
   V mapping = attribute_mapping(ctx, object);
   if (!mapping) {
     if (object->is_constant() || object->object)
       return ctx.graph_break("attribute-write",
                              std::string("attribute ") + text(name) + " of a " +
-                                 _PyType_Name(object->type));
+                                 object->type->tp_name);
     return attribute_error(ctx, object, name);
   }
   V key = ctx.constant_share(name);

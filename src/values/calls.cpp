@@ -45,7 +45,7 @@ Outcome<V> builtin_new(Context& ctx, PyTypeObject* type, PyObject* found,
                               .keyword_names = args.keyword_names});
   }
   return ctx.graph_break("instantiate",
-                         std::string("an instance of ") + _PyType_Name(type),
+                         std::string("an instance of ") + type->tp_name,
                          "make it outside of the compiled function");
 }
 
@@ -84,7 +84,7 @@ Outcome<V> call_instance(Context& ctx, V callable, const Arguments& args,
     return call(ctx, method, args);
   }
   return ctx.raise(PyExc_TypeError, std::string("'") +
-                                        _PyType_Name(callable->type) +
+                                        callable->type->tp_name +
                                         "' object is not callable");
 }
 
@@ -94,12 +94,12 @@ Outcome<V> instantiate(Context& ctx, V class_value, const Arguments& args) {
   auto* type = reinterpret_cast<PyTypeObject*>(class_value->object);
   if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE) && !is_exception_type(type))
     return ctx.graph_break("instantiate",
-                           std::string("an instance of ") + _PyType_Name(type),
+                           std::string("an instance of ") + type->tp_name,
                            "make it outside of the compiled function");
   if (type->tp_flags & Py_TPFLAGS_IS_ABSTRACT)
     return ctx.raise(PyExc_TypeError,
                      std::string("Can't instantiate abstract class ") +
-                         _PyType_Name(type));
+                         type->tp_name);
 
   PyObject* new_found = type_lookup(ctx, type, interned().dunder_new);
   V made;
@@ -132,7 +132,7 @@ Outcome<V> instantiate(Context& ctx, V class_value, const Arguments& args) {
           (!new_function || !Py_IS_TYPE(new_function, &PyFunction_Type)) &&
           type->tp_new == PyBaseObject_Type.tp_new)
         return ctx.raise(PyExc_TypeError,
-                         std::string(_PyType_Name(type)) +
+                         std::string(type->tp_name) +
                              "() takes no arguments");
       return made;
     }
@@ -144,7 +144,7 @@ Outcome<V> instantiate(Context& ctx, V class_value, const Arguments& args) {
     (void)ignored;
   } else if (!is_exception_type(type) && made->kind != Kind::Tuple) {
     return ctx.graph_break("instantiate",
-                           std::string("__init__ of ") + _PyType_Name(type));
+                           std::string("__init__ of ") + type->tp_name);
   }
   return made;
 }

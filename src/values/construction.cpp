@@ -41,11 +41,22 @@ Construction with_keywords(Context& ctx, V callable, V args, V keywords) {
           {callable, args, keywords}};
 }
 
-V method_of_dict(Context& ctx, const char* name) {
-  PyObject* method = PyDict_GetItemString(PyDict_Type.tp_dict, name);
+V method_of(Context& ctx, PyTypeObject* type, const char* name) {
+  PyObject* method = PyDict_GetItemString(type->tp_dict, name);
   MG_CHECK(method, "a method of dict");
   return ctx.constant_share(method);
 }
+
+struct ViewRow {
+  PyTypeObject* plain;
+  PyTypeObject* ordered;
+  const char* method;
+};
+const ViewRow kViews[] = {
+    {&PyDictKeys_Type, &PyODictKeys_Type, "keys"},
+    {&PyDictValues_Type, &PyODictValues_Type, "values"},
+    {&PyDictItems_Type, &PyODictItems_Type, "items"},
+};
 
 Construction at_end(Context& ctx) {
   return {attribute_of_module(ctx, "builtins", "iter"), {ctx.tuple({})}};
@@ -104,12 +115,11 @@ std::optional<Construction> construction(Context& ctx, V value) {
     return of_reversed(ctx, value, state);
   if (type == &PyDictIterItem_Type || type == &PyDictIterValue_Type)
     return of_dict_iterator(ctx, value, state);
-  if (PyType_IsSubtype(type, &PyDictKeys_Type))
-    return Construction{method_of_dict(ctx, "keys"), state.slots};
-  if (PyType_IsSubtype(type, &PyDictValues_Type))
-    return Construction{method_of_dict(ctx, "values"), state.slots};
-  if (PyType_IsSubtype(type, &PyDictItems_Type))
-    return Construction{method_of_dict(ctx, "items"), state.slots};
+  for (const auto& [plain, ordered, name] : kViews)
+    if (type == plain || type == ordered)
+      return Construction{
+          method_of(ctx, type == plain ? &PyDict_Type : &PyODict_Type, name),
+          state.slots};
   if (is_class(type, "functools.partial")) {
     std::vector<V> parts = state.slots;
     return with_keywords(
@@ -125,6 +135,12 @@ std::optional<Construction> construction(Context& ctx, V value) {
   if (is_class(type, "operator.itemgetter") ||
       is_class(type, "operator.attrgetter"))
     return Construction{class_value(ctx, value), state.slots};
+  if (is_class(type, "_collections._deque_iterator") ||
+      is_class(type, "_collections._deque_reverse_iterator"))
+    return state.number < 0
+               ? at_end(ctx)
+               : Construction{class_value(ctx, value),
+                              {state.slots[0], ctx.integer(state.number)}};
   if (is_class(type, "collections.deque") && !state.slots.empty())
     return Construction{class_value(ctx, value),
                         {ctx.tuple({}), state.slots[0]}};

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "values/hashing.h"
 
+#include "values/protocol.h"
+
 namespace magneto::values {
 
 bool is_plain_key_type(PyTypeObject* type) {
@@ -8,6 +10,13 @@ bool is_plain_key_type(PyTypeObject* type) {
          type == &PyBool_Type || type == &PyFloat_Type ||
          type == &PyBytes_Type || type == &PyComplex_Type ||
          type == Py_TYPE(Py_None) || type == &PyEllipsis_Type;
+}
+
+bool inherits_plain_key(PyTypeObject* type) {
+  PyTypeObject* base = type;
+  while (base && (base->tp_flags & Py_TPFLAGS_HEAPTYPE)) base = base->tp_base;
+  return base && is_plain_key_type(base) && type->tp_hash == base->tp_hash &&
+         type->tp_richcompare == base->tp_richcompare;
 }
 
 namespace {
@@ -32,7 +41,7 @@ Outcome<PyObject*> key_token(Context& ctx, V key) {
     case Kind::Constant: {
       PyObject* object = key->object;
       PyTypeObject* type = Py_TYPE(object);
-      if (is_plain_key_type(type)) return object;
+      if (is_plain_key_type(type) || inherits_plain_key(type)) return object;
       if (type->tp_hash == PyObject_HashNotImplemented)
         return ctx.raise(PyExc_TypeError, std::string("unhashable type: '") +
                                               type->tp_name + "'");
@@ -67,6 +76,9 @@ Outcome<PyObject*> key_token(Context& ctx, V key) {
     case Kind::Tensor:
       return as<TensorValue>(key)->fake;
     case Kind::Tuple: {
+      if (key->type->tp_hash != PyTuple_Type.tp_hash ||
+          key->type->tp_richcompare != PyTuple_Type.tp_richcompare)
+        break;
       auto items = tuple_items(key);
       Ref token = Ref::steal(PyTuple_New(static_cast<Py_ssize_t>(items.size())));
       MG_CHECK(token, "out of memory");
@@ -83,8 +95,18 @@ Outcome<PyObject*> key_token(Context& ctx, V key) {
       return ctx.raise(PyExc_TypeError, std::string("unhashable type: '") +
                                             key->type->tp_name + "'");
     case Kind::Set:
-      if (PyType_IsSubtype(key->type, &PyFrozenSet_Type))
-        return ctx.graph_break("dict-key", "a frozenset that the trace made");
+      if (PyType_IsSubtype(key->type, &PyFrozenSet_Type)) {
+        if (key->type->tp_hash != PyFrozenSet_Type.tp_hash ||
+            key->type->tp_richcompare != PyFrozenSet_Type.tp_richcompare)
+          break;
+        Ref tokens = Ref::steal(PyList_New(0));
+        MG_CHECK(tokens, "out of memory");
+        for (const DictEntry* entry : dict_entries(ctx, key))
+          MG_CHECK(PyList_Append(tokens, entry->token) == 0, "out of memory");
+        Ref token = Ref::steal(PyFrozenSet_New(tokens));
+        MG_CHECK(token, "tokens are hashable");
+        return ctx.keep(std::move(token));
+      }
       return ctx.raise(PyExc_TypeError, std::string("unhashable type: '") +
                                             key->type->tp_name + "'");
     default:

@@ -14,5 +14,7 @@ Outcome<PyObject*> key_token(Context& ctx, V key);
 
 // True if objects of exactly this type hash and compare without user code.
 bool is_plain_key_type(PyTypeObject* type);
+// True for classes derived from those that hash and compare as they do.
+bool inherits_plain_key(PyTypeObject* type);
 
 }  // namespace magneto::values

@@ -25,23 +25,54 @@ struct Index {
   Py_ssize_t start = 0, stop = 0, step = 1, count = 0;
 };
 
-// A key of a sequence of `size` items: an integer or a slice of integers.
-Outcome<Index> sequence_index(Context& ctx, V container, V key, size_t size) {
+enum class Access : uint8_t { Read, Write, Delete };
+
+bool is_deque(V container) {
+  return container->kind == Kind::List &&
+         !is_instance_of(container, &PyList_Type);
+}
+
+// The integer or slice of integers that a key is; null if it is neither.
+Outcome<PyObject*> index_object(Context& ctx, V key) {
   key = ctx.look(key);
-  PyObject* real = as_constant(ctx, key);
-  if (real == nullptr) {
-    if (key->kind == Kind::Tensor)
-      return ctx.graph_break("tensor-as-index",
-                             "a list or tuple is indexed with a tensor",
-                             "index with a Python integer");
-    MG_TRY(V method, overridden(ctx, key, interned().dunder_index));
-    if (method) {
-      MG_TRY(V number, call(ctx, method, {}));
-      return sequence_index(ctx, container, number, size);
+  if (key->kind == Kind::Tensor)
+    return ctx.graph_break("tensor-as-index",
+                           "a list or tuple is indexed with a tensor",
+                           "index with a Python integer");
+  if (PyObject* real = as_constant(ctx, key)) return real;
+  if (key->kind == Kind::Slice) {
+    PyObject* bounds[3];
+    auto given = tuple_items(key);
+    for (size_t i = 0; i < 3; ++i) {
+      MG_TRY(bounds[i], index_object(ctx, given[i]));
+      if (!bounds[i])
+        return ctx.raise(PyExc_TypeError,
+                         "slice indices must be integers or None or have an "
+                         "__index__ method");
     }
+    Ref slice = Ref::steal(PySlice_New(bounds[0], bounds[1], bounds[2]));
+    MG_CHECK(slice, "out of memory");
+    return ctx.keep(std::move(slice));
   }
+  MG_TRY(V method, overridden(ctx, key, interned().dunder_index));
+  if (!method) return nullptr;
+  MG_TRY(V number, call(ctx, method, {}));
+  number = ctx.look(number);
+  if (number->is_constant() && PyLong_Check(number->object))
+    return number->object;
+  return ctx.raise(PyExc_TypeError,
+                   std::string("__index__ returned non-int (type ") +
+                       number->type->tp_name + ")");
+}
+
+// A key of a sequence of `size` items: an integer or a slice of integers.
+Outcome<Index> sequence_index(Context& ctx, V container, V key, size_t size,
+                              Access access = Access::Read) {
+  key = ctx.look(key);
+  MG_TRY(PyObject * real, index_object(ctx, key));
   Index index;
-  if (real && PySlice_Check(real)) {
+  const bool deque = is_deque(container);
+  if (real && PySlice_Check(real) && !deque) {
     index.is_slice = true;
     if (PySlice_Unpack(real, &index.start, &index.stop, &index.step) < 0)
       return ctx.raise_from_python();
@@ -49,18 +80,26 @@ Outcome<Index> sequence_index(Context& ctx, V container, V key, size_t size) {
                                         &index.start, &index.stop, index.step);
     return index;
   }
-  const char* what = container->kind == Kind::List ? "list" : "tuple";
-  if (!real || !PyIndex_Check(real))
+  const std::string what = deque                           ? "deque"
+                           : container->kind == Kind::List ? "list"
+                                                           : "tuple";
+  if (!real || !PyIndex_Check(real)) {
+    if (deque)
+      return ctx.raise(PyExc_TypeError,
+                       std::string("sequence index must be integer, not '") +
+                           key->type->tp_name + "'");
     return ctx.raise(PyExc_TypeError,
-                     std::string(what) +
-                         " indices must be integers or slices, not " +
-                         _PyType_Name(key->type));
+                     what + " indices must be integers or slices, not " +
+                         key->type->tp_name);
+  }
   index.position = PyNumber_AsSsize_t(real, PyExc_IndexError);
   if (index.position == -1 && PyErr_Occurred()) return ctx.raise_from_python();
   if (index.position < 0) index.position += static_cast<Py_ssize_t>(size);
   if (index.position < 0 || index.position >= static_cast<Py_ssize_t>(size))
     return ctx.raise(PyExc_IndexError,
-                     std::string(what) + " index out of range");
+                     what + (access != Access::Read && !deque ? " assignment"
+                                                              : "") +
+                         " index out of range");
   return index;
 }
 
@@ -114,7 +153,7 @@ Outcome<V> get_class_item(Context& ctx, V container, V key) {
     return ctx.constant(std::move(item));
   }
   return ctx.graph_break("class-item",
-                         std::string("item of class ") + _PyType_Name(type));
+                         std::string("item of class ") + type->tp_name);
 }
 
 }  // namespace
@@ -144,7 +183,7 @@ Outcome<V> plain_get_item(Context& ctx, V container, V key) {
       if (!real)
         return ctx.graph_break("tensor-as-index",
                                std::string("a ") +
-                                   _PyType_Name(container->type) +
+                                   container->type->tp_name +
                                    " is indexed with a value that isn't known");
       Ref item = Ref::steal(PyObject_GetItem(container->object, real));
       if (!item) return ctx.raise_from_python();
@@ -175,7 +214,7 @@ Outcome<V> plain_get_item(Context& ctx, V container, V key) {
          call_special(ctx, container, interned().dunder_getitem, {key}));
   if (item) return item;
   return ctx.raise(PyExc_TypeError, std::string("'") +
-                                        _PyType_Name(container->type) +
+                                        container->type->tp_name +
                                         "' object is not subscriptable");
 }
 
@@ -202,7 +241,8 @@ Status plain_set_item(Context& ctx, V container, V key, V value) {
   switch (container->kind) {
     case Kind::List: {
       size_t size = ctx.heap[container->heap].items.size();
-      MG_TRY(Index index, sequence_index(ctx, container, key, size));
+      MG_TRY(Index index,
+             sequence_index(ctx, container, key, size, Access::Write));
       if (!index.is_slice) {
         ctx.heap.set_item(container->heap, static_cast<size_t>(index.position),
                           value);
@@ -249,7 +289,7 @@ Status plain_set_item(Context& ctx, V container, V key, V value) {
          call_special(ctx, container, interned().dunder_setitem, {key, value}));
   if (answer) return done;
   return ctx.raise(PyExc_TypeError,
-                   std::string("'") + _PyType_Name(container->type) +
+                   std::string("'") + container->type->tp_name +
                        "' object does not support item assignment");
 }
 
@@ -268,10 +308,15 @@ Status plain_delete_item(Context& ctx, V container, V key) {
   switch (container->kind) {
     case Kind::List: {
       size_t size = ctx.heap[container->heap].items.size();
-      MG_TRY(Index index, sequence_index(ctx, container, key, size));
+      MG_TRY(Index index,
+             sequence_index(ctx, container, key, size, Access::Delete));
       if (!index.is_slice) {
         ctx.heap.splice(container->heap, static_cast<size_t>(index.position), 1,
                         {});
+        // Iterators over a deque want to know (natives/deques.cpp).
+        if (is_deque(container))
+          ctx.heap.set_number(container->heap,
+                              ctx.heap[container->heap].number + 1);
         return done;
       }
       std::vector<Py_ssize_t> positions;
@@ -296,7 +341,7 @@ Status plain_delete_item(Context& ctx, V container, V key) {
          call_special(ctx, container, interned().dunder_delitem, {key}));
   if (answer) return done;
   return ctx.raise(PyExc_TypeError,
-                   std::string("'") + _PyType_Name(container->type) +
+                   std::string("'") + container->type->tp_name +
                        "' object doesn't support item deletion");
 }
 
@@ -337,7 +382,7 @@ Outcome<V> plain_length(Context& ctx, V container) {
   MG_TRY(V count, call_special(ctx, container, interned().dunder_len, {}));
   if (count) return count;
   return ctx.raise(PyExc_TypeError, std::string("object of type '") +
-                                        _PyType_Name(container->type) +
+                                        container->type->tp_name +
                                         "' has no len()");
 }
 

@@ -97,6 +97,8 @@ Outcome<V> plain_iterate(Context& ctx, V iterable) {
     case Kind::Tuple:
       return over(ctx, &PyTupleIter_Type, iterable);
     case Kind::List:
+      // A deque has an iterator of its own.
+      if (!PyType_IsSubtype(type, &PyList_Type)) break;
       return over(ctx, &PyListIter_Type, iterable);
     case Kind::Dict:
     case Kind::Set:
@@ -129,7 +131,7 @@ Outcome<V> plain_iterate(Context& ctx, V iterable) {
   if (iterator) return iterator;
   if (type_lookup(ctx, type, interned().dunder_getitem))
     return over(ctx, &PySeqIter_Type, iterable);
-  return ctx.raise(PyExc_TypeError, std::string("'") + _PyType_Name(type) +
+  return ctx.raise(PyExc_TypeError, std::string("'") + type->tp_name +
                                         "' object is not iterable");
 }
 
@@ -144,12 +146,12 @@ Outcome<V> next(Context& ctx, V iterator) {
     PyObject* found = type_lookup(ctx, iterator->type, interned().dunder_next);
     if (!found)
       return ctx.raise(PyExc_TypeError, std::string("'") +
-                                            _PyType_Name(iterator->type) +
+                                            iterator->type->tp_name +
                                             "' object is not an iterator");
     // An iterator that the caller has begun: to advance it is its own affair.
     if (!Py_IS_TYPE(found, &PyFunction_Type))
       return ctx.graph_break("caller-iterator",
-                             std::string("a ") + _PyType_Name(iterator->type) +
+                             std::string("a ") + iterator->type->tp_name +
                                  " that was made outside of the trace",
                              "make the iterator inside of the compiled "
                              "function, or pass a list");

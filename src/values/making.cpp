@@ -63,8 +63,9 @@ V Context::tuple(std::span<const V> items, PyTypeObject* type) {
     bool constant_items = true;
     for (V item : items)
       // Lazy items must stay unlooked at.
+      // So must those with attributes of their own.
       constant_items = constant_items && item->kind == Kind::Constant &&
-                       !item->source.valid();
+                       !item->source.valid() && !item->heap.valid();
     if (constant_items) {
       Ref object =
           Ref::steal(PyTuple_New(static_cast<Py_ssize_t>(items.size())));

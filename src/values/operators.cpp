@@ -178,6 +178,20 @@ Outcome<V> sequence_add(Context& ctx, V left, V right, bool in_place) {
   return left->kind == Kind::List ? ctx.list(items) : ctx.tuple(items);
 }
 
+// What `*` repeats a sequence by: an integer, through __index__; null if it is
+// something else.
+Outcome<V> repetitions(Context& ctx, V count) {
+  if (count->is_constant())
+    return PyIndex_Check(count->object) ? count : nullptr;
+  if (count->kind != Kind::Object) return nullptr;
+  MG_TRY(V method, python_method(ctx, count, interned().dunder_index));
+  if (!method) return nullptr;
+  MG_TRY(V number, call(ctx, method, {}));
+  number = ctx.look(number);
+  return number->is_constant() && PyLong_Check(number->object) ? number
+                                                               : nullptr;
+}
+
 bool is_tuple_like(V value) {
   return value->kind == Kind::Tuple ||
          (value->is_constant() && PyTuple_Check(value->object));
@@ -212,8 +226,8 @@ Signal unsupported_operands(Context& ctx, bool in_place, int op, V left,
   if (in_place) symbol = op == kPower ? "**=" : symbol + "=";
   return ctx.raise(PyExc_TypeError, "unsupported operand type(s) for " +
                                         symbol + ": '" +
-                                        _PyType_Name(left->type) + "' and '" +
-                                        _PyType_Name(right->type) + "'");
+                                        left->type->tp_name + "' and '" +
+                                        right->type->tp_name + "'");
 }
 
 // The method of an operator. Dicts have theirs in the natives' tables.
@@ -240,7 +254,7 @@ Status check_concatenation(Context& ctx, int op, V left, V right) {
     const std::string what = is_list(left) ? "list" : "tuple";
     return ctx.raise(PyExc_TypeError,
                      "can only concatenate " + what + " (not \"" +
-                         _PyType_Name(right->type) + "\") to " + what);
+                         right->type->tp_name + "\") to " + what);
   }
   const bool right_sequence = is_list(right) || is_tuple_like(right);
   if (op == kMultiply && (left_sequence || right_sequence)) {
@@ -248,7 +262,7 @@ Status check_concatenation(Context& ctx, int op, V left, V right) {
     return ctx.raise(PyExc_TypeError,
                      std::string("can't multiply sequence by non-int of type "
                                  "'") +
-                         _PyType_Name(other->type) + "'");
+                         other->type->tp_name + "'");
   }
   return done;
 }
@@ -264,10 +278,12 @@ Outcome<V> container_operation(Context& ctx, int op, V left, V right,
   if (op == kMultiply) {
     bool left_sequence = is_list(left) || is_tuple_like(left);
     bool right_sequence = is_list(right) || is_tuple_like(right);
-    if (left_sequence && right->is_constant() && PyLong_Check(right->object))
-      return repeat(ctx, left, right, in_place);
-    if (right_sequence && left->is_constant() && PyLong_Check(left->object))
-      return repeat(ctx, right, left, false);
+    if (left_sequence || right_sequence) {
+      MG_TRY(V count, repetitions(ctx, left_sequence ? right : left));
+      if (count)
+        return repeat(ctx, left_sequence ? left : right, count,
+                      in_place && left_sequence);
+    }
   }
   if (is_set(left) && is_set(right)) {
     std::optional<SetOperation> operation;
@@ -294,8 +310,9 @@ Outcome<V> binary_operation(Context& ctx, int kind, V left, V right) {
   const int op = in_place ? kind - kBinaryCount : kind;
   const auto at = static_cast<size_t>(op);
   if (is_safe_constant(left) && is_safe_constant(right)) {
-    // One mistaken power or shift must not stop the trace for minutes.
-    Ref result = Ref::steal(kBinary[op].run(left->object, right->object));
+    const binaryfunc run =
+        in_place ? kBinary[op].run_in_place : kBinary[op].run;
+    Ref result = Ref::steal(run(left->object, right->object));
     if (!result) return ctx.raise_from_python();
     return ctx.constant(std::move(result));
   }
@@ -360,16 +377,18 @@ Outcome<V> binary_operation(Context& ctx, int kind, V left, V right) {
     if (!result) return ctx.raise_from_python();
     return from_constant(ctx, std::move(result));
   }
-  auto no_numbers = [](V value) {
+  // All that these have was asked above.
+  auto settled = [](V value) {
     return value->type->tp_as_number == nullptr ||
            value->kind == Kind::Object || value->kind == Kind::List ||
-           value->kind == Kind::Tuple;
+           value->kind == Kind::Tuple || value->kind == Kind::Dict ||
+           value->kind == Kind::Set || is_safe_constant(value);
   };
-  if (no_numbers(left) && (no_numbers(right) || is_safe_constant(right)))
+  if (settled(left) && settled(right))
     return unsupported_operands(ctx, in_place, op, left, right);
   return ctx.graph_break("operator", std::string(kBinary[op].symbol) + " of " +
-                                         _PyType_Name(left->type) + " and " +
-                                         _PyType_Name(right->type));
+                                         left->type->tp_name + " and " +
+                                         right->type->tp_name);
 }
 
 Outcome<V> unary_operation(Context& ctx, Unary kind, V operand) {
@@ -385,12 +404,20 @@ Outcome<V> unary_operation(Context& ctx, Unary kind, V operand) {
                            {.positional = {&operand, 1}});
   MG_TRY(V method, python_method(ctx, operand, operators().unary_method[at]));
   if (method) return call(ctx, method, {});
+  // A subclass of a number's that keeps its operators.
+  if (operand->is_constant() &&
+      (PyLong_Check(operand->object) || PyFloat_Check(operand->object) ||
+       PyComplex_Check(operand->object))) {
+    Ref result = Ref::steal(kUnary[at].run(operand->object));
+    if (!result) return ctx.raise_from_python();
+    return ctx.constant(std::move(result));
+  }
   return ctx.raise(PyExc_TypeError,
                    std::string("bad operand type for unary ") +
                        (kind == Unary::Positive   ? "+"
                         : kind == Unary::Negative ? "-"
                                                   : "~") +
-                       ": '" + _PyType_Name(operand->type) + "'");
+                       ": '" + operand->type->tp_name + "'");
 }
 
 // -- comparison ---------------------------------------------------------------
@@ -494,8 +521,8 @@ Outcome<V> compare(Context& ctx, int kind, V left, V right) {
     return ctx.raise(PyExc_TypeError,
                      std::string("'") + kCompare[kind].symbol +
                          "' not supported between instances of '" +
-                         _PyType_Name(left->type) + "' and '" +
-                         _PyType_Name(right->type) + "'");
+                         left->type->tp_name + "' and '" +
+                         right->type->tp_name + "'");
   }
   // __ne__ is the opposite of a __eq__ that Python code defines.
   if (kind == Py_NE) {
@@ -540,8 +567,8 @@ Outcome<V> plain_compare(Context& ctx, int kind, V left, V right) {
   return ctx.raise(PyExc_TypeError,
                    std::string("'") + kCompare[kind].symbol +
                        "' not supported between instances of '" +
-                       _PyType_Name(left->type) + "' and '" +
-                       _PyType_Name(right->type) + "'");
+                       left->type->tp_name + "' and '" +
+                       right->type->tp_name + "'");
 }
 
 Outcome<bool> equal(Context& ctx, V left, V right) {
@@ -675,7 +702,16 @@ Outcome<bool> plain_contains(Context& ctx, V container, V item) {
     default:
       break;
   }
-  MG_TRY(V iterator, iterate(ctx, container));
+  Outcome<V> begun = iterate(ctx, container);
+  if (!begun) {
+    if (begun.signal() != Signal::Raised || !ctx.exception_is(PyExc_TypeError))
+      return begun.signal();
+    (void)ctx.take_exception();
+    return ctx.raise(PyExc_TypeError, std::string("argument of type '") +
+                                          container->type->tp_name +
+                                          "' is not iterable");
+  }
+  V iterator = begun.value();
   for (;;) {
     MG_TRY(V candidate, next(ctx, iterator));
     if (!candidate) return false;

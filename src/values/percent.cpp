@@ -188,12 +188,12 @@ Status Percent::refuse(Py_UCS4 letter, V value) {
                                                       : names.dunder_int));
     if (method)
       return ctx_.graph_break(
-          "operator", std::string("% of a ") + _PyType_Name(value->type),
+          "operator", std::string("% of a ") + value->type->tp_name,
           "convert it with int() or float()");
   }
   if (letter == 'c')
     return ctx_.raise(PyExc_TypeError, "%c requires int or char");
-  const std::string type = _PyType_Name(value->type);
+  const std::string type = value->type->tp_name;
   if (real)
     return ctx_.raise(PyExc_TypeError, "must be real number, not " + type);
   return ctx_.raise(PyExc_TypeError,

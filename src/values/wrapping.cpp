@@ -321,7 +321,7 @@ HeapId Context::make_attributes(V object) {
   bool has_slots = (type->tp_flags & Py_TPFLAGS_HEAPTYPE) &&
                    type->tp_basicsize > PyBaseObject_Type.tp_basicsize;
   if (!has_dictionary && !has_slots) return {};
-  const bool real = object->object != nullptr;
+  const bool real = object->source.valid();
   HeapId id = heap.make();
   V made = make({.kind = Kind::Dict, .heap = id, .type = &PyDict_Type});
   heap.initial(id).owner = made;

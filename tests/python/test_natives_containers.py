@@ -246,6 +246,7 @@ def test_made_containers_leave_whole():
         registry = Registry()
         registry["a"] = 1
         return (
+            x + 1,
             limited,
             limited.maxlen,
             default,
