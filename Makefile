@@ -10,7 +10,7 @@ SITE = $$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"
 # torch's own thread pools slow the tests down when several run side by side.
 RUN := OMP_NUM_THREADS=1 PYTHONPATH=$(CURDIR)/python
 
-.PHONY: setup build test test-cpp test-python test-asan demo bench sweep lint format \
+.PHONY: setup build test test-cpp test-python test-cpython test-asan demo bench sweep lint format \
         clean distclean
 
 setup: $(READY)
@@ -43,6 +43,10 @@ test-cpp: build
 
 test-python: build
 	$(RUN) $(BIN)/python -m pytest -n $(JOBS) $(ARGS)
+
+# CPython's own tests with every test method compiled, beside plain Python.
+test-cpython: build
+	@$(RUN) $(BIN)/python -m tests.cpython --jobs $(JOBS) $(ARGS)
 
 # pytest comes last: its summary line is the last line.
 test: test-cpp
