@@ -81,6 +81,7 @@ class Rebuilder {
   Operand make_container(V value);
   Operand make_function(V value);
   Operand make_iterator(V value);
+  bool was_raised(V value) const;
   Operand make_by_call(const values::Construction& how);
   Operand make_generator(V value);
   std::vector<Operand> build_all(std::span<const V> values);
@@ -181,7 +182,9 @@ Operand Rebuilder::make(V value) {
     case Kind::List:
     case Kind::Dict:
     case Kind::Set:
+      return make_container(value);
     case Kind::Object:
+      if (was_raised(value)) cannot_rebuild("an exception with its traceback");
       return make_container(value);
     case Kind::Cell:
       to_fill_.push_back(value);
@@ -252,6 +255,13 @@ Operand Rebuilder::make_of_plain(V value) {
   return builder_.make(
       StepOp::CallFunction,
       {builder_.constant(std::move(maker)), type_of(value), build(plain)});
+}
+
+bool Rebuilder::was_raised(V value) const {
+  const auto& slots = ctx_.heap[value->heap].slots;
+  return values::is_exception_type(value->type) &&
+         slots.size() > values::kRaised &&
+         slots[values::kRaised] == ctx_.boolean(true);
 }
 
 Operand Rebuilder::make_tuple(V value) {

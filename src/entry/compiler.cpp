@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "entry/compiler.h"
 
+#include <algorithm>
 #include <exception>
 
 #include "codegen/rebuild.h"
@@ -48,6 +49,7 @@ class Compilation {
               bool keeps_inner_frames)
       : cache_(cache), request_(request), code_(request.code) {
     ctx_.keeps_inner_frames = keeps_inner_frames;
+    ctx_.must_be_whole = cache.settings()->fullgraph;
   }
 
   // Nothing: an inlined call that breaks the graph can't be gone on with by
@@ -60,6 +62,7 @@ class Compilation {
   Compiled add_plain();
   Compiled add(codegen::Plan& plan, const Capture& capture);
   std::vector<std::vector<int32_t>> live_slots(const Capture& capture);
+  std::vector<int32_t> seen_from_outside(const Capture& capture);
   bool can_break(const Capture& capture, BreakInfo* why);
   bool writes_inputs(std::span<PyObject* const> reals) const;
   std::vector<guards::SourceId> requests(const codegen::Plan& plan) const;
@@ -78,6 +81,7 @@ class Compilation {
   CodeCache& cache_;
   const python::FrameRequest& request_;
   PyCodeObject* code_;
+  std::vector<int32_t> kept_;  // see seen_from_outside()
   Context ctx_;
 };
 
@@ -141,6 +145,35 @@ Compiled Compilation::add_plain() {
   return Compiled::Plain;
 }
 
+// Objects in the frame's variables whose death somebody may see, by a weak
+// reference: they live as long as the variables do, read again or not. Tensors
+// don't: what they hold is worth more. What the trace made is seen by nobody
+// before the instruction that breaks gets it.
+std::vector<int32_t> Compilation::seen_from_outside(const Capture& capture) {
+  auto is_operand = [&](values::V value) {
+    return std::any_of(
+        capture.stack.begin(), capture.stack.end(), [&](values::V each) {
+          return each == value ||
+                 (each && each->kind == values::Kind::BoundMethod &&
+                  values::as<values::MethodValue>(each)->self == value);
+        });
+  };
+  std::vector<int32_t> slots;
+  for (size_t i = 0; i < capture.locals.size(); ++i) {
+    const values::V value = capture.locals[i];
+    if (!value || !value->type || !PyType_SUPPORTS_WEAKREFS(value->type) ||
+        value->kind == values::Kind::Tensor)
+      continue;
+    const bool is_given =
+        value->source.valid() &&
+        ctx_.sources[value->source].kind == guards::SourceKind::Local &&
+        !tensor::is_tensor(value->object);
+    if (is_given || (!value->source.valid() && is_operand(value)))
+      slots.push_back(static_cast<int32_t>(i));
+  }
+  return slots;
+}
+
 std::vector<std::vector<int32_t>> Compilation::live_slots(
     const Capture& capture) {
   if (capture.ending != Ending::Break) return {};
@@ -149,6 +182,11 @@ std::vector<std::vector<int32_t>> Compilation::live_slots(
         static_cast<int32_t>(index));
   };
   std::vector<std::vector<int32_t>> live{live_at(code_, capture.index)};
+  kept_ = seen_from_outside(capture);
+  for (int32_t slot : kept_)
+    if (std::find(live[0].begin(), live[0].end(), slot) == live[0].end())
+      live[0].push_back(slot);
+  std::sort(live[0].begin(), live[0].end());
   for (const values::BrokenFrame& frame : capture.inner)
     live.push_back(live_at(frame.code, frame.index));
   return live;
@@ -343,7 +381,10 @@ Continuation::Way Compilation::way(PyCodeObject* code, CodeRecord& caches,
   Continuation::Way way;
   Point point{.code = code, .start = branch.next};
   for (int32_t slot : from.shape.locals) {
-    const bool is_live = liveness.is_live(branch.next, slot);
+    const bool is_live =
+        liveness.is_live(branch.next, slot) ||
+        (code == code_ && &caches == &cache_.record() &&
+         std::find(kept_.begin(), kept_.end(), slot) != kept_.end());
     way.keeps.push_back(is_live);
     if (is_live) point.shape.locals.push_back(slot);
   }

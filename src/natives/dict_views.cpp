@@ -11,7 +11,16 @@ namespace magneto::natives {
 
 namespace {
 
-V dict_of(Context& ctx, V view) { return ctx.heap[view->heap].slots[0]; }
+// The dict that is viewed; the caller's views don't tell.
+Outcome<V> dict_of(Context& ctx, V view) {
+  const auto& slots = ctx.heap[view->heap].slots;
+  if (slots.empty())
+    return ctx.graph_break("c-protocol",
+                           std::string("a ") + _PyType_Name(view->type) +
+                               " that was made outside of the trace",
+                           "take the view inside of the compiled function");
+  return slots[0];
+}
 
 V receiver(Context& ctx, const Arguments& args) {
   return ctx.look(args.positional[0]);
@@ -23,8 +32,8 @@ size_t size_of(Context& ctx, V dict) {
 }
 
 Outcome<V> count(Context& ctx, const Arguments& args) {
-  return ctx.integer(
-      static_cast<int64_t>(size_of(ctx, dict_of(ctx, receiver(ctx, args)))));
+  MG_TRY(V dict, dict_of(ctx, receiver(ctx, args)));
+  return ctx.integer(static_cast<int64_t>(size_of(ctx, dict)));
 }
 
 V pair_of(Context& ctx, V key, V value) {
@@ -35,12 +44,14 @@ V pair_of(Context& ctx, V key, V value) {
 // -- iteration ----------------------------------------------------------------
 
 Outcome<V> iterate_keys(Context& ctx, const Arguments& args) {
-  return plain_iterate(ctx, dict_of(ctx, receiver(ctx, args)));
+  MG_TRY(V dict, dict_of(ctx, receiver(ctx, args)));
+  return plain_iterate(ctx, dict);
 }
 
-V iterate_entries(Context& ctx, V view, PyTypeObject* type) {
-  V dict = dict_of(ctx, view);
-  V slots[] = {dict, ctx.integer(static_cast<int64_t>(size_of(ctx, dict)))};
+Outcome<V> iterate_entries(Context& ctx, V view, PyTypeObject* type) {
+  MG_TRY(V dict, dict_of(ctx, view));
+  V size = ctx.integer(static_cast<int64_t>(size_of(ctx, dict)));
+  V slots[] = {dict, size, size};
   return ctx.iterator(type, slots);
 }
 
@@ -70,6 +81,11 @@ Outcome<const DictEntry*> next_entry(Context& ctx, V iterator) {
     ctx.heap.set_number(iterator->heap, -1);
     return nullptr;
   }
+  const int64_t left = PyLong_AsLongLong(state.slots[2]->object);
+  if (left == 0)
+    return ctx.raise(PyExc_RuntimeError,
+                     "dictionary keys changed during iteration");
+  ctx.heap.set_slot(iterator->heap, 2, ctx.integer(left - 1));
   ctx.heap.set_number(iterator->heap, position + 1);
   return &entries.entries[static_cast<size_t>(position)];
 }
@@ -90,20 +106,23 @@ Outcome<V> itself(Context& ctx, const Arguments& args) {
 
 enum class Part : uint8_t { Keys, Values, Items };
 
-std::vector<V> all_of(Context& ctx, V view, Part part) {
-  Items items = items_of(ctx, dict_of(ctx, view));
-  if (part == Part::Keys) return items.keys;
-  if (part == Part::Values) return items.values;
-  std::vector<V> pairs;
-  for (size_t i = 0; i < items.keys.size(); ++i)
-    pairs.push_back(pair_of(ctx, items.keys[i], items.values[i]));
-  return pairs;
+Status all_of(Context& ctx, V view, Part part, std::vector<V>& all) {
+  MG_TRY(V dict, dict_of(ctx, view));
+  Items items = items_of(ctx, dict);
+  if (part == Part::Items)
+    for (size_t i = 0; i < items.keys.size(); ++i)
+      all.push_back(pair_of(ctx, items.keys[i], items.values[i]));
+  else
+    all = part == Part::Keys ? items.keys : items.values;
+  return done;
 }
 
 template <Part part>
 Outcome<V> text(Context& ctx, const Arguments& args) {
   V view = receiver(ctx, args);
-  MG_TRY(V inner, repr_of(ctx, ctx.list(all_of(ctx, view, part))));
+  std::vector<V> all;
+  MG_DO(all_of(ctx, view, part, all));
+  MG_TRY(V inner, repr_of(ctx, ctx.list(all)));
   Ref made = Ref::steal(
       PyUnicode_FromFormat("%s(%U)", _PyType_Name(view->type), inner->object));
   if (!made) return ctx.raise_from_python();
@@ -112,15 +131,16 @@ Outcome<V> text(Context& ctx, const Arguments& args) {
 
 template <Part part>
 Outcome<V> backwards(Context& ctx, const Arguments& args) {
-  std::vector<V> all = all_of(ctx, receiver(ctx, args), part);
+  std::vector<V> all;
+  MG_DO(all_of(ctx, receiver(ctx, args), part, all));
   return reversed_iterator(ctx, ctx.list(all), all.size());
 }
 
 // -- as sets ------------------------------------------------------------------
 
 Outcome<V> contains_key(Context& ctx, const Arguments& args) {
-  MG_TRY(V found, dict_get(ctx, dict_of(ctx, receiver(ctx, args)),
-                           args.positional[1]));
+  MG_TRY(V dict, dict_of(ctx, receiver(ctx, args)));
+  MG_TRY(V found, dict_get(ctx, dict, args.positional[1]));
   return ctx.boolean(found != nullptr);
 }
 
@@ -129,7 +149,8 @@ Outcome<V> contains_item(Context& ctx, const Arguments& args) {
   std::vector<V> parts;
   if (is_instance_of(pair, &PyTuple_Type)) MG_DO(unpack(ctx, pair, parts));
   if (parts.size() != 2) return ctx.boolean(false);
-  MG_TRY(V found, dict_get(ctx, dict_of(ctx, receiver(ctx, args)), parts[0]));
+  MG_TRY(V dict, dict_of(ctx, receiver(ctx, args)));
+  MG_TRY(V found, dict_get(ctx, dict, parts[0]));
   if (!found) return ctx.boolean(false);
   MG_TRY(bool same, equal(ctx, found, parts[1]));
   return ctx.boolean(same);
@@ -147,7 +168,9 @@ Outcome<V> set_of(Context& ctx, V value) {
       !PyType_IsSubtype(value->type, &PyDictItems_Type))
     return value;
   V made = ctx.set();
-  for (V item : all_of(ctx, value, part_of(value)))
+  std::vector<V> items;
+  MG_DO(all_of(ctx, value, part_of(value), items));
+  for (V item : items)
     MG_DO(set_add(ctx, made, item));
   return made;
 }

@@ -45,6 +45,24 @@ Signal wrong_classinfo(Context& ctx, bool instance) {
                               "classes, or a union");
 }
 
+// An object that isn't of the class may say that it is: by its __class__.
+Outcome<bool> pretends_to_be(Context& ctx, V value, PyTypeObject* wanted) {
+  PyTypeObject* type = value->type;
+  if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE) || value->kind == Kind::Tensor)
+    return false;
+  PyObject* dunder_class = interned().dunder_class;
+  if (type->tp_getattro == PyObject_GenericGetAttr &&
+      type_lookup(ctx, type, dunder_class) ==
+          _PyType_Lookup(&PyBaseObject_Type, dunder_class))
+    return false;
+  MG_TRY(V said, find_attribute(ctx, value, dunder_class));
+  if (!said) return false;
+  said = ctx.look(said);
+  return said->is_constant() && PyType_Check(said->object) &&
+         PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(said->object),
+                          wanted);
+}
+
 // Whether `type` (of `value`, or `value` itself) is a subclass of `classinfo`.
 // `hook` is __instancecheck__ or __subclasscheck__.
 Outcome<bool> check(Context& ctx, V value, PyTypeObject* type, V classinfo,
@@ -78,10 +96,12 @@ Outcome<bool> check(Context& ctx, V value, PyTypeObject* type, V classinfo,
   // As PyObject_IsInstance: no hook is asked about the very class.
   if (instance && type == wanted) return true;
   PyTypeObject* meta = Py_TYPE(classinfo->object);
-  if (meta == &PyType_Type) return PyType_IsSubtype(type, wanted) != 0;
-  PyObject* found = type_lookup(ctx, meta, hook);
-  if (found == _PyType_Lookup(&PyType_Type, hook))
-    return PyType_IsSubtype(type, wanted) != 0;
+  PyObject* found =
+      meta == &PyType_Type ? nullptr : type_lookup(ctx, meta, hook);
+  if (!found || found == _PyType_Lookup(&PyType_Type, hook)) {
+    if (PyType_IsSubtype(type, wanted)) return true;
+    return instance ? pretends_to_be(ctx, value, wanted) : false;
+  }
   if (found == abc_hook(hook)) {
     // The cache of the abstract class and the hooks that its author wrote for
     // classes, not for objects.

@@ -32,6 +32,13 @@ Outcome<V> try_special(Context& ctx, V value, PyObject* method,
   return call(ctx, found, more);
 }
 
+// Whether such a number is what the special method has to return.
+bool is_number_for(PyObject* method, PyTypeObject* type) {
+  if (method == interned().dunder_float) return type == &PyFloat_Type;
+  if (method == name<"__complex__">()) return type == &PyComplex_Type;
+  return type == &PyLong_Type || type == &PyBool_Type;
+}
+
 // A number that the class of `value` makes of it by the first of these methods
 // that it has.
 template <size_t count>
@@ -46,13 +53,19 @@ Outcome<V> convert(Context& ctx, V value, PyTypeObject* type,
     if (!result) return result;
     if (!result.value()) continue;
     V number = ctx.look(result.value());
-    // Plain numbers convert further: float() of what __index__ gives.
-    if (number->is_constant() && is_safe(number->object)) {
+    // Plain numbers convert further: float() of what __index__ gives. What
+    // is said of others, C code knows.
+    if (number->is_constant() && is_number_for(method, number->type)) {
       Ref real = Ref::steal(PyObject_CallOneArg(
           reinterpret_cast<PyObject*>(type), number->object));
       if (!real) return ctx.raise_from_python();
       return ctx.constant(std::move(real));
     }
+    if (value->kind != Kind::Tensor)
+      return ctx.graph_break("c-protocol",
+                             std::string("a number made from a ") +
+                                 _PyType_Name(number->type),
+                             "return a plain number");
     return number;
   }
   return ctx.raise(PyExc_TypeError, std::string(wrong) + ", not '" +

@@ -12,6 +12,7 @@
 #include "natives/text.h"
 #include "python/names.h"
 #include "values/exceptions.h"
+#include "values/recursion.h"
 
 namespace magneto::natives {
 
@@ -452,6 +453,8 @@ Outcome<V> Registry::call_unlisted(Context& ctx, V callable,
 
 Outcome<V> call_row(Context& ctx, const Row& row, PyObject* callable,
                     const Arguments& args) {
+  const RecursionScope scope;
+  MG_DO(scope.check(ctx, " while calling a Python object"));
   MG_TRY(bool fits, check_receiver(ctx, callable, args));
   (void)fits;
   switch (row.meaning) {
@@ -459,7 +462,14 @@ Outcome<V> call_row(Context& ctx, const Row& row, PyObject* callable,
       MG_DO(check_signature(ctx, row, callable, args));
       return row.handler(ctx, args);
     case Meaning::Next: {
-      MG_TRY(V item, row.next(ctx, ctx.look(args.positional[0])));
+      V iterator = ctx.look(args.positional[0]);
+      if (iterator->kind != Kind::Iterator)
+        return ctx.graph_break("caller-iterator",
+                               std::string("a ") + _PyType_Name(iterator->type) +
+                                   " that was made outside of the trace",
+                               "make the iterator inside of the compiled "
+                               "function, or pass a list");
+      MG_TRY(V item, row.next(ctx, iterator));
       if (item) return item;
       return ctx.raise_value(make_exception(
           ctx, reinterpret_cast<PyTypeObject*>(PyExc_StopIteration), {}));

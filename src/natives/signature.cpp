@@ -78,6 +78,10 @@ Outcome<PyObject*> attribute_name(Context& ctx, V value, const char* message) {
                              : std::string("attribute name must be string, "
                                            "not '") +
                                    value->type->tp_name + "'");
+  if (!PyUnicode_CheckExact(value->object))
+    return ctx.graph_break("dict-key", std::string("an attribute's name of type ") +
+                                           value->type->tp_name,
+                           "use a plain str");
   if (PyUnicode_CHECK_INTERNED(value->object)) return value->object;
   Ref interned_name = Ref::share(value->object);
   PyUnicode_InternInPlace(interned_name.slot());

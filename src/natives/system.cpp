@@ -42,10 +42,8 @@ Outcome<V> referent(Context& ctx, const Arguments& args) {
                            "a weak reference made while tracing");
   guards::SourceId source = ctx.sources.field(
       reference->source, guards::SourceKind::WeakrefTarget);
-  PyObject* target = PyWeakref_GetObject(reference->object);
-  if (target != Py_None) return ctx.lazy(target, source);
-  ctx.guards.absent(source);
-  return ctx.none();
+  // None where the target is gone.
+  return ctx.lazy(PyWeakref_GetObject(reference->object), source);
 }
 
 // importlib.import_module of what has been imported already.

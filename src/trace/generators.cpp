@@ -48,6 +48,9 @@ std::vector<values::SuspendedFrame> Interpreter::suspended_frames() const {
         break;
       case Phase::Finished:
         suspended.phase = python::GeneratorPhase::Finished;
+        suspended.locals.assign(frame.locals.size(), nullptr);
+        suspended.stack.clear();
+        suspended.in_handler = false;
         break;
     }
     frames.push_back(std::move(suspended));

@@ -19,11 +19,26 @@ namespace {
 
 // Ctrl-C is looked for every so many instructions, as a long trace must end.
 constexpr int32_t kStepsBetweenChecks = 20000;
+// A frame that hasn't got to a tensor after so many checks computes something
+// else, which plain Python does faster.
+constexpr int32_t kChecksWithoutGraph = 20;
 
 // Frames that are gone on with one inside the other: each takes C stack.
 constexpr size_t kMostInner = 32;
 
 }  // namespace
+
+Status Interpreter::check_progress() {
+  steps_to_check_ = kStepsBetweenChecks;
+  if (PyErr_CheckSignals() < 0) return Signal::Skip;
+  if (++checks_ > kChecksWithoutGraph && ctx.graph.call_count() == 0 &&
+      !ctx.must_be_whole)
+    return ctx.skip("long-computation",
+                    std::to_string(checks_ * kStepsBetweenChecks) +
+                        " instructions without a tensor operation",
+                    "move the computation out of the compiled function");
+  return done;
+}
 
 Outcome<Next> Interpreter::run(Frame& frame) {
   const Instruction* instructions = frame.code->instructions.data();
@@ -35,10 +50,8 @@ Outcome<Next> Interpreter::run(Frame& frame) {
       frame.current = frame.pc++;
       before = ctx.journal.position();
       handled_before = handled;
-      if (--steps_to_check_ < 0) [[unlikely]] {
-        steps_to_check_ = kStepsBetweenChecks;
-        if (PyErr_CheckSignals() < 0) return Signal::Skip;
-      }
+      if (--steps_to_check_ < 0) [[unlikely]]
+        MG_DO(check_progress());
       Outcome<Next> next = kHandlers[static_cast<size_t>(instruction.op)](
           *this, frame, instruction);
       if (!next) [[unlikely]] {
@@ -114,10 +127,8 @@ Outcome<Next> Interpreter::run_outermost(Frame& frame) {
       }
     }();
     frame_ = &frame;
-    if (--steps_to_check_ < 0) [[unlikely]] {
-      steps_to_check_ = kStepsBetweenChecks;
-      if (PyErr_CheckSignals() < 0) return Signal::Skip;
-    }
+    if (--steps_to_check_ < 0) [[unlikely]]
+      MG_DO(check_progress());
     if (!next) [[unlikely]] {
       if (next.signal() == Signal::Raised && unwind(frame)) continue;
       if (next.signal() == Signal::Break) {

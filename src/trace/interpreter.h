@@ -78,6 +78,8 @@ class Interpreter final : public values::Inliner, public Journaled {
     Phase phase = Created;
   };
   bool unwind(Frame& frame);
+  // Every so many steps: whether the trace should go on.
+  Status check_progress();
   graph::LocationId location(Frame& frame);
   Outcome<Next> run_nested(Frame& frame);
   void keep_broken(Frame& frame, Journal::Position before, V handled_before);
@@ -86,7 +88,8 @@ class Interpreter final : public values::Inliner, public Journaled {
   size_t depth_ = 0;
   bool calls_in_blocks_ = false;
   std::vector<values::BrokenFrame> broken_;  // innermost first
-  int32_t steps_to_check_ = 0;  // until signals (Ctrl-C) are looked for
+  int32_t steps_to_check_ = 0;               // until check_progress()
+  int32_t checks_ = 0;
   std::vector<std::unique_ptr<GeneratorState>> generators_;
   std::vector<std::unique_ptr<GeneratorState>> saved_generators_;
 };

@@ -74,9 +74,21 @@ Outcome<Next> op_CheckExcMatch(Interpreter& in, Frame& frame, Instruction) {
 MG_UNSUPPORTED(CheckEgMatch, "handle exception groups outside")
 MG_UNSUPPORTED(PrepReraiseStar, "handle exception groups outside")
 
+namespace {
+
+// Its context stays what it is.
+Signal raise_again(Interpreter& in, V exception) {
+  const V handled = std::exchange(in.handled, exception);
+  const Signal signal = in.ctx.raise_value(exception);
+  in.handled = handled;
+  return signal;
+}
+
+}  // namespace
+
 Outcome<Next> op_Reraise(Interpreter& in, Frame& frame, Instruction) {
   // [lasti] exc --
-  return in.ctx.raise_value(frame.top());
+  return raise_again(in, frame.top());
 }
 
 Outcome<Next> op_RaiseVarargs(Interpreter& in, Frame& frame, Instruction ins) {
@@ -86,7 +98,7 @@ Outcome<Next> op_RaiseVarargs(Interpreter& in, Frame& frame, Instruction ins) {
     if (in.handled == nullptr)
       return ctx.raise(PyExc_RuntimeError,
                        "No active exception to reraise");
-    return ctx.raise_value(in.handled);
+    return raise_again(in, in.handled);
   }
   MG_TRY(V exception,
          as_exception(ctx, frame.top(static_cast<size_t>(ins.arg))));
@@ -98,9 +110,6 @@ Outcome<Next> op_RaiseVarargs(Interpreter& in, Frame& frame, Instruction ins) {
     values::set_exception_field(ctx, exception, interned().dunder_cause,
                                 cause);
   }
-  if (in.handled && in.handled != exception)
-    values::set_exception_field(ctx, exception, interned().dunder_context,
-                                in.handled);
   return ctx.raise_value(exception);
 }
 

@@ -18,6 +18,16 @@ V loaded_module(Context& ctx, PyObject* name) {
                   ctx.sources.dict_item(ctx.sources.constant(modules), name));
 }
 
+// Whether a package lacks one of the names, which may be modules to load.
+bool lacks_names(PyObject* module, PyObject* names) {
+  PyObject* namespace_dict = PyModule_GetDict(module);
+  if (!PyDict_GetItemString(namespace_dict, "__path__")) return false;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); ++i)
+    if (!PyDict_GetItemWithError(namespace_dict, PyTuple_GET_ITEM(names, i)))
+      return true;
+  return false;
+}
+
 }  // namespace
 
 Outcome<Next> op_ImportName(Interpreter& in, Frame& frame, Instruction ins) {
@@ -57,11 +67,14 @@ Outcome<Next> op_ImportName(Interpreter& in, Frame& frame, Instruction ins) {
       module = loaded_module(
           ctx, ctx.keep(Ref::steal(PyUnicode_Substring(kept, 0, dot))));
   }
+  if (module && from != ctx.none() && PyTuple_Check(from->object) &&
+      lacks_names(module->object, from->object))
+    module = nullptr;
   if (!module) {
     const char* chars = PyUnicode_AsUTF8(kept);
     return ctx.graph_break("import",
                            std::string("module ") + (chars ? chars : "?") +
-                               " isn't loaded yet",
+                               ", or one in it, isn't loaded yet",
                            "import it at the top of the file");
   }
   frame.replace(2, module);

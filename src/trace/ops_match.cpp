@@ -53,6 +53,25 @@ Outcome<Next> op_MatchKeys(Interpreter& in, Frame& frame, Instruction) {
   return Next::Continue;
 }
 
+namespace {
+
+// A class pattern looks at each attribute once.
+Status not_again(Context& ctx, PyTypeObject* type, PyObject* name,
+                 std::vector<PyObject*>& seen) {
+  for (PyObject* earlier : seen) {
+    if (PyUnicode_Compare(earlier, name) != 0) continue;
+    const char* chars = PyUnicode_AsUTF8(name);
+    return ctx.raise(PyExc_TypeError,
+                     std::string(_PyType_Name(type)) +
+                         "() got multiple sub-patterns for attribute '" +
+                         (chars ? chars : "?") + "'");
+  }
+  seen.push_back(name);
+  return done;
+}
+
+}  // namespace
+
 Outcome<Next> op_MatchClass(Interpreter& in, Frame& frame, Instruction ins) {
   // o type names -- attrs|None
   Context& ctx = in.ctx;
@@ -66,6 +85,7 @@ Outcome<Next> op_MatchClass(Interpreter& in, Frame& frame, Instruction ins) {
     return Next::Continue;
   }
   std::vector<V> found;
+  std::vector<PyObject*> seen;
   const auto positional = static_cast<size_t>(ins.arg);
   if (positional) {
     static PyObject* const match_args =
@@ -73,6 +93,12 @@ Outcome<Next> op_MatchClass(Interpreter& in, Frame& frame, Instruction ins) {
     MG_TRY(V names, values::find_attribute(ctx, type_value, match_args));
     std::vector<V> listed;
     if (names) {
+      names = ctx.look(names);
+      if (!PyType_IsSubtype(names->type, &PyTuple_Type))
+        return ctx.raise(PyExc_TypeError,
+                         std::string(_PyType_Name(type)) +
+                             ".__match_args__ must be a tuple (got " +
+                             _PyType_Name(names->type) + ")");
       MG_DO(values::unpack(ctx, names, listed));
     } else if (type->tp_flags & _Py_TPFLAGS_MATCH_SELF && positional == 1) {
       found.push_back(subject);
@@ -84,8 +110,14 @@ Outcome<Next> op_MatchClass(Interpreter& in, Frame& frame, Instruction ins) {
                            " positional sub-patterns (" +
                            std::to_string(positional) + " given)");
     for (size_t i = 0; found.size() < positional; ++i) {
-      MG_TRY(V value, values::find_attribute(ctx, subject,
-                                             ctx.look(listed[i])->object));
+      V name = ctx.look(listed[i]);
+      if (!name->is_constant() || !PyUnicode_CheckExact(name->object))
+        return ctx.raise(
+            PyExc_TypeError,
+            std::string("__match_args__ elements must be strings (got ") +
+                _PyType_Name(name->type) + ")");
+      MG_DO(not_again(ctx, type, name->object, seen));
+      MG_TRY(V value, values::find_attribute(ctx, subject, name->object));
       if (!value) {
         frame.replace(3, ctx.none());
         return Next::Continue;
@@ -96,6 +128,7 @@ Outcome<Next> op_MatchClass(Interpreter& in, Frame& frame, Instruction ins) {
   std::vector<V> keywords;
   MG_DO(values::unpack(ctx, frame.top(1), keywords));
   for (V name : keywords) {
+    MG_DO(not_again(ctx, type, ctx.look(name)->object, seen));
     MG_TRY(V value,
            values::find_attribute(ctx, subject, ctx.look(name)->object));
     if (!value) {

@@ -45,6 +45,12 @@ bool is_data_descriptor(PyObject* descriptor) {
   return Py_TYPE(descriptor)->tp_descr_set != nullptr;
 }
 
+// One that is asked before the instance's own attributes.
+bool comes_first(PyObject* descriptor) {
+  return is_data_descriptor(descriptor) &&
+         Py_TYPE(descriptor)->tp_descr_get != nullptr;
+}
+
 SourceId type_source(Context& ctx, PyTypeObject* type) {
   return ctx.sources.constant(reinterpret_cast<PyObject*>(type));
 }
@@ -260,7 +266,7 @@ V attribute_mapping(Context& ctx, V object) {
 Outcome<V> generic_get(Context& ctx, V object, PyObject* name) {
   PyTypeObject* type = object->type;
   PyObject* found = type_lookup(ctx, type, name);
-  if (found && is_data_descriptor(found))
+  if (found && comes_first(found))
     return bind_descriptor(ctx, found, object, type, name);
   if (object->heap.valid()) {
     if (V mapping = attribute_mapping(ctx, object)) {
@@ -281,7 +287,7 @@ Outcome<V> type_get(Context& ctx, V object, PyObject* name) {
   auto* type = reinterpret_cast<PyTypeObject*>(object->object);
   PyTypeObject* meta = Py_TYPE(object->object);
   PyObject* in_meta = type_lookup(ctx, meta, name);
-  if (in_meta && is_data_descriptor(in_meta)) {
+  if (in_meta && comes_first(in_meta)) {
     // __name__, __mro__, __dict__ and the like: C code over the type itself.
     if (Py_IS_TYPE(in_meta, &PyGetSetDescr_Type) ||
         Py_IS_TYPE(in_meta, &PyMemberDescr_Type))
@@ -335,7 +341,9 @@ Outcome<V> lookup(Context& ctx, V object, PyObject* name) {
           return type_get(ctx, object, name);
         break;
       }
-      if (PyModule_Check(object->object)) return module_get(ctx, object, name);
+      if (PyModule_Check(object->object) &&
+          object->type->tp_getattro == PyModule_Type.tp_getattro)
+        return module_get(ctx, object, name);
       break;
     default:
       break;

@@ -5,6 +5,7 @@
 #include "python/names.h"
 #include "values/exceptions.h"
 #include "values/protocol.h"
+#include "values/recursion.h"
 #include "values/torch_types.h"
 
 namespace magneto::values {
@@ -27,8 +28,14 @@ std::vector<V> prepend(V first, std::span<const V> rest) {
 // What tp_new written in C does for a class made in Python.
 Outcome<V> builtin_new(Context& ctx, PyTypeObject* type, PyObject* found,
                        const Arguments& args) {
-  if (is_exception_type(type))
+  if (is_exception_type(type)) {
+    if (has_own_fields(type, args.has_keywords()))
+      return ctx.graph_break("instantiate",
+                             std::string("an instance of ") +
+                                 _PyType_Name(type),
+                             "make it outside of the compiled function");
     return make_exception(ctx, type, args.positional);
+  }
   if (PyType_IsSubtype(type, &PyDict_Type)) return ctx.dict(type);
   if (PyType_IsSubtype(type, &PyList_Type)) return ctx.list({}, type);
   if (PyType_IsSubtype(type, &PySet_Type)) return ctx.set(type);
@@ -78,6 +85,8 @@ Outcome<V> call_class(Context& ctx, V class_value, const Arguments& args) {
 
 Outcome<V> call_instance(Context& ctx, V callable, const Arguments& args,
                          const DirectCall& direct) {
+  const RecursionScope scope;
+  MG_DO(scope.check(ctx, " while calling a Python object"));
   MG_TRY(V method, special_method(ctx, callable, interned().dunder_call));
   if (method) {
     ctx.direct_call = direct;
@@ -100,6 +109,13 @@ Outcome<V> instantiate(Context& ctx, V class_value, const Arguments& args) {
     return ctx.raise(PyExc_TypeError,
                      std::string("Can't instantiate abstract class ") +
                          type->tp_name);
+
+  static PyObject* const finalizer = PyUnicode_InternFromString("__del__");
+  if (type_lookup(ctx, type, finalizer))
+    return ctx.graph_break("instantiate",
+                           std::string("an instance of ") + _PyType_Name(type) +
+                               ", which has a __del__",
+                           "make it outside of the compiled function");
 
   PyObject* new_found = type_lookup(ctx, type, interned().dunder_new);
   V made;

@@ -2,6 +2,7 @@
 // Between values and real objects that consist of constants.
 #include "guards/guard.h"
 #include "values/protocol.h"
+#include "values/recursion.h"
 #include "values/torch_types.h"
 
 namespace magneto::values {
@@ -24,6 +25,12 @@ namespace {
 // A new real object, or null (without an error set) if some part is no
 // constant.
 Ref build(Context& ctx, V value) {
+  // A container may hold itself.
+  const RecursionScope scope;
+  if (!scope.check(ctx)) {
+    (void)ctx.take_exception();
+    return {};
+  }
   value = ctx.look(value);
   switch (value->kind) {
     case Kind::Constant:

@@ -8,7 +8,8 @@
 //   reversed and list's sequence; number: items left
 //   dict views          dict
 //   item and value iterators of dicts
-//                       dict, its size; number: position among the entries
+//                       dict, its size, items left; number: position among
+//                       the entries
 //   functools.partial   function, tuple of arguments, dict of keywords
 //   operator.itemgetter, attrgetter, methodcaller
 //                       the arguments that it was made with ...

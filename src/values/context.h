@@ -135,6 +135,8 @@ class Context final : public Backing, public Journaled {
   tensor::FakeInputs fakes;
   Inliner* inliner = nullptr;
   NativeTable* natives = nullptr;
+  // fullgraph=True: the frame can't be left to plain Python.
+  bool must_be_whole = false;
   // The nn.Module whose forward is being traced, for the nodes' metadata.
   graph::ScopeId scope;
   // Of the call that comes next; whoever calls takes it (std::exchange) before
@@ -216,6 +218,8 @@ class Context final : public Backing, public Journaled {
   Signal raise_from_python();
   Signal graph_break(std::string reason, std::string detail = "",
                      std::string hint = "");
+  // The whole frame runs in plain Python.
+  Signal skip(std::string reason, std::string detail, std::string hint);
   V exception() const { return exception_; }  // after Signal::Raised
   // Where it was raised, as BreakInfo::place.
   std::string exception_place() const;

@@ -11,10 +11,29 @@ bool is_exception_type(PyTypeObject* type) {
   return PyType_FastSubclass(type, Py_TPFLAGS_BASE_EXC_SUBCLASS);
 }
 
+namespace {
+
+bool is_one_of(PyTypeObject* type, std::initializer_list<PyObject*> bases) {
+  for (PyObject* base : bases)
+    if (PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(base)))
+      return true;
+  return false;
+}
+
+}  // namespace
+
+bool has_own_fields(PyTypeObject* type, bool has_keywords) {
+  if (is_one_of(type, {PyExc_OSError, PyExc_SyntaxError, PyExc_UnicodeError,
+                       PyExc_BaseExceptionGroup}))
+    return true;
+  return has_keywords && is_one_of(type, {PyExc_AttributeError,
+                                          PyExc_NameError, PyExc_ImportError});
+}
+
 V make_exception(Context& ctx, PyTypeObject* type, std::span<const V> args) {
   V made = ctx.object(type);
   ctx.heap.initial(made->heap).slots = {ctx.tuple(args), ctx.none(), ctx.none(),
-                                        ctx.boolean(false)};
+                                        ctx.boolean(false), ctx.boolean(false)};
   return made;
 }
 
@@ -56,6 +75,9 @@ bool set_exception_field(Context& ctx, V exception, PyObject* name, V value) {
   auto slot = slot_named(name);
   if (!slot || ctx.heap[exception->heap].slots.empty()) return false;
   ctx.heap.set_slot(exception->heap, *slot, value);
+  // `raise ... from` says that the context isn't of interest.
+  if (*slot == kCause)
+    ctx.heap.set_slot(exception->heap, kSuppressContext, ctx.boolean(true));
   return true;
 }
 

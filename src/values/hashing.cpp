@@ -33,10 +33,31 @@ bool is_static_type(PyTypeObject* type) {
   return !(type->tp_flags & Py_TPFLAGS_HEAPTYPE);
 }
 
+// Classes derived from a container's that hash or compare in their own way.
+bool hashes_itself(V key) {
+  PyTypeObject* base = key->kind == Kind::Tuple  ? &PyTuple_Type
+                       : key->kind == Kind::List ? &PyList_Type
+                       : key->kind == Kind::Dict ? &PyDict_Type
+                       : key->kind == Kind::Set  ? &PySet_Type
+                                                 : nullptr;
+  if (!base || !(key->type->tp_flags & Py_TPFLAGS_HEAPTYPE)) return false;
+  if (PyType_IsSubtype(key->type, &PyFrozenSet_Type)) base = &PyFrozenSet_Type;
+  return key->type->tp_hash != base->tp_hash ||
+         key->type->tp_richcompare != base->tp_richcompare;
+}
+
+Outcome<PyObject*> user_key(Context& ctx, V key) {
+  return ctx.graph_break("dict-key",
+                         std::string("a key of type ") + key->type->tp_name,
+                         "use a key whose class keeps object's __eq__ and "
+                         "__hash__, or a string or number");
+}
+
 }  // namespace
 
 Outcome<PyObject*> key_token(Context& ctx, V key) {
   key = ctx.look(key);
+  if (hashes_itself(key)) return user_key(ctx, key);
   switch (key->kind) {
     case Kind::Constant: {
       PyObject* object = key->object;
@@ -114,10 +135,12 @@ Outcome<PyObject*> key_token(Context& ctx, V key) {
   }
   if (key->type && !hashes_by_identity(key->type) &&
       (key->type->tp_flags & Py_TPFLAGS_HEAPTYPE))
-    return ctx.graph_break("dict-key",
-                           std::string("a key of type ") + key->type->tp_name,
-                           "use a key whose class keeps object's __eq__ and "
-                           "__hash__, or a string or number");
+    return user_key(ctx, key);
+  // Equal ones need not be one object.
+  if (key->kind == Kind::BoundMethod) return user_key(ctx, key);
+  if (key->type && key->type->tp_hash == PyObject_HashNotImplemented)
+    return ctx.raise(PyExc_TypeError, std::string("unhashable type: '") +
+                                          key->type->tp_name + "'");
   if (key->object) return key->object;
   return ctx.identity_token(key);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Items and lengths of containers.
 #include "python/names.h"
+#include "values/exceptions.h"
 #include "values/hashing.h"
 #include "values/protocol.h"
 #include "values/torch_types.h"
@@ -18,6 +19,39 @@ Outcome<V> overridden(Context& ctx, V value, PyObject* name) {
   if (!found || !Py_IS_TYPE(found, &PyFunction_Type)) return nullptr;
   return bind_descriptor(ctx, found, value, value->type, name);
 }
+
+}  // namespace
+
+Outcome<V> as_index(Context& ctx, V value) {
+  value = ctx.look(value);
+  if (value->is_constant() && PyLong_CheckExact(value->object)) return value;
+  MG_TRY(V method, overridden(ctx, value, interned().dunder_index));
+  if (method) {
+    MG_TRY(V called, call(ctx, method, {}));
+    V number = ctx.look(called);
+    if (number->is_constant() && PyLong_CheckExact(number->object))
+      return number;
+    if (!PyType_IsSubtype(number->type, &PyLong_Type))
+      return ctx.raise(PyExc_TypeError,
+                       std::string("__index__ returned non-int (type ") +
+                           _PyType_Name(number->type) + ")");
+    value = number;  // with a warning of Python's
+  } else if (value->is_constant() && is_safe_type(value->type)) {
+    Ref number = Ref::steal(PyNumber_Index(value->object));
+    if (!number) return ctx.raise_from_python();
+    return ctx.constant(std::move(number));
+  } else if (!type_lookup(ctx, value->type, interned().dunder_index)) {
+    return ctx.raise(PyExc_TypeError,
+                     std::string("'") + _PyType_Name(value->type) +
+                         "' object cannot be interpreted as an integer");
+  }
+  return ctx.graph_break("c-protocol",
+                         std::string("the index that a ") +
+                             _PyType_Name(value->type) + " stands for",
+                         "use a plain int");
+}
+
+namespace {
 
 struct Index {
   bool is_slice = false;
@@ -112,12 +146,8 @@ std::vector<V> slice_of(std::span<const V> items, const Index& index) {
 }
 
 Signal key_error(Context& ctx, V key) {
-  return ctx.raise_value([&] {
-    V exception = ctx.object(reinterpret_cast<PyTypeObject*>(PyExc_KeyError));
-    ctx.heap.initial(exception->heap).slots = {ctx.tuple({&key, 1}), ctx.none(),
-                                               ctx.none(), ctx.boolean(false)};
-    return exception;
-  }());
+  return ctx.raise_value(make_exception(
+      ctx, reinterpret_cast<PyTypeObject*>(PyExc_KeyError), {&key, 1}));
 }
 
 Outcome<V> get_dict_item(Context& ctx, V container, V key) {
@@ -345,11 +375,32 @@ Status plain_delete_item(Context& ctx, V container, V key) {
                        "' object doesn't support item deletion");
 }
 
+namespace {
+
+// What __len__ returned, as len() takes it.
+Outcome<V> checked_length(Context& ctx, V count) {
+  MG_TRY(V number, as_index(ctx, count));
+  const Py_ssize_t size =
+      PyNumber_AsSsize_t(number->object, PyExc_OverflowError);
+  const bool is_negative = Py_SIZE(number->object) < 0;
+  if (is_negative) {
+    PyErr_Clear();
+    return ctx.raise(PyExc_ValueError, "__len__() should return >= 0");
+  }
+  if (size == -1) return ctx.raise_from_python();
+  return ctx.integer(size);
+}
+
+}  // namespace
+
 Outcome<V> length(Context& ctx, V container) {
   container = ctx.look(container);
   if (container->kind != Kind::Tensor) {
     MG_TRY(V method, overridden(ctx, container, interned().dunder_len));
-    if (method) return call(ctx, method, {});
+    if (method) {
+      MG_TRY(V count, call(ctx, method, {}));
+      return checked_length(ctx, count);
+    }
   }
   return plain_length(ctx, container);
 }

@@ -29,7 +29,9 @@ V over_keys(Context& ctx, V container) {
   snapshot.kind = Kind::Tuple;
   snapshot.type = &PyTuple_Type;
   snapshot.items = ctx.arena.copy(std::span<const V>(keys));
-  V slots[] = {ctx.arena.make<TupleValue>(snapshot), container};
+  const size_t entries = ctx.heap[container->heap].dict->entries.size();
+  V slots[] = {ctx.arena.make<TupleValue>(snapshot), container,
+               ctx.integer(static_cast<int64_t>(entries))};
   return ctx.iterator(
       container->kind == Kind::Set ? &PySetIter_Type : kKeyIterator, slots);
 }
@@ -186,6 +188,13 @@ Outcome<V> next(Context& ctx, V iterator) {
                            std::string(type == kKeyIterator ? "dictionary"
                                                             : "Set") +
                                " changed size during iteration");
+        // As many keys as before, but others: which come next is C's affair.
+        if (static_cast<int64_t>(
+                ctx.heap[original->heap].dict->entries.size()) !=
+            PyLong_AsLongLong(state.slots[2]->object))
+          return ctx.graph_break("c-protocol",
+                                 "keys that change during an iteration",
+                                 "iterate over a copy of the keys");
       }
       if (at >= tuple_items(container).size()) return finish(ctx, iterator);
       ctx.heap.set_number(iterator->heap, position + 1);
@@ -221,7 +230,7 @@ Outcome<V> next(Context& ctx, V iterator) {
 
 Status unpack(Context& ctx, V iterable, std::vector<V>& into) {
   iterable = ctx.look(iterable);
-  if (iterable->kind == Kind::Tuple) {
+  if (iterable->kind == Kind::Tuple && iterable->type == &PyTuple_Type) {
     auto items = tuple_items(iterable);
     into.insert(into.end(), items.begin(), items.end());
     return done;

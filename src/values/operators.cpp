@@ -7,6 +7,7 @@
 #include "values/hashing.h"
 #include "values/percent.h"
 #include "values/protocol.h"
+#include "values/recursion.h"
 #include "values/sets.h"
 #include "values/torch_types.h"
 
@@ -160,24 +161,6 @@ bool is_not_implemented(V value) {
   return value->is_constant() && value->object == Py_NotImplemented;
 }
 
-Outcome<V> sequence_add(Context& ctx, V left, V right, bool in_place) {
-  std::vector<V> items;
-  if (left->kind == Kind::List) {
-    if (in_place) {
-      std::vector<V> more;
-      MG_DO(unpack(ctx, right, more));
-      size_t end = ctx.heap[left->heap].items.size();
-      ctx.heap.splice(left->heap, end, 0, more);
-      return left;
-    }
-    items = ctx.heap[left->heap].items;
-  } else {
-    MG_DO(unpack(ctx, left, items));
-  }
-  MG_DO(unpack(ctx, right, items));
-  return left->kind == Kind::List ? ctx.list(items) : ctx.tuple(items);
-}
-
 // What `*` repeats a sequence by: an integer, through __index__; null if it is
 // something else.
 Outcome<V> repetitions(Context& ctx, V count) {
@@ -202,12 +185,47 @@ bool is_list(V value) {
   return value->kind == Kind::List && is_instance_of(value, &PyList_Type);
 }
 
+// The items that a list or tuple holds, whatever its class says of iteration.
+std::vector<V> items_of(Context& ctx, V sequence) {
+  if (sequence->kind == Kind::List) return ctx.heap[sequence->heap].items;
+  if (sequence->kind == Kind::Tuple) {
+    auto items = tuple_items(sequence);
+    return {items.begin(), items.end()};
+  }
+  std::vector<V> items;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(sequence->object); ++i)
+    items.push_back(
+        ctx.constant_share(PyTuple_GET_ITEM(sequence->object, i)));
+  return items;
+}
+
+Outcome<V> sequence_add(Context& ctx, V left, V right, bool in_place) {
+  if (left->kind == Kind::List && in_place) {
+    std::vector<V> more;
+    MG_DO(unpack(ctx, right, more));
+    const size_t end = ctx.heap[left->heap].items.size();
+    ctx.heap.splice(left->heap, end, 0, more);
+    return left;
+  }
+  std::vector<V> items = items_of(ctx, left);
+  const std::vector<V> more = items_of(ctx, right);
+  items.insert(items.end(), more.begin(), more.end());
+  return left->kind == Kind::List ? ctx.list(items) : ctx.tuple(items);
+}
+
+// A longer sequence isn't worth a value for each item.
+constexpr size_t kMostRepeated = 1 << 20;
+
 Outcome<V> repeat(Context& ctx, V sequence, V count, bool in_place) {
   Py_ssize_t times =
       PyNumber_AsSsize_t(count->object, PyExc_OverflowError);
   if (times == -1 && PyErr_Occurred()) return ctx.raise_from_python();
-  std::vector<V> once, all;
-  MG_DO(unpack(ctx, sequence, once));
+  const std::vector<V> once = items_of(ctx, sequence);
+  if (times > 0 && once.size() > kMostRepeated / static_cast<size_t>(times))
+    return ctx.graph_break("long-computation",
+                           "a sequence of more than a million items",
+                           "make it outside of the compiled function");
+  std::vector<V> all;
   for (Py_ssize_t i = 0; i < times; ++i)
     all.insert(all.end(), once.begin(), once.end());
   if (sequence->kind == Kind::List) {
@@ -429,9 +447,7 @@ bool is_sequence(V value) {
 }
 
 Outcome<V> compare_sequences(Context& ctx, int kind, V left, V right) {
-  std::vector<V> a, b;
-  MG_DO(unpack(ctx, left, a));
-  MG_DO(unpack(ctx, right, b));
+  std::vector<V> a = items_of(ctx, left), b = items_of(ctx, right);
   if (a.size() != b.size() && (kind == Py_EQ || kind == Py_NE))
     return ctx.boolean(kind == Py_NE);
   size_t i = 0;
@@ -488,6 +504,8 @@ Outcome<V> compare_identity(Context& ctx, int kind, V left, V right) {
 }  // namespace
 
 Outcome<V> compare(Context& ctx, int kind, V left, V right) {
+  const RecursionScope scope;
+  MG_DO(scope.check(ctx, " in comparison"));
   left = ctx.look(left);
   right = ctx.look(right);
   if (is_safe_constant(left) && is_safe_constant(right)) {
@@ -535,6 +553,29 @@ Outcome<V> compare(Context& ctx, int kind, V left, V right) {
   return plain_compare(ctx, kind, left, right);
 }
 
+namespace {
+
+// Whether no C code of its own says how this object compares with what the
+// cases above leave.
+bool compares_as_object(V value, int kind) {
+  switch (value->kind) {
+    case Kind::Tuple:
+    case Kind::List:
+    case Kind::Dict:
+    case Kind::Set:
+    case Kind::BoundMethod:
+      return true;
+    default:
+      break;
+  }
+  PyObject* name = operators().compare_method[static_cast<size_t>(kind)];
+  return is_safe_type(value->type) ||
+         _PyType_Lookup(value->type, name) ==
+             _PyType_Lookup(&PyBaseObject_Type, name);
+}
+
+}  // namespace
+
 Outcome<V> plain_compare(Context& ctx, int kind, V left, V right) {
   const bool equality = kind == Py_EQ || kind == Py_NE;
   if ((left->kind == Kind::List && right->kind == Kind::List &&
@@ -556,6 +597,16 @@ Outcome<V> plain_compare(Context& ctx, int kind, V left, V right) {
   if (equality && (is_sequence(left) || left->kind == Kind::Dict ||
                    is_sequence(right) || right->kind == Kind::Dict))
     return ctx.boolean(kind == Py_NE);
+  if (equality && left->kind == Kind::BoundMethod &&
+      right->kind == Kind::BoundMethod) {
+    const auto* one = as<MethodValue>(left);
+    const auto* other = as<MethodValue>(right);
+    MG_TRY(bool same, equal(ctx, one->function, other->function));
+    if (same) {
+      MG_TRY(same, identical(ctx, one->self, other->self));
+    }
+    return ctx.boolean(same == (kind == Py_EQ));
+  }
   PyObject* a = as_constant(ctx, left);
   PyObject* b = as_constant(ctx, right);
   if (a && b) {
@@ -563,6 +614,10 @@ Outcome<V> plain_compare(Context& ctx, int kind, V left, V right) {
     if (!result) return ctx.raise_from_python();
     return from_constant(ctx, std::move(result));
   }
+  if (!compares_as_object(left, kind) || !compares_as_object(right, kind))
+    return ctx.graph_break("operator", std::string(kCompare[kind].symbol) +
+                                           " of " + _PyType_Name(left->type) +
+                                           " and " + _PyType_Name(right->type));
   if (equality) return compare_identity(ctx, kind, left, right);
   return ctx.raise(PyExc_TypeError,
                    std::string("'") + kCompare[kind].symbol +
@@ -585,9 +640,7 @@ Outcome<bool> truth(Context& ctx, V value) {
     case Kind::Constant: {
       if (value->object == Py_True) return true;
       if (value->object == Py_False || value->object == Py_None) return false;
-      int result = PyObject_IsTrue(value->object);
-      if (result < 0) return ctx.raise_from_python();
-      return result == 1;
+      break;
     }
     case Kind::Tensor:
       return ctx.graph_break("data-dependent-branch",
@@ -597,13 +650,22 @@ Outcome<bool> truth(Context& ctx, V value) {
     default:
       break;
   }
-  static PyObject* const bool_name = interned().dunder_bool;
-  MG_TRY(V method, python_method(ctx, value, bool_name));
+  MG_TRY(V method, python_method(ctx, value, interned().dunder_bool));
   if (method) {
-    MG_TRY(V result, call(ctx, method, {}));
-    return truth(ctx, result);
+    MG_TRY(V called, call(ctx, method, {}));
+    V result = ctx.look(called);
+    if (result->is_constant() && PyBool_Check(result->object))
+      return result->object == Py_True;
+    return ctx.raise(PyExc_TypeError,
+                     std::string("__bool__ should return bool, returned ") +
+                         _PyType_Name(result->type));
   }
   switch (value->kind) {
+    case Kind::Constant: {
+      int result = PyObject_IsTrue(value->object);
+      if (result < 0) return ctx.raise_from_python();
+      return result == 1;
+    }
     case Kind::Tuple:
       return !tuple_items(value).empty();
     case Kind::List:
@@ -615,7 +677,7 @@ Outcome<bool> truth(Context& ctx, V value) {
     case Kind::Object: {
       MG_TRY(V len, python_method(ctx, value, interned().dunder_len));
       if (!len) return true;
-      MG_TRY(V count, call(ctx, len, {}));
+      MG_TRY(V count, length(ctx, value));
       return truth(ctx, count);
     }
     default:

@@ -11,8 +11,37 @@ Signal Context::raise(PyObject* type, const std::string& message) {
       *this, reinterpret_cast<PyTypeObject*>(type), {&argument, 1}));
 }
 
+namespace {
+
+V context_of(Context& ctx, V exception) {
+  const auto& slots = ctx.heap[exception->heap].slots;
+  return slots.empty() ? ctx.none() : slots[kContext];
+}
+
+// The exception that is being handled becomes the context of the one that is
+// raised, whose own place in the chain is given up.
+void chain(Context& ctx, V exception, V handled) {
+  if (!handled || handled == exception ||
+      ctx.heap[exception->heap].slots.empty())
+    return;
+  V link = handled;
+  for (V next = context_of(ctx, link); next != ctx.none();
+       link = next, next = context_of(ctx, link)) {
+    if (next != exception) continue;
+    ctx.heap.set_slot(link->heap, kContext, ctx.none());
+    break;
+  }
+  ctx.heap.set_slot(exception->heap, kContext, handled);
+}
+
+}  // namespace
+
 Signal Context::raise_value(V exception) {
   exception_ = exception;
+  if (inliner) chain(*this, exception, inliner->handled_exception());
+  const auto& slots = heap[exception->heap].slots;
+  if (slots.size() > kRaised && slots[kRaised] != boolean(true))
+    heap.set_slot(exception->heap, kRaised, boolean(true));
   if (inliner) raised_at_ = inliner->origin().location;
   return Signal::Raised;
 }
@@ -71,6 +100,12 @@ Signal Context::graph_break(std::string reason, std::string detail,
   break_ = {std::move(reason), std::move(detail), std::move(hint),
             inliner ? place_of(inliner->origin().location) : ""};
   return Signal::Break;
+}
+
+Signal Context::skip(std::string reason, std::string detail,
+                     std::string hint) {
+  (void)graph_break(std::move(reason), std::move(detail), std::move(hint));
+  return Signal::Skip;
 }
 
 V Context::take_exception() { return std::exchange(exception_, nullptr); }

@@ -239,8 +239,6 @@ V Context::wrap_mapping(PyObject* object, SourceId source) {
 
 V Context::wrap_set(PyObject* object, SourceId source) {
   guards.type_is(source, Py_TYPE(object));
-  Ref items = Ref::steal(PySequence_List(object));
-  MG_CHECK(items, "a set can be listed");
   HeapId id = heap.make();
   V made = make({.kind = Kind::Set,
                  .source = source,
@@ -249,8 +247,11 @@ V Context::wrap_set(PyObject* object, SourceId source) {
                  .object = object});
   heap.initial(id).owner = made;
   heap.make_dict(id, true);
-  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(items.get()); ++i) {
-    PyObject* item = PyList_GET_ITEM(items.get(), i);
+  // In the set's own order, and not by an __iter__ written in Python.
+  Py_ssize_t position = 0;
+  PyObject* item;
+  Py_hash_t hash;
+  while (_PySet_NextEntry(object, &position, &item, &hash)) {
     if (!guards::is_plain_key(item))
       throw BreakException{{"set-item",
                             std::string("a set that holds a ") +

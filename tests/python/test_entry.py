@@ -874,7 +874,8 @@ def test_keyboard_interrupt_during_a_trace_leaves_everything_as_it_was():
             n = (n + i) % 1000
         return x + n
 
-    call = compiled(f)
+    # Else so long a computation would be left to plain Python.
+    call = compiled(f, fullgraph=True)
     grad = torch.is_grad_enabled()
     old = signal.signal(signal.SIGALRM, signal.default_int_handler)
     signal.setitimer(signal.ITIMER_REAL, 0.2)

@@ -8,9 +8,12 @@ dict that ``__deepcopy__`` methods pass along.
 
 from __future__ import annotations
 
+import copy as copy_module
 import copyreg
 import types
 from typing import Any
+
+from magneto import api
 
 _ATOMIC = (
     type(None),
@@ -57,9 +60,12 @@ def deepcopy(
         return x
     if memo is None:
         memo = {}
-    pairs = memo.get(_PAIRS)
-    if pairs is None:
-        pairs = memo[_PAIRS] = []
+        memo[_PAIRS] = []
+    elif _PAIRS not in memo:
+        # Whoever gave it may look into it: the addresses must be real ones.
+        api.graph_break("copy.deepcopy with a memo")
+        return copy_module.deepcopy(x, memo)
+    pairs = memo[_PAIRS]
     for original, made in pairs:
         if original is x:
             return made
