@@ -173,7 +173,38 @@ at::Tensor max_unpool2d(const at::Tensor& self, const at::Tensor& indices,
   return image(self, sizes, 4);
 }
 
+// Blocks that slide over an image, one column each.
+at::Tensor im2col(const at::Tensor& self, DimList kernel, DimList dilation,
+                  DimList padding, DimList stride) {
+  for (DimList pair : {kernel, dilation, padding, stride})
+    TORCH_CHECK(pair.size() == 2, "It is expected that there are two sizes, but got ",
+                pair.size());
+  size_t ndim = self.dim();
+  TORCH_CHECK((ndim == 3 || ndim == 4) && self.sym_sizes()[ndim - 1] != 0 &&
+                  self.sym_sizes()[ndim - 2] != 0 && self.sym_sizes()[ndim - 3] != 0,
+              "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size "
+              "and other non-zero dimensions for input, but got: ",
+              self.sym_sizes());
+  Dim columns = 1;
+  Dim rows = self.sym_sizes()[ndim - 3];
+  for (size_t i = 0; i < 2; ++i) {
+    TORCH_CHECK(kernel[i] > 0 && dilation[i] > 0 && stride[i] > 0,
+                "kernel size, dilation and stride should be greater than zero");
+    TORCH_CHECK(padding[i] >= 0, "padding should be non-negative");
+    Dim room = self.sym_sizes()[ndim - 2 + i] + padding[i] * 2 -
+               (dilation[i] * (kernel[i] - 1) + 1);
+    TORCH_CHECK(room >= 0, "Given input with spatial size ", self.sym_sizes(),
+                ", the array of sliding blocks must have at least one");
+    columns *= room / stride[i] + 1;
+    rows *= kernel[i];
+  }
+  DimVec sizes{rows, columns};
+  if (ndim == 4) sizes.insert(sizes.begin(), self.sym_sizes()[0]);
+  return make_contiguous(sizes, self.scalar_type(), self.device());
+}
+
 constexpr Rule kRules[] = {
+    rule<&im2col>("aten::im2col"),
     rule<&adaptive_avg_pool2d>("aten::_adaptive_avg_pool2d"),
     rule<&adaptive_avg_pool3d>("aten::_adaptive_avg_pool3d"),
     rule<&replication_pad>("aten::replication_pad2d"),

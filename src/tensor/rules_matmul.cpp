@@ -115,7 +115,27 @@ void linalg_lu_solve(const OpInfo& op, c10::IValue* args, Outputs& outputs) {
   conjugated(result, !left && result.is_complex() && result.sym_numel() != 0);
 }
 
+// A layer of an LSTM that a library computes whole: the output, the last states
+// (like the first ones), and a workspace for the backward pass that nobody else
+// looks at.
+std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> mkldnn_rnn_layer(
+    const at::Tensor& input, const at::Tensor&, const at::Tensor&,
+    const at::Tensor&, const at::Tensor&, const at::Tensor& hidden,
+    const at::Tensor& cell, bool, c10::IntArrayRef, int64_t,
+    int64_t hidden_size, int64_t, bool, bool, bool, bool) {
+  DimVec sizes(input.sym_sizes().begin(), input.sym_sizes().end());
+  sizes.back() = hidden_size;
+  auto fresh = [&](DimList shape, c10::ScalarType type) {
+    return make_contiguous(shape, type, input.device());
+  };
+  return {fresh(sizes, input.scalar_type()),
+          fresh(hidden.sym_sizes(), hidden.scalar_type()),
+          fresh(cell.sym_sizes(), cell.scalar_type()),
+          fresh(DimVec{0}, at::kByte)};
+}
+
 constexpr Rule kRules[] = {
+    rule<&mkldnn_rnn_layer>("aten::mkldnn_rnn_layer"),
     rule<&mm_of>("aten::mm"),
     rule<&bmm_of>("aten::bmm"),
     rule<&addmm>("aten::addmm"),

@@ -150,7 +150,21 @@ FourTensors batch_norm_no_update(const at::Tensor& input, OptionalTensor weight,
                                  /*training=*/false));
 }
 
+// A weight from its direction and its lengths, and the norms of the direction.
+std::tuple<at::Tensor, at::Tensor> weight_norm(const at::Tensor& direction,
+                                               const at::Tensor& lengths,
+                                               int64_t) {
+  c10::ScalarType type = lengths.scalar_type();
+  if (type == at::kBFloat16 || (type == at::kHalf && !lengths.is_cpu()))
+    type = at::kFloat;
+  return {make_contiguous(direction.sym_sizes(), direction.scalar_type(),
+                          direction.device()),
+          make_tensor(lengths.sym_sizes(), lengths.sym_strides(), type,
+                      lengths.device())};
+}
+
 constexpr Rule kRules[] = {
+    rule<&weight_norm>("aten::_weight_norm_interface"),
     rule<&native_layer_norm>("aten::native_layer_norm"),
     rule<&native_group_norm>("aten::native_group_norm"),
     rule<&native_batch_norm>("aten::native_batch_norm"),

@@ -155,7 +155,14 @@ at::Tensor softmax_like(const at::Tensor& self, int64_t dim,
                          self.device());
 }
 
+at::Tensor histc(const at::Tensor& self, int64_t bins, const c10::Scalar&,
+                 const c10::Scalar&) {
+  TORCH_CHECK(bins > 0, "bins must be > 0");
+  return make_contiguous({bins}, self.scalar_type(), self.device());
+}
+
 constexpr Rule kRules[] = {
+    rule<&histc>("aten::histc"),
     rule<&sum_all>("aten::sum"),
     rule<&sum_dims>("aten::sum.dim_IntList"),
     rule<&sum_dims>("aten::nansum"),

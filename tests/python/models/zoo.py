@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The twenty architectures of transformers that must be captured in one graph.
+"""The architectures of transformers that must be captured in one graph.
 
 Each row makes a tiny model with random weights from its config class, and the
 inputs of a forward pass with labels; nothing is downloaded.
@@ -16,25 +16,35 @@ import transformers
 from transformers import (
     BartConfig,
     BertConfig,
+    BloomConfig,
     CLIPConfig,
     ConvNextConfig,
+    DebertaV2Config,
+    DetrConfig,
     DistilBertConfig,
     ElectraConfig,
+    FalconConfig,
     Gemma2Config,
     GPT2Config,
     GPTNeoXConfig,
     LlamaConfig,
+    Mamba2Config,
     MistralConfig,
+    MixtralConfig,
     OPTConfig,
+    PerceiverConfig,
     Phi3Config,
     PreTrainedModel,
     Qwen2Config,
     Qwen3Config,
     ResNetConfig,
     RobertaConfig,
+    SwinConfig,
     T5Config,
     ViTConfig,
+    Wav2Vec2Config,
     WhisperConfig,
+    XLNetConfig,
 )
 
 VOCABULARY = 99
@@ -100,6 +110,14 @@ def speech() -> dict[str, torch.Tensor]:
 
 def text_to_text() -> dict[str, torch.Tensor]:
     return masked_text() | {"decoder_input_ids": token_ids(2, LENGTH)}
+
+
+def sound() -> dict[str, torch.Tensor]:
+    return {"input_values": torch.randn(2, 1600)}
+
+
+def anything() -> dict[str, torch.Tensor]:
+    return {"inputs": token_ids(2, LENGTH)}
 
 
 def token_labels(inputs: dict[str, torch.Tensor]) -> dict[str, Any]:
@@ -288,6 +306,108 @@ ARCHITECTURES = [
             decoder_start_token_id=3,
         ),
         speech, token_labels,
+    ),
+]  # fmt: skip
+
+# Of the others (`make sweep` tries them all), those most unlike the twenty and
+# each other.
+STEPS = frozenset({"inference", "training", "calls"})
+ARCHITECTURES += [
+    Architecture(
+        "mixtral", "MixtralForCausalLM",
+        lambda: MixtralConfig(
+            **DECODER | dict(intermediate_size=32),
+            num_local_experts=4, num_experts_per_tok=2,
+        ),
+        text, token_labels, STEPS,
+    ),
+    Architecture(
+        "falcon", "FalconForCausalLM",
+        lambda: FalconConfig(
+            vocab_size=VOCABULARY, hidden_size=HIDDEN,
+            num_hidden_layers=LAYERS, num_attention_heads=4,
+        ),
+        text, token_labels, STEPS,
+    ),
+    Architecture(
+        "deberta_v2", "DebertaV2ForMaskedLM",
+        lambda: DebertaV2Config(
+            **TEXT, relative_attention=True, position_buckets=8,
+            pos_att_type=["p2c", "c2p"],
+        ),
+        masked_text, token_labels, STEPS,
+    ),
+    Architecture(
+        "xlnet", "XLNetLMHeadModel",
+        lambda: XLNetConfig(
+            vocab_size=VOCABULARY, d_model=HIDDEN, n_layer=LAYERS, n_head=4,
+            d_inner=37,
+        ),
+        text, token_labels, STEPS,
+    ),
+    Architecture(
+        "mamba2", "Mamba2ForCausalLM",
+        lambda: Mamba2Config(
+            vocab_size=VOCABULARY, hidden_size=HIDDEN,
+            num_hidden_layers=LAYERS, num_heads=8, head_dim=8, n_groups=1,
+            state_size=8, chunk_size=4, bos_token_id=1, eos_token_id=2,
+            pad_token_id=0,
+        ),
+        text, token_labels, STEPS,
+    ),
+    Architecture(
+        "bloom", "BloomForCausalLM",
+        lambda: BloomConfig(
+            vocab_size=VOCABULARY, hidden_size=HIDDEN, n_layer=LAYERS,
+            n_head=4,
+        ),
+        # Its activation has a backward of its own.
+        text, token_labels, frozenset({"inference"}),
+    ),
+    Architecture(
+        "swin", "SwinForImageClassification",
+        lambda: SwinConfig(
+            image_size=IMAGE, patch_size=4, embed_dim=16, depths=[2, 1],
+            num_heads=[2, 4], window_size=4,
+        ),
+        image, class_labels, STEPS, training_graphs=2,
+    ),
+    Architecture(
+        "detr", "DetrForObjectDetection",
+        lambda: DetrConfig(
+            d_model=HIDDEN, encoder_layers=1, decoder_layers=1,
+            encoder_attention_heads=4, decoder_attention_heads=4,
+            encoder_ffn_dim=37, decoder_ffn_dim=37, num_queries=5,
+            use_timm_backbone=False, use_pretrained_backbone=False,
+            backbone=None,
+            backbone_config=ResNetConfig(
+                embedding_size=8, hidden_sizes=[8, 16, 24, 32],
+                depths=[1, 1, 1, 1], out_features=["stage4"],
+            ),
+        ),
+        # Its loss needs SciPy.
+        image, class_labels, frozenset({"inference"}),
+    ),
+    Architecture(
+        "wav2vec2", "Wav2Vec2ForCTC",
+        lambda: Wav2Vec2Config(
+            **TEXT, conv_dim=[HIDDEN] * 3, conv_stride=[5, 4, 4],
+            conv_kernel=[10, 4, 4], num_feat_extract_layers=3,
+            num_conv_pos_embeddings=8, num_conv_pos_embedding_groups=2,
+            apply_spec_augment=False, layerdrop=0.0,
+        ),
+        # Training, it looks at its labels' data.
+        sound, token_labels, STEPS - {"calls"}, training_graphs=7,
+    ),
+    Architecture(
+        "perceiver", "PerceiverForMaskedLM",
+        lambda: PerceiverConfig(
+            vocab_size=VOCABULARY, d_model=HIDDEN, d_latents=HIDDEN,
+            num_latents=8, num_self_attends_per_block=LAYERS,
+            num_self_attention_heads=4, num_cross_attention_heads=4,
+            max_position_embeddings=LENGTH,
+        ),
+        anything, token_labels, STEPS,
     ),
 ]  # fmt: skip
 

@@ -83,7 +83,101 @@ WIDTHS = ("hidden_sizes", "embed_dims", "neck_hidden_sizes", "embed_dim",
           "encoder_hidden_sizes")  # fmt: skip
 
 # By model type: what the names don't say, or say wrongly.
-OVERRIDES: dict[str, dict[str, Any]] = {}
+SPEECH = dict(
+    mask_time_length=2, mask_time_min_masks=0, num_conv_pos_embeddings=8,
+    num_conv_pos_embedding_groups=2,
+)  # fmt: skip
+STAGED = dict(image_size=64)
+RESNET = dict(
+    use_timm_backbone=False, use_pretrained_backbone=False, backbone=None,
+    backbone_config=dict(
+        model_type="resnet", embedding_size=8, hidden_sizes=[8, 16, 24, 32],
+        depths=[1, 1, 1, 1],
+        out_features=["stage2", "stage3", "stage4"],
+    ),
+)  # fmt: skip
+WINDOWED = dict(
+    embed_dim=16, depths=[1, 1], num_heads=[2, 4], window_size=4,
+    patch_size=4, hidden_size="leave", num_layers="leave",
+)  # fmt: skip
+ROTARY = dict(rotary_dim=4)
+SECTIONS = dict(
+    rope_parameters=dict(
+        rope_type="default", rope_theta=10000.0, mrope_section=[1, 1, 2]
+    )
+)
+LATENT = dict(
+    q_lora_rank=16, kv_lora_rank=16, qk_rope_head_dim=8, qk_nope_head_dim=8,
+    v_head_dim=8, head_dim="leave", num_key_value_heads=4, n_group=1,
+    topk_group=1, n_routed_experts=4, first_k_dense_replace=1,
+)  # fmt: skip
+MAMBA2 = dict(mamba_n_heads=8, mamba_d_head=8, mamba_n_groups=1,
+              mamba_d_state=8, mamba_chunk_size=4)  # fmt: skip
+OVERRIDES: dict[str, dict[str, Any]] = {
+    "bamba": MAMBA2,
+    "codegen": ROTARY,
+    "convnext": STAGED,
+    "convnextv2": STAGED,
+    "cvt": STAGED,
+    "data2vec-audio": SPEECH,
+    "deepseek_v2": LATENT,
+    "deepseek_v3": LATENT,
+    "detr": RESNET | dict(num_queries=5),
+    "conditional_detr": RESNET | dict(num_queries=5),
+    "dab-detr": RESNET | dict(num_queries=5),
+    "deformable_detr": RESNET | dict(num_queries=5, num_feature_levels=3),
+    "donut-swin": WINDOWED,
+    "dpt": dict(
+        neck_hidden_sizes=[8, 8, 16, 16], fusion_hidden_size=8,
+        backbone_out_indices=[0, 1, 2, 3], num_hidden_layers=4,
+    ),
+    "efficientnet": dict(image_size=64, hidden_dim=1280),
+    "gpt_neo": dict(
+        attention_types=[[["global", "local"], 1]], window_size=4,
+    ),
+    "gptj": ROTARY,
+    "granitemoehybrid": MAMBA2,
+    "hubert": SPEECH,
+    "lilt": dict(hidden_size=48, max_2d_position_embeddings=64),
+    "luke": dict(entity_vocab_size=50, entity_emb_size=16),
+    "lxmert": dict(
+        l_layers=1, x_layers=1, r_layers=1, visual_feat_dim=16,
+        num_hidden_layers="leave",
+    ),
+    "mamba2": dict(
+        num_heads=8, head_dim=8, n_groups=1, chunk_size=4, time_step_rank=4,
+    ),
+    "perceiver": dict(
+        num_latents=8, d_latents=32, num_self_attends_per_block=2,
+        num_self_attention_heads=4, num_cross_attention_heads=4,
+        max_position_embeddings=LENGTH,
+    ),
+    "qwen2_vl": dict(text_config=SECTIONS),
+    "recurrent_gemma": dict(
+        num_hidden_layers=3, attention_window_size=4,
+    ),
+    "reformer": dict(
+        is_decoder=True, attn_layers=["local", "lsh"], axial_pos_shape=[4, 2],
+        axial_pos_embds_dim=[16, 16], local_attn_chunk_length=4,
+        lsh_attn_chunk_length=4, num_buckets=2, feed_forward_size=32,
+        num_hidden_layers="leave",
+    ),
+    "swin": WINDOWED,
+    "swinv2": WINDOWED,
+    "unispeech": SPEECH,
+    "unispeech-sat": SPEECH,
+    "wav2vec2": SPEECH,
+    "wav2vec2-conformer": SPEECH,
+    "wavlm": SPEECH,
+    "zamba": dict(
+        num_hidden_layers=5, attention_hidden_size=64, attention_head_dim=16,
+        mamba_dt_rank=4, num_key_value_heads=4,
+        layers_block_type=[
+            "linear_attention", "hybrid", "linear_attention", "hybrid",
+            "linear_attention",
+        ],
+    ),
+}  # fmt: skip
 
 # Kinds of models, in the order in which one is chosen for a model type, and
 # what their labels are.
@@ -130,6 +224,8 @@ def tiny(values: dict[str, Any]) -> dict[str, Any]:
                 changed[name] = [STAGES[name]] * len(value)
             elif name in WIDTHS:
                 changed[name] = [8 * 2**i for i in range(len(value))]
+            elif name == "conv_dim":
+                changed[name] = [HIDDEN] * len(value)
             elif name == "image_size":
                 changed[name] = [IMAGE] * len(value)
             elif name == "num_attention_heads":
@@ -193,6 +289,7 @@ def inputs_of(model: Any, labels: str) -> dict[str, Any]:
         "pixel_values",
         "input_values",
         "input_features",
+        "inputs",
     ):
         inputs["input_ids"] = tokens()
         if "attention_mask" in names:
@@ -206,6 +303,10 @@ def inputs_of(model: Any, labels: str) -> dict[str, Any]:
         frames = getattr(config, "num_frames", None)
         if frames and labels == "classes" or main == "pixel_values_videos":
             inputs[main] = torch.randn(2, frames or 2, 3, IMAGE, IMAGE)
+        if model.config.model_type == "xclip":
+            inputs["pixel_values"] = torch.randn(2, 2, 3, IMAGE, IMAGE)
+    if main == "inputs":
+        inputs[main] = tokens()
     if main == "input_values":
         inputs[main] = torch.randn(2, 2000)
     if main == "input_features":
