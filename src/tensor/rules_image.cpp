@@ -177,14 +177,16 @@ at::Tensor max_unpool2d(const at::Tensor& self, const at::Tensor& indices,
 at::Tensor im2col(const at::Tensor& self, DimList kernel, DimList dilation,
                   DimList padding, DimList stride) {
   for (DimList pair : {kernel, dilation, padding, stride})
-    TORCH_CHECK(pair.size() == 2, "It is expected that there are two sizes, but got ",
+    TORCH_CHECK(pair.size() == 2,
+                "It is expected that there are two sizes, but got ",
                 pair.size());
   size_t ndim = self.dim();
-  TORCH_CHECK((ndim == 3 || ndim == 4) && self.sym_sizes()[ndim - 1] != 0 &&
-                  self.sym_sizes()[ndim - 2] != 0 && self.sym_sizes()[ndim - 3] != 0,
-              "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size "
-              "and other non-zero dimensions for input, but got: ",
-              self.sym_sizes());
+  TORCH_CHECK(
+      (ndim == 3 || ndim == 4) && self.sym_sizes()[ndim - 1] != 0 &&
+          self.sym_sizes()[ndim - 2] != 0 && self.sym_sizes()[ndim - 3] != 0,
+      "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size "
+      "and other non-zero dimensions for input, but got: ",
+      self.sym_sizes());
   Dim columns = 1;
   Dim rows = self.sym_sizes()[ndim - 3];
   for (size_t i = 0; i < 2; ++i) {

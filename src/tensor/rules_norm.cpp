@@ -26,12 +26,11 @@ c10::ScalarType statistics_type(const at::Tensor& input, OptionalTensor weight,
 
 void check_parameter(const char* name, OptionalTensor parameter,
                      DimList normalized_shape) {
-  TORCH_CHECK(!given(parameter) ||
-                  parameter->sym_sizes().equals(normalized_shape),
-              "Expected ", name,
-              " to be of same shape as normalized_shape, but got ", name,
-              " of shape ", parameter->sym_sizes(),
-              " and normalized_shape = ", normalized_shape);
+  TORCH_CHECK(
+      !given(parameter) || parameter->sym_sizes().equals(normalized_shape),
+      "Expected ", name, " to be of same shape as normalized_shape, but got ",
+      name, " of shape ", parameter->sym_sizes(),
+      " and normalized_shape = ", normalized_shape);
 }
 
 ThreeTensors native_layer_norm(const at::Tensor& input, DimList shape,
@@ -45,11 +44,10 @@ ThreeTensors native_layer_norm(const at::Tensor& input, DimList shape,
   check_parameter("bias", bias, shape);
   DimList sizes = input.sym_sizes();
   size_t ndim = sizes.size();
-  TORCH_CHECK(ndim >= shape.size() &&
-                  sizes.slice(ndim - shape.size()).equals(shape),
-              "Given normalized_shape=", shape,
-              ", expected input with shape [*, ", shape,
-              "], but got input of size", sizes);
+  TORCH_CHECK(
+      ndim >= shape.size() && sizes.slice(ndim - shape.size()).equals(shape),
+      "Given normalized_shape=", shape, ", expected input with shape [*, ",
+      shape, "], but got input of size", sizes);
   DimVec statistics(sizes.begin(), sizes.end());
   for (size_t i = ndim - shape.size(); i < ndim; ++i) statistics[i] = 1;
   c10::ScalarType type = statistics_type(input, weight, bias);
@@ -73,11 +71,11 @@ ThreeTensors native_group_norm(const at::Tensor& input, OptionalTensor weight,
               "false.");
   DimVec statistics{batch, Dim(groups)};
   c10::ScalarType type = statistics_type(input, weight, bias);
-  return {make_tensor(input.sym_sizes(),
-                      format_strides(input.sym_sizes(), format),
-                      input.scalar_type(), input.device()),
-          make_contiguous(statistics, type, input.device()),
-          make_contiguous(statistics, type, input.device())};
+  return {
+      make_tensor(input.sym_sizes(), format_strides(input.sym_sizes(), format),
+                  input.scalar_type(), input.device()),
+      make_contiguous(statistics, type, input.device()),
+      make_contiguous(statistics, type, input.device())};
 }
 
 bool contiguous_somehow(const at::Tensor& tensor) {
@@ -98,11 +96,11 @@ ThreeTensors batch_norm(const at::Tensor& input, OptionalTensor weight,
   c10::ScalarType type = statistics_type(input, weight, bias);
   // Evaluation on the CPU saves nothing.
   DimVec statistics{training || !input.is_cpu() ? input.sym_size(1) : Dim(0)};
-  return {make_tensor(input.sym_sizes(),
-                      format_strides(input.sym_sizes(), format),
-                      input.scalar_type(), input.device()),
-          make_contiguous(statistics, type, input.device()),
-          make_contiguous(statistics, type, input.device())};
+  return {
+      make_tensor(input.sym_sizes(), format_strides(input.sym_sizes(), format),
+                  input.scalar_type(), input.device()),
+      make_contiguous(statistics, type, input.device()),
+      make_contiguous(statistics, type, input.device())};
 }
 
 ThreeTensors native_batch_norm(const at::Tensor& input, OptionalTensor weight,
@@ -131,8 +129,8 @@ using FourTensors = std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor>;
 // The forms that also give what cuDNN wants to keep: nothing on the CPU.
 FourTensors with_reserve(ThreeTensors results) {
   auto& [output, mean, variance] = results;
-  at::Tensor reserve = make_contiguous(DimVec{Dim(0)}, at::kByte,
-                                       output.device());
+  at::Tensor reserve =
+      make_contiguous(DimVec{Dim(0)}, at::kByte, output.device());
   return {output, mean, variance, reserve};
 }
 FourTensors batch_norm_update(const at::Tensor& input, OptionalTensor weight,

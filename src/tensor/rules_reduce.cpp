@@ -84,9 +84,8 @@ std::tuple<at::Tensor, at::Tensor> variance_and_mean(
     const at::Tensor& self, Dims dims,
     const std::optional<c10::Scalar>& correction, bool keepdim) {
   check_variance(self);
-  return {
-      reduce(self, dims, keepdim, c10::toRealValueType(self.scalar_type())),
-      reduce(self, dims, keepdim, self.scalar_type())};
+  return {reduce(self, dims, keepdim, c10::toRealValueType(self.scalar_type())),
+          reduce(self, dims, keepdim, self.scalar_type())};
 }
 
 void check_not_empty(const at::Tensor& self, const char* name) {
@@ -133,8 +132,7 @@ at::Tensor logsumexp(const at::Tensor& self, c10::IntArrayRef dims,
 
 at::Tensor trace(const at::Tensor& self) {
   TORCH_CHECK(self.dim() == 2, "trace: expected a matrix");
-  return make_contiguous(DimVec{}, sum_type(self, std::nullopt),
-                         self.device());
+  return make_contiguous(DimVec{}, sum_type(self, std::nullopt), self.device());
 }
 
 at::Tensor softmax_like(const at::Tensor& self, int64_t dim,
@@ -146,9 +144,9 @@ at::Tensor softmax_like(const at::Tensor& self, int64_t dim,
     TORCH_CHECK(!self.is_cpu(),
                 "softmax with half to float conversion is not supported on "
                 "CPU");
-    TORCH_CHECK(self.scalar_type() == at::kHalf ||
-                    self.scalar_type() == at::kBFloat16,
-                "conversion is supported for Half and BFloat16 type only");
+    TORCH_CHECK(
+        self.scalar_type() == at::kHalf || self.scalar_type() == at::kBFloat16,
+        "conversion is supported for Half and BFloat16 type only");
   }
   return make_contiguous(self.sym_sizes(),
                          half_to_float ? at::kFloat : self.scalar_type(),
