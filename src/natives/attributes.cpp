@@ -191,6 +191,9 @@ Outcome<V> hash(Context& ctx, const Arguments& args) {
     if (result == -1) return ctx.raise_from_python();
     return ctx.integer(result);
   }
+  if (value->type->tp_hash == PyObject_HashNotImplemented)
+    return ctx.raise(PyExc_TypeError, std::string("unhashable type: '") +
+                                          value->type->tp_name + "'");
   if (value->is_constant() && inherits_plain_key(value->type))
     return ctx.integer(PyObject_Hash(value->object));
   // By identity.

@@ -189,6 +189,9 @@ constexpr Row kRows[] = {
     {kBuiltins, "staticmethod.__get__", bind_other, 2, 3, nullptr},
     {kBuiltins, "classmethod.__get__", bind_other, 2, 3, nullptr},
     {"types", "SimpleNamespace", make_namespace, 0, 0, "*"},
+    row::polyfill("types", "SimpleNamespace.__eq__", "types.namespace_eq"),
+    row::polyfill("types", "SimpleNamespace.__ne__", "types.namespace_ne"),
+    row::polyfill("types", "SimpleNamespace.__repr__", "types.namespace_repr"),
 };
 
 }  // namespace

@@ -56,6 +56,8 @@ V make(Context& ctx, PyTypeObject* type, V function, std::span<const V> args,
 
 Outcome<V> make_partial(Context& ctx, const Arguments& args) {
   V function = ctx.look(args.positional[0]);
+  if (function->is_constant() && !PyCallable_Check(function->object))
+    return ctx.raise(PyExc_TypeError, "the first argument must be callable");
   std::vector<V> positional;
   V keywords = ctx.dict();
   // A partial of a partial is one partial.
@@ -123,7 +125,15 @@ Outcome<V> read(Context& ctx, const Arguments& args) {
 
 Outcome<V> reduce(Context& ctx, const Arguments& args) {
   V function = args.positional[0];
-  MG_TRY(V iterator, iterate(ctx, args.positional[1]));
+  Outcome<V> begun = iterate(ctx, args.positional[1]);
+  if (!begun) {
+    if (begun.signal() != Signal::Raised || !ctx.exception_is(PyExc_TypeError))
+      return begun;
+    (void)ctx.take_exception();
+    return ctx.raise(PyExc_TypeError,
+                     "reduce() arg 2 must support iteration");
+  }
+  V iterator = begun.value();
   V total = argument(args, 2);
   if (!total) {
     MG_TRY(total, next(ctx, iterator));
@@ -141,6 +151,14 @@ Outcome<V> reduce(Context& ctx, const Arguments& args) {
 // A function behind lru_cache: what it computes is traced; the cache belongs
 // to the real program.
 Outcome<V> call_cached(Context& ctx, const Arguments& args) {
+  for (auto part : {args.positional, args.keyword_values}) {
+    for (V value : part) {
+      value = ctx.look(value);
+      if (value->type->tp_hash == PyObject_HashNotImplemented)
+        return ctx.raise(PyExc_TypeError, std::string("unhashable type: '") +
+                                              value->type->tp_name + "'");
+    }
+  }
   MG_TRY(V wrapped, get_attribute(ctx, args.positional[0],
                                   name<"__wrapped__">()));
   return call(ctx, wrapped, without(args, 1));
@@ -153,6 +171,37 @@ Outcome<V> bind_cached(Context& ctx, const Arguments& args) {
   return ctx.method(function, object);
 }
 
+// The function that functools.singledispatch makes: it calls what is
+// registered for the class of its first argument.
+Outcome<V> call_dispatched(Context& ctx, const Arguments& args) {
+  V wrapper = ctx.look(args.positional[0]);
+  if (args.count() < 2)
+    return ctx.raise(PyExc_TypeError,
+                     std::string(PyUnicode_AsUTF8(
+                         reinterpret_cast<PyFunctionObject*>(wrapper->object)
+                             ->func_name)) +
+                         " requires at least 1 positional argument");
+  V value = ctx.look(args.positional[1]);
+  // registry: a read-only view of the dict that register() writes to. A class
+  // registered later makes it longer.
+  MG_TRY(V registry, get_attribute(ctx, wrapper, name<"registry">()));
+  registry = ctx.look(registry);
+  if (registry->source.valid() && registry->object)
+    ctx.guards.length(
+        ctx.sources.field(registry->source, SourceKind::MappingProxyTarget),
+        PyObject_Size(registry->object));
+  Ref dispatch =
+      Ref::steal(PyObject_GetAttr(wrapper->object, name<"dispatch">()));
+  Ref found = Ref::steal(
+      dispatch ? PyObject_CallOneArg(
+                     dispatch, reinterpret_cast<PyObject*>(value->type))
+               : nullptr);
+  if (!found) return ctx.raise_from_python();
+  PyObject* kept = ctx.keep(std::move(found));
+  return call(ctx, ctx.known(kept, ctx.sources.constant(kept)),
+              without(args, 1));
+}
+
 constexpr const char* kFunctools = "functools";
 
 constexpr Row kRows[] = {
@@ -163,6 +212,8 @@ constexpr Row kRows[] = {
     {kFunctools, "partial.args", read<kArguments>, 1, 1, nullptr},
     {kFunctools, "partial.keywords", read<kKeywords>, 1, 1, nullptr},
     {kFunctools, "reduce", reduce, 2, 3, nullptr},
+    {kFunctools, "singledispatch.<locals>.wrapper", call_dispatched, 1, kAny,
+     "*"},
     {kFunctools, "_lru_cache_wrapper.__call__", call_cached, 1, kAny, "*"},
     {kFunctools, "_lru_cache_wrapper.__get__", bind_cached, 2, 3, nullptr},
     row::polyfill(kFunctools, "cached_property.__get__",

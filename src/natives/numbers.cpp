@@ -215,12 +215,14 @@ Outcome<V> divide(Context& ctx, const Arguments& args) {
   V left = ctx.look(args.positional[0]), right = ctx.look(args.positional[1]);
   if (left->kind != Kind::Tensor) {
     MG_TRY(V result, try_special(ctx, left, name<"__divmod__">(), {right}));
+    if (result) result = ctx.look(result);
     if (result && !(result->is_constant() &&
                     result->object == Py_NotImplemented))
       return result;
   }
   if (right->kind != Kind::Tensor) {
     MG_TRY(V result, try_special(ctx, right, name<"__rdivmod__">(), {left}));
+    if (result) result = ctx.look(result);
     if (result && !(result->is_constant() &&
                     result->object == Py_NotImplemented))
       return result;

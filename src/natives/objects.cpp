@@ -101,6 +101,7 @@ Outcome<V> differs(Context& ctx, const Arguments& args) {
   MG_TRY(V method, special_method(ctx, object, name<"__eq__">()));
   MG_CHECK(method, "every object has __eq__");
   MG_TRY(V result, call(ctx, method, {args.positional[1]}));
+  result = ctx.look(result);
   if (result->is_constant() && result->object == Py_NotImplemented)
     return result;
   MG_TRY(bool same, truth(ctx, result));

@@ -162,6 +162,42 @@ Outcome<V> get_attributes(Context& ctx, const Arguments& args) {
   return one_or_tuple(ctx, found);
 }
 
+// methodcaller(name, ...): slots are the arguments it was made with.
+Outcome<V> make_caller(Context& ctx, const Arguments& args) {
+  static PyTypeObject* const type = class_of("methodcaller");
+  V method = ctx.look(args.positional[0]);
+  if (!method->is_constant() || !PyUnicode_Check(method->object))
+    return ctx.raise(PyExc_TypeError, "method name must be a string");
+  if (args.has_keywords())
+    return ctx.graph_break("native-call", "methodcaller with keywords",
+                           "use a lambda");
+  return ctx.iterator(type, args.positional, 0, Kind::Object);
+}
+
+Outcome<V> call_named_method(Context& ctx, const Arguments& args) {
+  V caller = ctx.look(args.positional[0]);
+  std::vector<V> parts;
+  MG_DO(parts_of(ctx, caller, parts));
+  V method = parts.empty() ? ctx.none() : ctx.look(parts[0]);
+  if (!method->is_constant() || !PyUnicode_Check(method->object))
+    return ctx.graph_break("native-call", "methodcaller with keywords",
+                           "use a lambda");
+  MG_TRY(PyObject * key, attribute_name(ctx, method));
+  MG_TRY(V found, get_attribute(ctx, args.positional[1], key));
+  return call(ctx, found,
+              Arguments{.positional = std::span(parts).subspan(1)});
+}
+
+// concat() is `+` of sequences only.
+template <int operation>
+Outcome<V> concatenate(Context& ctx, const Arguments& args) {
+  V left = ctx.look(args.positional[0]);
+  if (left->kind == Kind::Constant && !PySequence_Check(left->object))
+    return ctx.raise(PyExc_TypeError, std::string("'") + left->type->tp_name +
+                                          "' object can't be concatenated");
+  return binary<operation>(ctx, args);
+}
+
 constexpr const char* kOperator = "_operator";
 
 #define MG_BINARY(function, in_place, operation)                           \
@@ -171,7 +207,10 @@ constexpr const char* kOperator = "_operator";
 constexpr Row kRows[] = {
     MG_BINARY("add", "iadd", kAdd),
     MG_BINARY("and_", "iand", kAnd),
-    MG_BINARY("concat", "iconcat", kAdd),
+    {kOperator, "concat", concatenate<kAdd>, 2, 2, nullptr},
+    {kOperator, "iconcat", concatenate<kInPlace + kAdd>, 2, 2, nullptr},
+    {kOperator, "methodcaller", make_caller, 1, kAny, "*"},
+    {kOperator, "methodcaller.__call__", call_named_method, 2, 2, nullptr},
     MG_BINARY("floordiv", "ifloordiv", kFloorDivide),
     MG_BINARY("lshift", "ilshift", kLeftShift),
     MG_BINARY("matmul", "imatmul", kMatrixMultiply),

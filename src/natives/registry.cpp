@@ -410,7 +410,7 @@ Outcome<V> Registry::call_unlisted(Context& ctx, V callable,
                                    const Arguments& args) {
   PyObject* object = callable->object;
   PyTypeObject* owner = owner_of(object);
-  if (Py_IS_TYPE(object, &PyCFunction_Type)) {
+  if (PyCFunction_Check(object)) {
     bool found = false;
     MG_TRY(V result, call_bound(ctx, callable, args, &found));
     if (found) return result;

@@ -4,6 +4,7 @@
 #include "natives/pure.h"
 #include "natives/signature.h"
 #include "python/names.h"
+#include "values/torch_types.h"
 
 namespace magneto::natives {
 
@@ -61,6 +62,47 @@ Outcome<V> import_module(Context& ctx, const Arguments& args) {
                          "import modules before the compiled function runs");
 }
 
+// re.sub and re.subn: for real, unless the replacement is a function of the
+// program's, which is traced.
+Outcome<V> substitute_really(Context& ctx, PyObject* real,
+                             const Arguments& args, V replacement,
+                             const char* polyfill) {
+  if (replacement) replacement = ctx.look(replacement);
+  Ref result;
+  const bool is_text = !replacement || (replacement->is_constant() &&
+                                        is_safe(replacement->object));
+  if (is_text) {
+    MG_TRY(bool called, call_really(ctx, real, args, result, examined_object));
+    if (called) return from_constant(ctx, std::move(result));
+  }
+  return call_polyfill(ctx, polyfill, args);
+}
+
+template <Literal function>
+Outcome<V> substitute(Context& ctx, const Arguments& args) {
+  static PyObject* const real = [] {
+    Ref module = Ref::steal(PyImport_ImportModule("re"));
+    MG_CHECK(module, "the module re");
+    return PyObject_GetAttr(module, name<function>());
+  }();
+  return substitute_really(ctx, real, args, argument(args, 1, name<"repl">()),
+                           function.text[3] ? "text.subn" : "text.sub");
+}
+
+template <Literal method>
+Outcome<V> substitute_in(Context& ctx, const Arguments& args) {
+  static PyObject* const real = PyObject_GetAttr(
+      reinterpret_cast<PyObject*>(torch_types().pattern), name<method>());
+  return substitute_really(
+      ctx, real, args, argument(args, 1, name<"repl">()),
+      method.text[3] ? "text.pattern_subn" : "text.pattern_sub");
+}
+
+// typing.NewType's classes give back what they are called with.
+Outcome<V> same_object(Context&, const Arguments& args) {
+  return args.positional[0];
+}
+
 constexpr const char* kRandom = "random";
 constexpr const char* kLogging = "logging";
 constexpr const char* kDrawOutside =
@@ -90,9 +132,34 @@ constexpr Row kRows[] = {
     row::examine("typing", "_LiteralGenericAlias.__hash__"),
     row::examine("typing", "_SpecialGenericAlias.__getitem__"),
     row::examine("typing", "_TupleType.__getitem__"),
+    row::examine("typing", "_LiteralSpecialForm.__getitem__"),
+    row::examine("typing", "Annotated.__class_getitem__"),
+    {"_typing", "_idfunc", same_object, 1, 1, nullptr},
+    row::examine("json", "loads"),
+    row::examine("json", "dumps"),
     row::examine("typing", "_CallableType.__getitem__"),
     row::examine("typing", "Generic.__class_getitem__"),
-    row::examine("re", "sub"),
+    {"re", "sub", substitute<"sub">, 0, 5, "pattern repl string count flags"},
+    {"re", "subn", substitute<"subn">, 0, 5,
+     "pattern repl string count flags"},
+    {"re", "Pattern.sub", substitute_in<"sub">, 1, 4, "repl string count"},
+    {"re", "Pattern.subn", substitute_in<"subn">, 1, 4, "repl string count"},
+    row::polyfill("re", "Pattern.finditer", "text.finditer"),
+    row::examine("re", "compile"),
+    row::examine("magneto.polyfills.text", "matches"),
+    row::examine("re", "Pattern.match"),
+    row::examine("re", "Pattern.search"),
+    row::examine("re", "Pattern.fullmatch"),
+    row::examine("re", "Pattern.findall"),
+    row::examine("re", "Pattern.split"),
+    row::examine("re", "Match.group"),
+    row::examine("re", "Match.groups"),
+    row::examine("re", "Match.groupdict"),
+    row::examine("re", "Match.start"),
+    row::examine("re", "Match.end"),
+    row::examine("re", "Match.span"),
+    row::examine("re", "Match.expand"),
+    row::examine("re", "Match.__getitem__"),
     row::examine("re", "split"),
     row::examine("re", "findall"),
     row::examine("re", "escape"),
@@ -109,12 +176,28 @@ constexpr Row kRows[] = {
     row::polyfill("builtins", "frozenset.__reduce__", "copy.reduce_set"),
     row::polyfill("builtins", "BaseException.__reduce__",
                   "copy.reduce_exception"),
+    row::polyfill("functools", "partial.__reduce__", "copy.reduce_partial"),
+    row::polyfill("types", "SimpleNamespace.__reduce__",
+                  "copy.reduce_namespace"),
     row::polyfill("collections", "deque.__reduce__", "copy.reduce_deque"),
     row::polyfill("collections", "OrderedDict.__reduce__",
                   "copy.reduce_ordered"),
     row::polyfill("collections", "defaultdict.__reduce__",
                   "copy.reduce_default"),
 
+    row::polyfill("_heapq", "heapify", "heapq.heapify"),
+    row::polyfill("_heapq", "heappush", "heapq.heappush"),
+    row::polyfill("_heapq", "heappop", "heapq.heappop"),
+    row::polyfill("_heapq", "heappushpop", "heapq.heappushpop"),
+    row::polyfill("_heapq", "heapreplace", "heapq.heapreplace"),
+    row::polyfill("_heapq", "_heapify_max", "heapq.heapify_max"),
+    row::polyfill("_heapq", "_heappop_max", "heapq.heappop_max"),
+    row::polyfill("_heapq", "_heapreplace_max", "heapq.heapreplace_max"),
+    row::polyfill("_bisect", "bisect_left", "bisect.bisect_left"),
+    row::polyfill("_bisect", "bisect_right", "bisect.bisect_right"),
+    row::polyfill("_bisect", "insort_left", "bisect.insort_left"),
+    row::polyfill("_bisect", "insort_right", "bisect.insort_right"),
+    row::examine(kLogging, "getLogger"),
     row::polyfill(kLogging, "Logger.isEnabledFor", "logging.is_enabled_for"),
     row::breaks(kLogging, "Logger._log",
                 "log outside of the compiled function, or raise the logger's "

@@ -50,7 +50,9 @@ Outcome<V> own_method(Context& ctx, V value, PyObject* method,
            bind_descriptor(ctx, found, value, value->type, method));
     return call(ctx, bound, Arguments{.positional = more});
   }
-  if (value->is_constant() && Py_IS_TYPE(found, &PyWrapperDescr_Type) &&
+  const bool in_c = Py_IS_TYPE(found, &PyWrapperDescr_Type) ||
+                    Py_IS_TYPE(found, &PyMethodDescr_Type);
+  if (value->is_constant() && in_c &&
       is_safe_type(reinterpret_cast<PyDescrObject*>(found)->d_type)) {
     std::vector<V> all{value};
     all.insert(all.end(), more.begin(), more.end());

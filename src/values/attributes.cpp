@@ -2,6 +2,7 @@
 // Attribute look-up: object.__getattribute__, type.__getattribute__, modules,
 // super, descriptors; and the writes.
 #include "python/names.h"
+#include "values/exceptions.h"
 #include "values/functions.h"
 #include "values/protocol.h"
 
@@ -493,9 +494,25 @@ Status write(Context& ctx, V object, PyObject* name, V value) {
       if (size_t field = function_field(name); field < kFunctionFields)
         return set_function_field(ctx, object,
                                   static_cast<FunctionField>(field), value);
+    // Tracebacks are the real program's affair.
+    if (is_exception_type(object->type) && !object->object &&
+        PyUnicode_CompareWithASCIIString(name, "__traceback__") == 0)
+      return done;
     return ctx.graph_break(
         "c-attribute-write",
         std::string(object->type->tp_name) + "." + text(name));
+  }
+  // Slots and no dictionary: other names can't be written.
+  const bool has_dictionary = object->type->tp_dictoffset != 0 ||
+                              (object->type->tp_flags & Py_TPFLAGS_MANAGED_DICT);
+  if (!has_dictionary && object->kind == Kind::Object && value &&
+      (object->type->tp_flags & Py_TPFLAGS_HEAPTYPE) &&
+      !(found && is_slot_member(found))) {
+    if (!found) return attribute_error(ctx, object, name);
+    return ctx.raise(PyExc_AttributeError,
+                     std::string("'") + object->type->tp_name +
+                         "' object attribute '" + text(name) +
+                         "' is read-only");
   }
   V mapping = attribute_mapping(ctx, object);
   if (!mapping) {

@@ -72,6 +72,9 @@ Outcome<V> call_class(Context& ctx, V class_value, const Arguments& args) {
       return ctx.graph_break("instantiate", "an enum made while tracing");
     }
     PyObject* meta_call = type_lookup(ctx, meta, interned().dunder_call);
+    // typing.TypedDict: its classes make dicts.
+    if (meta_call && PyType_Check(meta_call))
+      return call_found(ctx, meta_call, args);
     if (meta_call && Py_IS_TYPE(meta_call, &PyFunction_Type)) {
       std::vector<V> positional = prepend(class_value, args.positional);
       return call_found(ctx, meta_call,
@@ -81,6 +84,21 @@ Outcome<V> call_class(Context& ctx, V class_value, const Arguments& args) {
     }
   }
   return instantiate(ctx, class_value, args);
+}
+
+Signal abstract_class(Context& ctx, PyTypeObject* type) {
+  Ref methods = Ref::steal(PyObject_GetAttrString(
+      reinterpret_cast<PyObject*>(type), "__abstractmethods__"));
+  Ref names = Ref::steal(methods ? PySequence_List(methods) : nullptr);
+  if (!names || PyList_Sort(names) < 0) return ctx.raise_from_python();
+  Ref comma = Ref::steal(PyUnicode_FromString(", "));
+  Ref joined = Ref::steal(PyUnicode_Join(comma, names));
+  if (!joined) return ctx.raise_from_python();
+  return ctx.raise(PyExc_TypeError,
+                   std::string("Can't instantiate abstract class ") +
+                       type->tp_name + " with abstract method" +
+                       (PyList_GET_SIZE(names.get()) > 1 ? "s " : " ") +
+                       PyUnicode_AsUTF8(joined));
 }
 
 Outcome<V> call_instance(Context& ctx, V callable, const Arguments& args,
@@ -106,9 +124,7 @@ Outcome<V> instantiate(Context& ctx, V class_value, const Arguments& args) {
                            std::string("an instance of ") + type->tp_name,
                            "make it outside of the compiled function");
   if (type->tp_flags & Py_TPFLAGS_IS_ABSTRACT)
-    return ctx.raise(PyExc_TypeError,
-                     std::string("Can't instantiate abstract class ") +
-                         type->tp_name);
+    return abstract_class(ctx, type);
 
   static PyObject* const finalizer = PyUnicode_InternFromString("__del__");
   if (type_lookup(ctx, type, finalizer))

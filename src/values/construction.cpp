@@ -134,7 +134,8 @@ std::optional<Construction> construction(Context& ctx, V value) {
         parts[2]);
   }
   if (is_class(type, "operator.itemgetter") ||
-      is_class(type, "operator.attrgetter"))
+      is_class(type, "operator.attrgetter") ||
+      is_class(type, "operator.methodcaller"))
     return Construction{class_value(ctx, value), state.slots};
   if (is_class(type, "_collections._deque_iterator") ||
       is_class(type, "_collections._deque_reverse_iterator"))

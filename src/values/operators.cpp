@@ -157,7 +157,9 @@ Outcome<V> python_method(Context& ctx, V value, PyObject* name) {
   return bind_descriptor(ctx, found, value, value->type, name);
 }
 
-bool is_not_implemented(V value) {
+// A function may give back the builtin that it has just read, not looked at.
+bool is_not_implemented(Context& ctx, V value) {
+  value = ctx.look(value);
   return value->is_constant() && value->object == Py_NotImplemented;
 }
 
@@ -353,7 +355,7 @@ Outcome<V> binary_operation(Context& ctx, int kind, V left, V right) {
     MG_TRY(V method, operator_method(ctx, op, left, table.in_place_method[at]));
     if (method) {
       MG_TRY(V result, call(ctx, method, {right}));
-      if (!is_not_implemented(result)) return result;
+      if (!is_not_implemented(ctx, result)) return result;
     }
   }
   MG_TRY(V forward, operator_method(ctx, op, left, table.method[at]));
@@ -375,7 +377,7 @@ Outcome<V> binary_operation(Context& ctx, int kind, V left, V right) {
   for (V method : order) {
     if (!method) continue;
     MG_TRY(V result, call(ctx, method, {method == forward ? right : left}));
-    if (!is_not_implemented(result)) return result;
+    if (!is_not_implemented(ctx, result)) return result;
   }
   if (users) {
     MG_TRY(V contained, container_operation(ctx, op, left, right, in_place));
@@ -501,6 +503,17 @@ Outcome<V> compare_identity(Context& ctx, int kind, V left, V right) {
   return ctx.boolean(same == (kind == Py_EQ));
 }
 
+// Methods are equal that call equal functions with the same object.
+Outcome<V> compare_methods(Context& ctx, int kind, V left, V right) {
+  const auto* a = as<MethodValue>(left);
+  const auto* b = as<MethodValue>(right);
+  MG_TRY(bool same, identical(ctx, a->self, b->self));
+  if (same) {
+    MG_TRY(same, equal(ctx, a->function, b->function));
+  }
+  return ctx.boolean(same == (kind == Py_EQ));
+}
+
 }  // namespace
 
 Outcome<V> compare(Context& ctx, int kind, V left, V right) {
@@ -533,7 +546,7 @@ Outcome<V> compare(Context& ctx, int kind, V left, V right) {
     for (V method : order) {
       if (!method) continue;
       MG_TRY(V result, call(ctx, method, {method == forward ? right : left}));
-      if (!is_not_implemented(result)) return result;
+      if (!is_not_implemented(ctx, result)) return result;
     }
     if (equality) return compare_identity(ctx, kind, left, right);
     return ctx.raise(PyExc_TypeError,
@@ -614,6 +627,9 @@ Outcome<V> plain_compare(Context& ctx, int kind, V left, V right) {
     if (!result) return ctx.raise_from_python();
     return from_constant(ctx, std::move(result));
   }
+  if (left->kind == Kind::BoundMethod && right->kind == Kind::BoundMethod &&
+      equality)
+    return compare_methods(ctx, kind, left, right);
   if (!compares_as_object(left, kind) || !compares_as_object(right, kind))
     return ctx.graph_break("operator", std::string(kCompare[kind].symbol) +
                                            " of " + _PyType_Name(left->type) +

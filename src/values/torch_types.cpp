@@ -41,6 +41,8 @@ TorchTypes find_all() {
   t.module_call_impl = attribute(module, "_call_impl");
   t.union_type = find("types", "UnionType");
   t.enum_meta = find("enum", "EnumMeta");
+  t.pattern = find("re", "Pattern");
+  t.match = find("re", "Match");
   t.typing_final = find("typing", "_Final");
   return t;
 }

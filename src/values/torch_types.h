@@ -24,6 +24,8 @@ struct TorchTypes {
   PyObject* module_call_impl;
   PyTypeObject* union_type;   // types.UnionType: int | None
   PyTypeObject* enum_meta;    // enum.EnumMeta, for its members
+  PyTypeObject* pattern;      // re.Pattern
+  PyTypeObject* match;        // re.Match
   PyTypeObject* typing_final; // typing._Final: special forms, aliases, TypeVar
 };
 

@@ -67,6 +67,7 @@ bool is_identity_constant(PyObject* object) {
          type == &PyClassMethod_Type || type == torch.dtype ||
          type == torch.layout || type == torch.memory_format ||
          type == &Py_GenericAliasType || type == torch.union_type ||
+         type == torch.pattern || type == torch.match ||
          PyType_IsSubtype(Py_TYPE(type), torch.enum_meta) ||
          PyType_IsSubtype(type, torch.typing_final) || PyLong_Check(object) ||
          PyUnicode_Check(object) || PyFloat_Check(object) ||

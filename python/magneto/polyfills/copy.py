@@ -232,3 +232,18 @@ def reduce_default(self: Any) -> Any:
     factory = self.default_factory
     args = () if factory is None else (factory,)
     return type(self), args, None, None, iter(self.items())
+
+
+def _partial_of(cls: Any, func: Any, args: Any, keywords: Any) -> Any:
+    return cls(func, *args, **keywords)
+
+
+def reduce_partial(self: Any) -> Any:
+    """``functools.partial.__reduce__``."""
+    keywords = dict(self.keywords)
+    return _partial_of, (type(self), self.func, self.args, keywords)
+
+
+def reduce_namespace(self: Any) -> Any:
+    """``types.SimpleNamespace.__reduce__``."""
+    return type(self), (), self.__dict__

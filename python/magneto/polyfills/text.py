@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Of ``str``: format strings over objects that the trace has made."""
+"""Of ``str`` and ``re``: text that the traced program has a part in."""
 
 from __future__ import annotations
 
 import _string
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 _CONVERSIONS = {"s": str, "r": repr, "a": ascii}
@@ -85,3 +86,58 @@ def _value(field: str, args: Any, kwargs: Any, counter: list[Any]) -> Any:
     for is_attribute, name in steps:
         value = getattr(value, name) if is_attribute else value[name]
     return value
+
+
+def matches(pattern: re.Pattern[Any], *args: Any) -> list[re.Match[Any]]:
+    """All matches (called, not traced)."""
+    return list(pattern.finditer(*args))
+
+
+def finditer(self: re.Pattern[Any], /, *args: Any) -> Iterator[re.Match[Any]]:
+    """``Pattern.finditer``."""
+    return iter(matches(self, *args))
+
+
+def pattern_subn(
+    self: re.Pattern[Any],
+    repl: Callable[[re.Match[Any]], Any],
+    string: Any,
+    count: int = 0,
+) -> tuple[Any, int]:
+    """``Pattern.subn`` with a function."""
+    parts, position, made = [], 0, 0
+    for match in matches(self, string):
+        if count and made >= count:
+            break
+        parts.append(string[position : match.start()])
+        text = repl(match)
+        if text is not None:
+            parts.append(text)
+        position = match.end()
+        made += 1
+    parts.append(string[position:])
+    return string[:0].join(parts), made
+
+
+def pattern_sub(
+    self: re.Pattern[Any],
+    repl: Callable[[re.Match[Any]], Any],
+    string: Any,
+    count: int = 0,
+) -> Any:
+    """``Pattern.sub`` with a function."""
+    return pattern_subn(self, repl, string, count)[0]
+
+
+def subn(
+    pattern: Any, repl: Any, string: Any, count: int = 0, flags: Any = 0
+) -> tuple[Any, int]:
+    """``re.subn`` with a function."""
+    return pattern_subn(re.compile(pattern, flags), repl, string, count)
+
+
+def sub(
+    pattern: Any, repl: Any, string: Any, count: int = 0, flags: Any = 0
+) -> Any:
+    """``re.sub`` with a function."""
+    return subn(pattern, repl, string, count, flags)[0]

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Of ``heapq``: the same steps as in C, so the same list comes out.
+
+A heap is ordered by `<`, the maximum heaps of ``nsmallest`` by its mirror.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+Before = Callable[[Any, Any], bool]
+
+
+def _less(a: Any, b: Any) -> bool:
+    return a < b
+
+
+def _greater(a: Any, b: Any) -> bool:
+    return b < a
+
+
+def _check(heap: Any, name: str) -> None:
+    if not isinstance(heap, list):
+        raise TypeError(
+            f"{name}() argument must be list, not {type(heap).__name__}"
+        )
+
+
+def _rise(heap: list[Any], start: int, position: int, before: Before) -> None:
+    item = heap[position]
+    while position > start:
+        parent = (position - 1) >> 1
+        if not before(item, heap[parent]):
+            break
+        heap[position] = heap[parent]
+        heap[parent] = item
+        position = parent
+
+
+def _sink(heap: list[Any], position: int, before: Before) -> None:
+    # Down to a leaf along the smaller children, and up again from there.
+    start, end = position, len(heap)
+    while 2 * position + 1 < end:
+        child = 2 * position + 1
+        if child + 1 < end and not before(heap[child], heap[child + 1]):
+            child += 1
+        heap[position], heap[child] = heap[child], heap[position]
+        position = child
+    _rise(heap, start, position, before)
+
+
+def _pop(heap: list[Any], before: Before) -> Any:
+    if not heap:
+        raise IndexError("index out of range")
+    last = heap.pop()
+    if not heap:
+        return last
+    first = heap[0]
+    heap[0] = last
+    _sink(heap, 0, before)
+    return first
+
+
+def _replace(heap: list[Any], item: Any, before: Before) -> Any:
+    if not heap:
+        raise IndexError("index out of range")
+    first = heap[0]
+    heap[0] = item
+    _sink(heap, 0, before)
+    return first
+
+
+def _order(heap: list[Any], before: Before) -> None:
+    for position in reversed(range(len(heap) // 2)):
+        _sink(heap, position, before)
+
+
+def heapify(heap: list[Any], /) -> None:
+    """``heapq.heapify``."""
+    _check(heap, "heapify")
+    _order(heap, _less)
+
+
+def heappush(heap: list[Any], item: Any, /) -> None:
+    """``heapq.heappush``."""
+    _check(heap, "heappush")
+    heap.append(item)
+    _rise(heap, 0, len(heap) - 1, _less)
+
+
+def heappop(heap: list[Any], /) -> Any:
+    """``heapq.heappop``."""
+    _check(heap, "heappop")
+    return _pop(heap, _less)
+
+
+def heappushpop(heap: list[Any], item: Any, /) -> Any:
+    """``heapq.heappushpop``."""
+    _check(heap, "heappushpop")
+    if not heap or not heap[0] < item:
+        return item
+    return _replace(heap, item, _less)
+
+
+def heapreplace(heap: list[Any], item: Any, /) -> Any:
+    """``heapq.heapreplace``."""
+    _check(heap, "heapreplace")
+    return _replace(heap, item, _less)
+
+
+def heapify_max(heap: list[Any], /) -> None:
+    """``heapq._heapify_max``."""
+    _check(heap, "_heapify_max")
+    _order(heap, _greater)
+
+
+def heappop_max(heap: list[Any], /) -> Any:
+    """``heapq._heappop_max``."""
+    _check(heap, "_heappop_max")
+    return _pop(heap, _greater)
+
+
+def heapreplace_max(heap: list[Any], item: Any, /) -> Any:
+    """``heapq._heapreplace_max``."""
+    _check(heap, "_heapreplace_max")
+    return _replace(heap, item, _greater)
