@@ -67,6 +67,9 @@ class Rebuilder {
   // Fills what build() has made.
   void fill_all();
   void call(const values::Construction& what) { (void)make_by_call(what); }
+  // Generators that nobody has any more, and that would run code of the user's
+  // when they die, can't be left out.
+  void expect_no_finalizers();
   // Stands for an operand of a call whose callee is gone on with: only what is
   // unpacked has to be what it was.
   Operand filler(PyCodeObject* code, size_t index, size_t operand);
@@ -454,6 +457,20 @@ void Rebuilder::fill_function(V value, Operand target) {
   }
 }
 
+void Rebuilder::expect_no_finalizers() {
+  std::unordered_set<size_t> rebuilt;
+  for (const auto& [value, operand] : built_)
+    if (value->kind == Kind::Generator)
+      rebuilt.insert(static_cast<size_t>(ctx_.heap[value->heap].number));
+  for (size_t i = 0; i < capture_.generators.size(); ++i) {
+    const values::SuspendedFrame& frame = capture_.generators[i];
+    if (frame.phase == python::GeneratorPhase::Suspended &&
+        !rebuilt.contains(i) &&
+        python::decoded(frame.code).handler_for(frame.pc - 1))
+      cannot_rebuild("a generator left inside of a with or try block");
+  }
+}
+
 Operand Rebuilder::filler(PyCodeObject* code, size_t index, size_t operand) {
   const bytecode::Op op =
       python::decoded(code)[static_cast<int32_t>(index)].op;
@@ -655,6 +672,7 @@ bool plan(Context& ctx, const values::Capture& capture,
     }
     rebuilder.replay_effects();
     rebuilder.fill_all();
+    rebuilder.expect_no_finalizers();
     for (const values::Construction& reentry : capture.reentries)
       rebuilder.call(reentry);
   } catch (const CannotRebuild& cannot) {

@@ -237,6 +237,7 @@ class ProgramBuilder {
                  "a source is absent or has a value, not both");
         return true;
       }
+      if (guard->kind == GuardKind::Present) continue;
       const bool is_implied = std::any_of(
           guards.begin(), guards.end(),
           [guard](const Guard* g) { return implies(g->kind, guard->kind); });

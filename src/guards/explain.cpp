@@ -102,6 +102,8 @@ Wording word_check(const Check& check, const std::string& name,
       }
       return {name + comparison(check.object), truth};
     }
+    case GuardKind::Present:
+      return {name + " is there", ""};
     case GuardKind::NotNone:
       return {name + " is not None", it_is(show)};
     case GuardKind::TypeIs:

@@ -85,6 +85,10 @@ void GuardSet::absent(SourceId source) {
   add({.kind = GuardKind::Absent, .source = source});
 }
 
+void GuardSet::present(SourceId source) {
+  add({.kind = GuardKind::Present, .source = source});
+}
+
 void GuardSet::length(SourceId source, Py_ssize_t n) {
   add({.kind = GuardKind::Length, .source = source, .number = n});
 }

@@ -98,6 +98,8 @@ class GuardSet final : public Journaled {
   void constant_equals(SourceId source, PyObject* value);
   // There is nothing at this source: no such attribute, key or grad.
   void absent(SourceId source);
+  // There is something, whatever it is: that it was found is relied upon.
+  void present(SourceId source);
   // Of a list, tuple, dict, set, str or bytes.
   void length(SourceId source, Py_ssize_t n);
   // The dict (or OrderedDict) has exactly these keys in this order; keys as in

@@ -113,6 +113,7 @@ void WordGroup::add_check(const Check& check) {
       traits_.is_live |= !check.keys.empty() && !stable_;
       return;
     case GuardKind::Absent:
+    case GuardKind::Present:
     case GuardKind::NotNone:
     case GuardKind::ConstantEquals:  // the seen constant is kept alive
       return;

@@ -309,7 +309,10 @@ V Context::wrap_cell(PyObject* object, SourceId source) {
   heap.initial(id).owner = made;
   SourceId contents = sources.cell_contents(source);
   PyObject* content = PyCell_GET(object);
-  if (content == nullptr) guards.absent(contents);
+  if (content == nullptr)
+    guards.absent(contents);
+  else
+    guards.present(contents);
   heap.initial(id).slots = {content ? lazy(content, contents) : null_};
   return made;
 }
@@ -380,10 +383,23 @@ V Context::constant_attribute(V object, PyObject* name) {
   }
   SourceId source = sources.instance_attr(base, name);
   Reading reading = guards::read_instance_attr(object->object, name);
-  if (reading.is_present()) return lazy(reading.value(), source);
+  if (reading.is_present()) {
+    guards.present(source);
+    return lazy(reading.value(), source);
+  }
   // Enum members and numbers don't change.
   if (is_shared) guards.absent(source);
   return nullptr;
+}
+
+const DictEntry* Context::written_global(PyObject* module, PyObject* name) {
+  auto found = memo_->seen.find(PyModule_GetDict(module));
+  if (found == memo_->seen.end()) return nullptr;
+  const HeapId dict = found->second->heap;
+  const Py_ssize_t at = heap.find(dict, name);
+  if (at < 0) return nullptr;
+  const DictEntry& entry = heap[dict].dict->entries[static_cast<size_t>(at)];
+  return entry.written ? &entry : nullptr;
 }
 
 void Context::guard_type_attribute(PyTypeObject* type, PyObject* name,
@@ -430,10 +446,12 @@ V Context::read(HeapId dict, V key, PyObject* token) {
                               " would run user code",
                           "read it outside of the compiled function"}};
   V value = nullptr;
-  if (reading.is_present())
+  if (reading.is_present()) {
     value = lazy(reading.value(), source);
-  else
+    guards.present(source);
+  } else {
     guards.absent(source);
+  }
   heap.dict_note(dict, key, value, token);
   return value;
 }

@@ -17,7 +17,7 @@ import torch
 pytest.importorskip("magneto._C")
 
 import magneto
-from magneto.testing import RecordingBackend
+from magneto.testing import RecordingBackend, check_calls
 
 
 class Harness:
@@ -478,3 +478,54 @@ def test_models_when_they_take_turns_at_one_address_are_told_apart():
         x = torch.ones(2, 4)
         torch.testing.assert_close(compiled(net, x), net(x))
         del net
+
+
+def set_if_missing(x, table):
+    table.setdefault("key", 1)
+    return x + 1
+
+
+def test_key_that_was_found_is_guarded_even_if_its_value_is_not_used():
+    check_calls(
+        set_if_missing,
+        [
+            ((torch.ones(2), {"key": 3}), {}),
+            ((torch.ones(2), {}), {}),
+            ((torch.ones(2), {"key": 5}), {}),
+        ],
+    )
+
+
+def test_attribute_that_was_found_is_guarded_even_if_its_value_is_not_used():
+    def program(x, thing):
+        return x + 1, hasattr(thing, "name"), getattr(thing, "name", x) is x
+
+    class Thing:
+        pass
+
+    named, plain = Thing(), Thing()
+    named.name = 1
+    check_calls(
+        program,
+        [((torch.ones(2), t), {}) for t in (named, plain, named)],
+    )
+
+
+def test_cell_that_was_bound_is_guarded_even_if_its_value_is_not_used():
+    def make(bound):
+        if bound:
+            value = 1
+
+        def program(x):
+            try:
+                value  # noqa: B018
+            except NameError:
+                return x - 1
+            return x + 1
+
+        return program
+
+    harness = [magneto.compile(make(bound), backend="eager") for bound in (1, 0)]
+    x = torch.ones(2)
+    assert torch.equal(harness[0](x), x + 1)
+    assert torch.equal(harness[1](x), x - 1)

@@ -210,3 +210,43 @@ def test_frame_of_a_rebuilt_generator_is_what_tools_expect():
     assert frame.f_code is squares.__code__
     assert sorted(frame.f_locals) == ["count", "got", "i", "x"]
     assert frame.f_globals is globals()
+
+
+def left_by_return(x):
+    notes = []
+
+    def careful():
+        try:
+            yield x + 1
+            yield x + 2
+        finally:
+            notes.append("closed")
+
+    for y in careful():
+        return y, notes
+
+
+def left_by_break(x):
+    notes = []
+
+    def careful():
+        yield x + 1
+        yield x + 2
+
+    def noting():
+        try:
+            yield from careful()
+        finally:
+            notes.append("closed")
+
+    for y in noting():
+        break
+    notes.append("behind the loop")
+    return y, notes
+
+
+@pytest.mark.parametrize(
+    "program", [left_by_return, left_by_break], ids=lambda p: p.__name__
+)
+def test_generator_that_nobody_has_any_more_runs_its_finally_block(program):
+    check(program, X, calls=2)

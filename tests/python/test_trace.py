@@ -475,3 +475,30 @@ def test_backend_that_returns_no_callable_is_named():
 
     with pytest.raises(magneto.exc.MagnetoError, match="callable"):
         magneto.compile(lambda a: a + 1, backend=lambda gm, e: 3)(x())
+
+
+def test_global_written_by_a_function_is_seen_as_the_modules_attribute():
+    import types
+
+    module = types.ModuleType("counters")
+    exec(
+        "count = 0\n"
+        "def add(n):\n"
+        "    global count\n"
+        "    count += n\n"
+        "def drop():\n"
+        "    global count\n"
+        "    del count\n",
+        module.__dict__,
+    )
+
+    def program(x):
+        module.__dict__["count"] = 1
+        module.add(2)
+        seen = module.count
+        module.drop()
+        gone = getattr(module, "count", None)
+        module.__dict__["count"] = 5
+        return x + seen, gone, module.count
+
+    check(program, torch.ones(2), calls=2)

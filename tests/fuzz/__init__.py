@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Random programs, run eagerly and compiled; see `__main__.py`."""
