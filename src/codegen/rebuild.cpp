@@ -464,10 +464,10 @@ void Rebuilder::expect_no_finalizers() {
       rebuilt.insert(static_cast<size_t>(ctx_.heap[value->heap].number));
   for (size_t i = 0; i < capture_.generators.size(); ++i) {
     const values::SuspendedFrame& frame = capture_.generators[i];
-    if (frame.phase == python::GeneratorPhase::Suspended &&
-        !rebuilt.contains(i) &&
-        python::decoded(frame.code).handler_for(frame.pc - 1))
-      cannot_rebuild("a generator left inside of a with or try block");
+    if (frame.has_finalizer && !rebuilt.contains(i))
+      cannot_rebuild(std::string("a generator of ") +
+                     PyUnicode_AsUTF8(frame.code->co_qualname) +
+                     ", left inside of a with or try block");
   }
 }
 

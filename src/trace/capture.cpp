@@ -124,11 +124,11 @@ values::Capture capture_frame(values::Context& ctx,
   const bool grad_mode = tensor::grad_mode();
   Outcome<Next> next = interpreter.run_outermost(frame);
   capture.calls_in_blocks = interpreter.calls_in_blocks();
-  capture.generators = interpreter.suspended_frames();
   if (next) {
     MG_CHECK(next.value() == Next::Return, "only generators yield");
     capture.ending = values::Ending::Return;
     capture.result = frame.result;
+    capture.generators = interpreter.suspended_frames();
     return capture;
   }
   switch (next.signal()) {
@@ -152,6 +152,7 @@ values::Capture capture_frame(values::Context& ctx,
       capture.stack = std::move(frame.stack);
       capture.locals = std::move(frame.locals);
       capture.info = ctx.break_info();
+      capture.generators = interpreter.suspended_frames();
       break;
     case Signal::Skip:
       capture.ending = values::Ending::Skip;

@@ -26,17 +26,46 @@ V Interpreter::make_generator(Frame& frame) {
   return generator;
 }
 
-std::vector<values::SuspendedFrame> Interpreter::suspended_frames() const {
+// Whether close() would run code that does more than to end. Tried, and undone.
+bool Interpreter::closing_is_noticed(V generator) {
+  const Journal::Position before = ctx.journal.position();
+  const size_t nodes = ctx.graph.node_count();
+  ctx.heap.count_writes();
+  V returned = nullptr;
+  V exit = values::make_exception(
+      ctx, reinterpret_cast<PyTypeObject*>(PyExc_GeneratorExit), {});
+  const Outcome<V> next = resume_generator(generator, nullptr, exit, &returned);
+  bool noticed = ctx.graph.node_count() != nodes || ctx.heap.counted_writes();
+  if (next)
+    noticed |= next.value() != nullptr;  // it yields
+  else if (next.signal() == Signal::Raised)
+    noticed |= !ctx.exception_is(PyExc_GeneratorExit);
+  else
+    noticed = true;
+  (void)ctx.take_exception();
+  broken_.clear();
+  ctx.journal.rollback(before);
+  return noticed;
+}
+
+std::vector<values::SuspendedFrame> Interpreter::suspended_frames() {
   using Phase = GeneratorState::Phase;
   std::vector<values::SuspendedFrame> frames;
-  for (const auto& state : generators_) {
+  for (size_t i = 0; i < generators_.size(); ++i) {
+    const bool in_block =
+        generators_[i]->phase == Phase::Suspended &&
+        generators_[i]->frame.code->handler_for(generators_[i]->frame.pc - 1);
+    const bool has_finalizer =
+        in_block && closing_is_noticed(generators_[i]->frame.generator);
+    const GeneratorState* state = generators_[i].get();
     const Frame& frame = state->frame;
     values::SuspendedFrame suspended{.code = frame.py_code,
                                      .globals = frame.globals,
                                      .pc = frame.pc,
                                      .locals = frame.locals,
                                      .stack = frame.stack,
-                                     .in_handler = frame.handled != nullptr};
+                                     .in_handler = frame.handled != nullptr,
+                                     .has_finalizer = has_finalizer};
     switch (state->phase) {
       case Phase::Created:
         suspended.phase = python::GeneratorPhase::Created;

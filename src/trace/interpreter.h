@@ -65,7 +65,7 @@ class Interpreter final : public values::Inliner, public Journaled {
   // Makes the generator whose body is `frame`, which moves into it.
   V make_generator(Frame& frame);
   // The frames of all generators that were made, by their number.
-  std::vector<values::SuspendedFrame> suspended_frames() const;
+  std::vector<values::SuspendedFrame> suspended_frames();
   // The value of a globals dictionary.
   V globals_value(PyObject* globals);
 
@@ -80,6 +80,7 @@ class Interpreter final : public values::Inliner, public Journaled {
   bool unwind(Frame& frame);
   // Every so many steps: whether the trace should go on.
   Status check_progress();
+  bool closing_is_noticed(V generator);
   graph::LocationId location(Frame& frame);
   Outcome<Next> run_nested(Frame& frame);
   void keep_broken(Frame& frame, Journal::Position before, V handled_before);

@@ -28,6 +28,7 @@ struct SuspendedFrame {
   std::vector<V> locals;  // localsplus; Null where unbound
   std::vector<V> stack;
   bool in_handler = false;  // an exception is being handled in it
+  bool has_finalizer = false;  // closing it does what others may notice
 };
 
 // The frame of an inlined call in which the graph breaks.

@@ -34,6 +34,7 @@ HeapId Heap::make() {
 }
 
 void Heap::mark(HeapId id, Change change) {
+  if (id.index < counted_below_) ++counted_writes_;
   HeapObject& object = objects_[id.index];
   const auto bit = static_cast<uint8_t>(change);
   if (object.changes & bit) return;

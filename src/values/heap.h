@@ -101,6 +101,13 @@ class Heap : public Journaled {
   void set_node(HeapId id, graph::NodeId node);
   void set_attributes(HeapId id, HeapId attributes);
 
+  // From here on, writes to objects that there are now are counted.
+  void count_writes() {
+    counted_below_ = size();
+    counted_writes_ = 0;
+  }
+  size_t counted_writes() const { return counted_writes_; }
+
   // Objects written to, in the order of their first write.
   std::span<const HeapId> modified() const { return modified_; }
 
@@ -127,6 +134,8 @@ class Heap : public Journaled {
   std::deque<HeapObject> objects_;
   std::vector<Saved> saved_;  // popped by undo
   std::vector<HeapId> modified_;
+  size_t counted_below_ = 0;
+  size_t counted_writes_ = 0;
 };
 
 }  // namespace magneto::values
