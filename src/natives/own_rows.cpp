@@ -60,6 +60,8 @@ Outcome<V> graph_break(Context& ctx, const Arguments& args) {
 constexpr Row kRows[] = {
     {"magneto.api", "is_compiling", is_compiling, 0, 0, nullptr},
     {"magneto.api", "graph_break", graph_break, 0, 1, "msg"},
+    row::breaks("magneto.api", "reset"),
+    row::breaks("magneto.api", "compile"),
     {"magneto._C", "CompiledFunction.__call__", call_compiled, 1, kAny, "*"},
     {"magneto._C", "DisabledFunction.__call__", call_disabled, 1, kAny, "*"},
     {"magneto._C", "ModuleCall.__get__", get_module_call, 2, 3, nullptr},
