@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 import sys
+import traceback
 from typing import Any
 
 
@@ -19,12 +20,15 @@ class InternalError(MagnetoError):
 class Unsupported(MagnetoError):
     """With `fullgraph=True`: something ends the graph before the function does.
 
-    `reason`, `detail` and `hint` say what and what to do; `filename`, `line`
-    and `function` where.
+    `reason` is the reason's short name, `meaning` what it means in general,
+    `detail` what was met and `hint` what to do. `filename`, `line` and
+    `function` say where in the compiled function, `user_stack` (a list of
+    `traceback.FrameSummary`, the outermost first) where in what it calls.
     """
 
-    reason = detail = hint = filename = function = ""
+    reason = meaning = detail = hint = filename = function = ""
     line = 0
+    user_stack: list[traceback.FrameSummary] = []
 
 
 class RecompileLimitExceeded(MagnetoError):
@@ -82,12 +86,13 @@ class BackendCompilerFailed(MagnetoError):
     def __init__(self, backend: object, inner_exception: Exception) -> None:
         self.backend_name = backend_name(backend)
         self.inner_exception = inner_exception
-        message = (
-            f"backend {self.backend_name!r} failed: "
-            f"{type(inner_exception).__name__}: {inner_exception}"
-        )
+        # One line: the cause, which is shown above it, has them all.
+        text = str(inner_exception).strip().partition("\n")[0]
+        kind = type(inner_exception).__name__
+        message = f"backend {self.backend_name!r} failed: {kind}"
+        message += f": {text}" if text else ""
         hint = _hint_for(inner_exception)
-        RuntimeError.__init__(self, f"{message}\n{hint}" if hint else message)
+        RuntimeError.__init__(self, f"{message}; {hint}" if hint else message)
 
 
 def backend_failure(backend: object, cause: Exception) -> BackendCompilerFailed:
@@ -128,13 +133,13 @@ def backend_name(backend: object) -> str:
 # Causes that a user can remove, by the name of their exception's type.
 _HINTS = {
     "InvalidCxxCompiler": (
-        "No working C++ compiler was found. Install one (Debian, Ubuntu: "
-        "apt-get install g++), set the environment variable CXX, or compile "
-        "with backend='aot_eager' or backend='eager'."
+        "install a C++ compiler (Debian, Ubuntu: apt-get install g++), set the "
+        "environment variable CXX to the one to use, or compile with "
+        "backend='aot_eager' or backend='eager'"
     ),
     "TritonMissing": (
-        "Triton is not installed. Install it (pip install triton), or compile "
-        "with backend='aot_eager' or backend='eager'."
+        "install Triton (pip install triton), or compile with "
+        "backend='aot_eager' or backend='eager'"
     ),
 }
 

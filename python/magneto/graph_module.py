@@ -24,6 +24,8 @@ from typing import Any
 import torch
 from torch.fx._lazy_graph_module import _LazyGraphModule
 
+from magneto.untraced import untraced
+
 # Attributes of an instance that belong to the C++ graph: never copied, never
 # pickled.
 _CAPTURED = ("_captured", "forward")
@@ -47,7 +49,8 @@ class CapturedGraphModule(_LazyGraphModule):
             from magneto.graph_materialize import materialize
 
             try:
-                graph = materialize(captured)
+                with untraced():
+                    graph = materialize(captured)
             except AttributeError as error:
                 # nn.Module would take it for "there is no attribute graph".
                 raise RuntimeError("the graph can't be materialized") from error
@@ -116,6 +119,10 @@ class CapturedGraphModule(_LazyGraphModule):
             self.recompile()
 
     # Copies are plain torch.fx and share nothing with the C++ graph -----------
+
+    def __prepare_scriptable__(self) -> torch.fx.GraphModule:
+        """What `torch.jit.script` compiles: it reads Python code."""
+        return torch.fx.GraphModule(self, self.graph)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> torch.fx.GraphModule:
         self._graph  # noqa: B018

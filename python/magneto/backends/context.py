@@ -17,6 +17,8 @@ from typing import Any
 import torch
 from torch._guards import _TLS, CompileContext, CompileId, TracingContext
 
+from magneto.untraced import untraced
+
 
 class BackendContext(TracingContext):
     """A tracing context whose fake mode is made on demand.
@@ -40,12 +42,13 @@ class BackendContext(TracingContext):
     def fake_mode(self) -> Any:
         """The mode whose tensors PyTorch's compilers trace with."""
         if self._fake_mode is None and self._example_inputs is not None:
-            mode = self._fake_mode = _make_fake_mode()
-            self._fake_inputs = [
-                mode.from_tensor(value, static_shapes=True)
-                for value in self._example_inputs
-                if isinstance(value, torch.Tensor)
-            ]
+            with untraced():
+                mode = self._fake_mode = _make_fake_mode()
+                self._fake_inputs = [
+                    mode.from_tensor(value, static_shapes=True)
+                    for value in self._example_inputs
+                    if isinstance(value, torch.Tensor)
+                ]
         return self._fake_mode
 
     @fake_mode.setter

@@ -54,6 +54,10 @@ def register_pass(graph_pass: GraphPass) -> Registration:
     Returns:
         An object with `remove()`, usable in a `with` statement.
 
+    Raises:
+        TypeError: `graph_pass` can't be called. What a pass raises later is
+            raised by the call that compiles, as a BackendCompilerFailed.
+
     """
     if not callable(graph_pass):
         raise TypeError(

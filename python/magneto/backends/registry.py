@@ -236,7 +236,15 @@ def lookup_backend(
 def list_backends(
     exclude_tags: tuple[str, ...] = ("debug", "experimental"),
 ) -> list[str]:
-    """The names that PyTorch has registered."""
+    """The names of the backends that PyTorch has registered.
+
+    Args:
+        exclude_tags: leaves out those that have one of these tags.
+
+    Returns:
+        Names that `compile(backend=...)` takes, sorted.
+
+    """
     from torch._dynamo.backends import registry
 
     return registry.list_backends(exclude_tags)
