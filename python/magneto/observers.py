@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Who hears of compilations: the logs and `explain`.
 
-An observer is called as `observer(kind, identity, details)`, where identity is
-"frame/recompile", or "frame/recompile_restart" once analysis restarted; kinds are "recompile", "compiled", "graph_break", "skip" and "raised", and for those
+An observer is called as `observer(kind, identity, details)`. The identity is
+"frame/recompile", or "frame/recompile_restart" once analysis restarted; kinds
+are "recompile", "compiled", "graph_break", "skip" and "raised", and for those
 that want traces "call" (one went into the graph) and "met" (a function) as
 well, while the trace runs. While there is no observer, C++ doesn't collect what
 it would say.

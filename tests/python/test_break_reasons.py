@@ -83,6 +83,21 @@ def autocast(x):
     return y
 
 
+class Doubled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * 2
+
+
+@torch.compiler.assume_constant_result
+def marked_constant(x):
+    return 2
+
+
 def c_attribute_write(x):
     d = collections.defaultdict(list)
     d.default_factory = int
@@ -126,6 +141,7 @@ PROGRAMS = {
     "async-function": (async_function, ()),
     "attribute-write": (attribute_write, ()),
     "autocast": (autocast, ()),
+    "autograd-function": (lambda x, w: Doubled.apply(w) + x, (W,)),
     "c-attribute": (lambda x, a: x + a.itemsize, (array.array("i"),)),
     "c-attribute-write": (c_attribute_write, ()),
     "c-protocol": (lambda x, c: x + c[3], (Countdown(),)),
@@ -140,6 +156,7 @@ PROGRAMS = {
     "graph-argument": (lambda x, thing: recorded(x, thing), (Thing(),)),
     "import": (import_statement, ()),
     "instantiate": (lambda x: (x + 1, decimal.Decimal(2)), ()),
+    "marked-constant": (lambda x: x + marked_constant(x), ()),
     "native-call": (lambda x: (x + 1, sys.getrefcount(x) > 0), ()),
     "new-leaf": (lambda x: torch.ones(4, requires_grad=True) * x, ()),
     "operator": (lambda x, d: x + float(d + d), (decimal.Decimal(2),)),

@@ -226,6 +226,36 @@ def test_frames_and_compilations_are_numbered(heard):
     assert [one[1], two[1], three[1]] == ["0", "1", "0"]
 
 
+def breaks_while_handling(x):
+    try:
+        raise LookupError
+    except LookupError:
+        magneto.graph_break()
+    return x + 1
+
+
+def calls_it(x):
+    y = x.sin()
+    return breaks_while_handling(y) * 2
+
+
+def test_a_restarted_analysis_is_told_by_its_number(heard):
+    """The graph can't be gone on with inside of the callee, which the trace
+    finds out when it is there: it begins again and breaks at the call.
+    """
+    expected = calls_it(X)
+    logs.set_logs("trace_call", "graph_code", "graph_breaks", "guards")
+    assert torch.equal(magneto.compile(calls_it, backend="eager")(X), expected)
+    of_outer = [r["id"] for r in heard.named("trace_call")][:2]
+    first, again = of_outer
+    assert again == f"{first}_1"
+    for name in ("graph_code", "guards", "graph_breaks"):
+        assert heard.named(name)[0]["id"] == again
+    for record in heard.records:
+        for line in record.getMessage().splitlines():
+            assert line.startswith(f"[{record.magneto['id']}] ")
+
+
 def test_off_means_that_nothing_is_collected(heard):
     from magneto import _C, observers
 
