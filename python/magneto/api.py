@@ -30,7 +30,11 @@ def compile(
     backend: str | Callable[..., Any] | None = ...,
     mode: str | None = ...,
     options: dict[str, Any] | None = ...,
+    name: str | None = ...,
     disable: bool = ...,
+    recompile_limit: int | None = ...,
+    isolate_recompiles: bool = ...,
+    shapes_spec: None = ...,
 ) -> T: ...
 
 
@@ -43,7 +47,11 @@ def compile(
     backend: str | Callable[..., Any] | None = ...,
     mode: str | None = ...,
     options: dict[str, Any] | None = ...,
+    name: str | None = ...,
     disable: bool = ...,
+    recompile_limit: int | None = ...,
+    isolate_recompiles: bool = ...,
+    shapes_spec: None = ...,
 ) -> Callable[[T], T]: ...
 
 
@@ -55,7 +63,11 @@ def compile(
     backend: str | Callable[..., Any] | None = None,
     mode: str | None = None,
     options: dict[str, Any] | None = None,
+    name: str | None = None,
     disable: bool = False,
+    recompile_limit: int | None = None,
+    isolate_recompiles: bool = False,
+    shapes_spec: None = None,
 ) -> Any:
     """Compiles a function or a module, as `torch.compile` does.
 
@@ -74,14 +86,22 @@ def compile(
             `backend(gm, example_inputs) -> callable`; "inductor" if not given.
         mode: a mode of the backend, "max-autotune" for example.
         options: options of the backend; not together with `mode`.
+        name: what the program calls what it compiles. Accepted, and without
+            meaning: logs and errors name functions and lines.
         disable: return `model` as it is.
+        recompile_limit: how often one function is compiled for different
+            guards; None: `magneto.config.recompile_limit`.
+        isolate_recompiles: share what is compiled, and the limit, with no other
+            call of `compile()`; else functions compiled with equal arguments
+            share both.
+        shapes_spec: not supported; None.
 
     Returns:
         For a module a module that wraps it; for a class the class itself, whose
         instances' calls are compiled; else a callable.
 
     Raises:
-        TypeError: `model` can't be called.
+        TypeError: `model` can't be called, or an argument is of the wrong type.
         InvalidBackend: there is no such backend.
         InvalidOptions: the backend has no such mode or option.
 
@@ -100,21 +120,48 @@ def compile(
         "backend": backend,
         "mode": mode,
         "options": options,
+        "name": name,
         "disable": disable,
+        "recompile_limit": recompile_limit,
+        "isolate_recompiles": isolate_recompiles,
+        "shapes_spec": shapes_spec,
     }
     if model is None:
         return functools.partial(_compile_given, **arguments)
     if disable:
         return _checked_callable(model)
-    if not isinstance(fullgraph, bool):
-        raise TypeError(f"fullgraph must be a bool, not {_kind(fullgraph)}")
-    if dynamic is not None and not isinstance(dynamic, bool):
-        raise TypeError(f"dynamic must be None or a bool, not {_kind(dynamic)}")
+    _check_types(arguments)
     function = lookup_backend(
         _DEFAULT_BACKEND if backend is None else backend, mode, options, dynamic
     )
-    settings = _settings(function, fullgraph, dynamic)
+    key = fullgraph, dynamic, recompile_limit or 0
+    settings = (
+        _C.Settings(function, *key)
+        if isolate_recompiles
+        else _settings(function, key)
+    )
     return _compile_with(_checked_callable(model), settings, arguments)
+
+
+def _check_types(arguments: dict[str, Any]) -> None:
+    for name in ("fullgraph", "isolate_recompiles"):
+        if not isinstance(arguments[name], bool):
+            kind = _kind(arguments[name])
+            raise TypeError(f"{name} must be a bool, not {kind}")
+    dynamic, name = arguments["dynamic"], arguments["name"]
+    if dynamic is not None and not isinstance(dynamic, bool):
+        raise TypeError(f"dynamic must be None or a bool, not {_kind(dynamic)}")
+    if name is not None and not isinstance(name, str):
+        raise TypeError(f"name must be None or a str, not {_kind(name)}")
+    limit = arguments["recompile_limit"]
+    if limit is not None and not (type(limit) is int and limit > 0):
+        raise TypeError(
+            f"recompile_limit must be None or a positive int, not {limit!r}"
+        )
+    if arguments["shapes_spec"] is not None:
+        raise TypeError(
+            "shapes_spec isn't supported; use dynamic=True or False"
+        )
 
 
 def _compile_given(model: Any, **arguments: Any) -> Any:
@@ -147,18 +194,17 @@ _by_callable: weakref.WeakKeyDictionary[Any, dict[Any, _C.Settings]] = (
 
 
 def _settings(
-    backend: Callable[..., Any], fullgraph: bool, dynamic: bool | None
+    backend: Callable[..., Any], key: tuple[bool, bool | None, int]
 ) -> _C.Settings:
     table: Any = _by_name if isinstance(backend, NamedBackend) else _by_callable
     try:
         of_backend = table.setdefault(backend, {})
     except TypeError:  # can't be hashed or referred to weakly
-        return _C.Settings(backend, fullgraph, dynamic)
-    key = (fullgraph, dynamic)
+        return _C.Settings(backend, *key)
     if key in of_backend and of_backend[key].backend is None:
         del of_backend[key]  # an equal backend took the place of a dead one
     if key not in of_backend:
-        of_backend[key] = _C.Settings(backend, fullgraph, dynamic)
+        of_backend[key] = _C.Settings(backend, *key)
     return of_backend[key]
 
 
@@ -251,11 +297,31 @@ def disable(
 ) -> Any:
     """Keeps a function, and what it calls, from being compiled.
 
+    Where a compiled function calls it, the graph breaks.
+
     Args:
         fn: a function, method or `nn.Module`; without it the result is a
             decorator.
         recursive: also what `fn` calls; else only `fn` itself.
         reason: said in the message of the graph break where it is called.
+
+    Returns:
+        A callable that runs `fn` in plain Python (for a module, a module that
+        does); with `recursive=False` `fn` itself.
+
+    Raises:
+        TypeError: `fn` can't be called, or with `recursive=False` isn't written
+            in Python.
+
+    Example:
+        >>> import torch, magneto
+        >>> @magneto.disable
+        ... def mean(x):
+        ...     return x.sum().item() / len(x)
+        >>> def f(x):
+        ...     return x * mean(x)
+        >>> magneto.compile(f, backend="eager")(torch.ones(2))
+        tensor([1., 1.])
 
     """
     if fn is None:
@@ -297,18 +363,33 @@ def graph_break(msg: str = "") -> None:
 
 
 def is_compiling() -> bool:
-    """True in code that is being captured, False in plain Python."""
+    """Whether the code that asks is being captured.
+
+    Returns:
+        True in a graph; False in plain Python, also between two graphs.
+
+    """
     return _C.is_compiling()
 
 
 def reset() -> None:
-    """Forgets everything that was compiled."""
+    """Forgets everything that was compiled.
+
+    Compiled functions stay what they are: the next call of each compiles again.
+    """
     _C.reset()
     reset_backends()
 
 
 def stats() -> dict[str, int]:
-    """How often what happened since the process began: `compilations`,
-    `graphs`, `graph_breaks`, `recompiles`, `skips`, `internal_errors`.
+    """How often what happened since the process began.
+
+    Returns:
+        Counts by name: `compilations` (functions traced, whatever came of it),
+        `graphs` (given to a backend), `graph_breaks` (compiled pieces that end
+        with one), `recompiles` (compilations of what had been compiled for
+        other inputs), `skips` (functions that run in plain Python, with a
+        reason) and `internal_errors`.
+
     """
     return _C.counters()

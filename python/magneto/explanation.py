@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
+import traceback
+import types
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 
-from magneto import api, observers, reports
+from magneto import api, graph_text, log_texts, observers, reports
+from magneto.end_reason import user_stack
 
 
 @dataclass
@@ -31,13 +34,44 @@ class Break:
     """
 
     place: Place
+    """Where in the compiled function."""
     reason: str
-    """A short name for the kind of reason."""
+    """A short name for the kind of reason; docs/graph_breaks.md has them."""
+    meaning: str
+    """What the reason means in general."""
     detail: str
+    """What was met."""
     hint: str
+    """What to do."""
+    stack: list[tuple[str, int, str]]
+
+    @property
+    def user_stack(self) -> list[traceback.FrameSummary]:
+        """Where it was met, through the functions that were inlined; the
+        outermost first.
+        """
+        place = self.place
+        return user_stack(
+            self.stack, (place.filename, place.line, place.function)
+        )
 
     def __str__(self) -> str:
         return f"{self.place}: {reports.what_broke(vars(self))}"
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What becomes of a function that the program calls."""
+
+    function: str
+    """Its name, with its module."""
+    decision: str
+    """"inline": it is traced; "skip": it runs in plain Python, and the graph
+    breaks where it is called; "allow in graph": it is recorded as one call."""
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.function}: {self.decision} ({self.why})"
 
 
 @dataclass
@@ -45,9 +79,14 @@ class Explanation:
     """What `explain(fn)(*args)` found out."""
 
     graphs: list[torch.fx.GraphModule] = field(default_factory=list)
+    """What went to the backend, in order. Each has a
+    `compile_subgraph_reason`, which says why it ends where it ends."""
     breaks: list[Break] = field(default_factory=list)
+    """Where a graph ends before its function does."""
     skips: list[Break] = field(default_factory=list)
     """Functions that run in plain Python."""
+    decisions: list[Decision] = field(default_factory=list)
+    """What became of each function that was met, in the order of meeting."""
     guards: list[list[str]] = field(default_factory=list)
     """The guards of each compiled piece."""
     result: Any = None
@@ -64,13 +103,26 @@ class Explanation:
         return len(self.breaks)
 
     @property
+    def ops(self) -> list[list[str]]:
+        """The calls in each graph: "torch.add", "Tensor.sum"."""
+        return [
+            [
+                log_texts.call_text(
+                    {
+                        "target": node.target,
+                        "is_method": node.op == "call_method",
+                    }
+                )
+                for node in graph.graph.nodes
+                if node.op.startswith("call_")
+            ]
+            for graph in self.graphs
+        ]
+
+    @property
     def op_count(self) -> int:
         """How many calls the graphs consist of."""
-        return sum(
-            node.op.startswith("call_")
-            for graph in self.graphs
-            for node in graph.graph.nodes
-        )
+        return sum(map(len, self.ops))
 
     def __str__(self) -> str:
         lines = [
@@ -78,13 +130,19 @@ class Explanation:
             f"Graph breaks: {self.graph_break_count}",
             f"Calls in graphs: {self.op_count}",
         ]
-        if self.breaks:
-            lines.append("Graph breaks:")
-            lines += [f"  {i}. {b}" for i, b in enumerate(self.breaks, 1)]
-        if self.skips:
-            lines.append("Run in plain Python:")
-            lines += [f"  {i}. {s}" for i, s in enumerate(self.skips, 1)]
+        lines += _listed("Graph breaks:", self.breaks)
+        lines += _listed("Run in plain Python:", self.skips)
+        lines += _listed("Functions:", self.decisions)
+        for number, guards in enumerate(self.guards, 1):
+            lines += [f"Guards of piece {number}:"]
+            lines += [f"  {line}" for line in guards]
         return "\n".join(lines)
+
+
+def _listed(title: str, items: list[Any]) -> list[str]:
+    if not items:
+        return []
+    return [title, *(f"  {i}. {item}" for i, item in enumerate(items, 1))]
 
 
 def explain(fn: Callable[..., Any]) -> Callable[..., Explanation]:
@@ -94,8 +152,13 @@ def explain(fn: Callable[..., Any]) -> Callable[..., Explanation]:
         fn: what you would give to `compile()`.
 
     Returns:
-        A callable that takes the arguments of `fn`, calls it compiled (with
-        backend "eager", from scratch) and returns an `Explanation`.
+        A callable that takes the arguments of `fn`, calls it compiled (with a
+        backend that runs the graphs as they are, from scratch) and returns an
+        `Explanation`: graphs, graph breaks, decisions, guards. `print()` it to
+        read it all.
+
+    Raises:
+        TypeError: `fn` can't be called. What the call raises is raised.
 
     Example:
         >>> import torch, magneto
@@ -106,8 +169,14 @@ def explain(fn: Callable[..., Any]) -> Callable[..., Explanation]:
         >>> found = magneto.explain(f)(torch.ones(3))
         >>> found.graph_count, found.graph_break_count
         (2, 1)
+        >>> found.ops
+        [['operator.add'], ['operator.mul']]
 
     """
+    if not callable(fn):
+        raise TypeError(
+            f"explain() takes a callable or an nn.Module, not {fn!r}"
+        )
 
     def call(*args: Any, **kwargs: Any) -> Explanation:
         explanation = Explanation()
@@ -118,27 +187,87 @@ def explain(fn: Callable[..., Any]) -> Callable[..., Explanation]:
             explanation.graphs.append(gm)
             return gm.forward
 
-        def observe(
-            kind: str, _frame: int, _compile: int, details: dict[str, Any]
-        ) -> None:
-            if kind == "graph_break":
-                explanation.breaks.append(_break(details))
-            elif kind == "skip":
-                explanation.skips.append(_break(details))
-            elif kind == "compiled":
-                explanation.guards.append(details["guards"])
-
         compiled = api.compile(fn, backend=backend)
-        observers.add(observe)
+        listener = _Listener(explanation)
+        observers.add(listener, wants_traces=True)
         try:
             explanation.result = compiled(*args, **kwargs)
         finally:
-            observers.remove(observe)
+            observers.remove(listener)
         return explanation
 
     return call
 
 
+class _Listener:
+    """Writes down in an `Explanation` what it hears."""
+
+    def __init__(self, explanation: Explanation) -> None:
+        self.explanation = explanation
+        self._met: set[str] = set()
+
+    def __call__(
+        self, kind: str, _identity: str, details: dict[str, Any]
+    ) -> None:
+        found = self.explanation
+        if kind == "graph_break":
+            found.breaks.append(_break(details))
+        elif kind in ("skip", "raised"):
+            found.skips.append(_break(details))
+        elif kind == "compiled":
+            found.guards.append(details["guards"])
+        elif kind == "call":
+            self._decide(
+                log_texts.call_text(details),
+                "allow in graph",
+                _why_in_graph(details["target"]),
+            )
+        elif kind == "met":
+            self._decide(
+                _name_of(details["met"]),
+                details["decision"],
+                _why_met(details),
+            )
+
+    def _decide(self, function: str, decision: str, why: str) -> None:
+        # What is skipped is told even where it was traced before: that broke.
+        if function in self._met and decision != "skip":
+            return
+        self._met.add(function)
+        self.explanation.decisions.append(Decision(function, decision, why))
+
+
 def _break(details: dict[str, Any]) -> Break:
     place = Place(details["function"], details["filename"], details["line"])
-    return Break(place, details["reason"], details["detail"], details["hint"])
+    names = "reason", "meaning", "detail", "hint", "stack"
+    return Break(place, *(details[name] for name in names))
+
+
+def _name_of(function: Any) -> str:
+    if isinstance(function, types.CodeType):
+        return function.co_qualname
+    name = getattr(function, "__qualname__", None)
+    if not isinstance(name, str):
+        return graph_text.target_text(function)
+    owner = getattr(function, "__objclass__", None)
+    module = getattr(function, "__module__", None) or getattr(
+        owner, "__module__", None
+    )
+    if module in (None, "builtins"):
+        return name
+    return f"{module}.{name}"
+
+
+def _why_in_graph(target: Any) -> str:
+    if isinstance(target, types.FunctionType) and not str(
+        target.__module__
+    ).startswith("torch"):
+        return "marked with allow_in_graph"
+    return "an operation on tensors"
+
+
+def _why_met(details: dict[str, Any]) -> str:
+    module = getattr(details["met"], "__module__", None) or ""
+    if module.startswith("magneto.polyfills."):
+        return "Python that is traced in the place of C"
+    return str(details["why"])

@@ -84,12 +84,3 @@ def action(code: types.CodeType) -> int:
         if filename.startswith(prefix) and len(prefix) > len(best):
             best = prefix
     return _RULES.get(best, HANDLE)
-
-
-def plain_reason(code: types.CodeType) -> str:
-    """Why frames of `code` aren't compiled, for `explain`; "" if they are."""
-    if action(code) == HANDLE:
-        return ""
-    folder = os.path.dirname(code.co_filename)
-    library = "the standard library" if folder.startswith(_STDLIB) else folder
-    return f"functions of {library} run in plain Python"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Graphs for logs: `graph_code`, `graph`, `graph_sizes` and `trace_call`, as
-text for people and as data for programs.
+"""Graphs for logs: `graph_code`, `graph` and `graph_sizes`, as text for people
+and as data for programs.
 """
 
 from __future__ import annotations
@@ -48,16 +48,6 @@ def graph_sizes(gm: torch.fx.GraphModule) -> str:
         for label, tensor in _tensors(node.name, _example(node)):
             lines.append(f"{label}: {tuple(tensor.shape)}")
     return "\n".join(lines)
-
-
-def trace_call(gm: torch.fx.GraphModule) -> str:
-    """Each call with the line of the user's program that made it."""
-    texts = []
-    for node in _calls(gm):
-        place = _innermost_frame(node)
-        head = f"{node.name}: {target_text(node.target)}"
-        texts.append(f"{head}\n{place}" if place else head)
-    return "\n".join(texts)
 
 
 def target_text(target: Any) -> str:
@@ -112,17 +102,6 @@ def _example(node: torch.fx.Node) -> Any:
     return node.meta.get("example_value")
 
 
-def _calls(gm: torch.fx.GraphModule) -> list[torch.fx.Node]:
-    return [node for node in gm.graph.nodes if node.op.startswith("call_")]
-
-
-def _innermost_frame(node: torch.fx.Node) -> str:
-    """The last frame of a node's stack trace, with its line of code."""
-    trace = node.meta.get("stack_trace") or ""
-    start = trace.rfind('  File "')
-    return trace[start:].rstrip() if start >= 0 else ""
-
-
 def _code_data(gm: torch.fx.GraphModule) -> dict[str, Any]:
     return {"code": gm.code}
 
@@ -151,22 +130,9 @@ def _sizes_data(gm: torch.fx.GraphModule) -> dict[str, Any]:
     return {"sizes": sizes}
 
 
-def _call_data(gm: torch.fx.GraphModule) -> dict[str, Any]:
-    calls = [
-        {
-            "name": node.name,
-            "target": target_text(node.target),
-            "stack_trace": node.meta.get("stack_trace"),
-        }
-        for node in _calls(gm)
-    ]
-    return {"calls": calls}
-
-
 LOGS = {
     "graph_code": (graph_code, _code_data),
     "graph": (graph_table, _table_data),
     "graph_sizes": (graph_sizes, _sizes_data),
-    "trace_call": (trace_call, _call_data),
 }
 """By artifact: what makes its text, and what makes its data."""

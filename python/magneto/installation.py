@@ -9,11 +9,6 @@ import torch
 
 from magneto import api
 
-# What of torch.compile's arguments has no meaning here.
-_IGNORED = frozenset(
-    {"name", "recompile_limit", "isolate_recompiles", "shapes_spec"}
-)
-
 _originals: dict[tuple[Any, str], Any] = {}
 
 
@@ -26,8 +21,8 @@ def install() -> None:
     """
     if _originals:
         return
-    _replace(torch, "compile", _compile)
-    _replace(torch.compiler, "compile", _compile)
+    _replace(torch, "compile", api.compile)
+    _replace(torch.compiler, "compile", api.compile)
     _replace(torch.compiler, "disable", api.disable)
     _replace(torch.compiler, "reset", api.reset)
 
@@ -42,10 +37,3 @@ def uninstall() -> None:
 def _replace(owner: Any, name: str, new: Any) -> None:
     _originals[owner, name] = getattr(owner, name)
     setattr(owner, name, new)
-
-
-def _compile(model: Any = None, **arguments: Any) -> Any:
-    """`magneto.compile` in the place of `torch.compile`."""
-    for name in _IGNORED & arguments.keys():
-        del arguments[name]
-    return api.compile(model, **arguments)

@@ -2,7 +2,8 @@
 """What magneto says of its work when asked to: `MAGNETO_LOGS=graph,guards`.
 
 Each kind of text is an artifact with a name. Those that are on go to the logger
-`magneto.<name>`, each text beginning with `[frame/recompile]`.
+`magneto.<name>`, each line beginning with `[frame/recompile] name: `. The log
+records carry the same as data, in their attribute `magneto`.
 """
 
 from __future__ import annotations
@@ -26,22 +27,31 @@ ARTIFACTS = frozenset(
 )
 
 # Those that C++ tells about; see observers.py.
-_OBSERVED = frozenset({"bytecode", "graph_breaks", "guards", "recompiles"})
+_OBSERVED = frozenset(
+    {"bytecode", "graph_breaks", "guards", "recompiles", "trace_call"}
+)
 
 _enabled: set[str] = set()
 
 
 def set_logs(*names: str) -> None:
-    """Switches on exactly these artifacts; none: all are off.
+    """Switches on exactly these logs; without names all are off.
+
+    What is on goes to the loggers `magneto.<name>` of the standard library, and
+    to standard error where logging is not set up. The environment variable
+    MAGNETO_LOGS does the same: `MAGNETO_LOGS=graph_code,guards`.
+
+    Args:
+        names: of "graph_code", "graph", "graph_sizes", "trace_call", "guards",
+            "recompiles", "graph_breaks" and "bytecode".
 
     Raises:
-        ValueError: there is no artifact of that name.
+        ValueError: there is no log of that name.
 
     """
     for name in names:
         if name not in ARTIFACTS:
-            known = ", ".join(sorted(ARTIFACTS))
-            raise ValueError(f"there is no log {name!r}; there are {known}")
+            raise ValueError(_no_such(name))
     _enabled.clear()
     _enabled.update(names)
     if names:
@@ -49,80 +59,63 @@ def set_logs(*names: str) -> None:
     _connect()
 
 
+def _no_such(name: str) -> str:
+    return f"there is no log {name!r}; there are {', '.join(sorted(ARTIFACTS))}"
+
+
 def enabled(name: str) -> bool:
     """Whether somebody wants to see this artifact."""
     return name in _enabled
 
 
-def emit(
-    name: str, identity: str, text: str, data: dict[str, Any] | None = None
-) -> None:
-    """Logs a text.
+def emit(name: str, identity: str, text: str, data: dict[str, Any]) -> None:
+    """Logs a text, each line of it with `[identity] name: ` in front.
 
     Args:
         name: the artifact.
         identity: `frame/recompile`, or `frame/recompile_restart`.
         text: one or more lines.
-        data: the same for programs. Handlers find it in the log record's
-            attribute `magneto`, with the artifact's name and the identity.
+        data: the same for programs, in terms of JSON. Handlers find it in the
+            log record's attribute `magneto`, with the artifact's name and the
+            identity.
 
     """
-    record = {"artifact": name, "id": identity, **(data or {})}
+    head = f"[{identity}] {name}:"
+    lines = [f"{head} {line}".rstrip() for line in text.splitlines() or [""]]
+    record = {"artifact": name, "id": identity, **data}
     logging.getLogger(f"magneto.{name}").info(
-        "[%s] %s:\n%s", identity, name, text, extra={"magneto": record}
+        "%s", "\n".join(lines), extra={"magneto": record}
     )
 
 
 def _connect() -> None:
     """Observes compilations while one of the logs needs that."""
-    from magneto import observers
-
     if _enabled & _OBSERVED:
-        observers.add(_observe)
-    else:
+        from magneto import observers
+
+        observers.add(_observe, wants_traces="trace_call" in _enabled)
+    elif "magneto.observers" in sys.modules:
+        from magneto import observers
+
         observers.remove(_observe)
 
 
-def _observe(
-    kind: str, frame_id: int, compile_id: int, details: dict[str, Any]
-) -> None:
-    from magneto import reports
+def _observe(kind: str, identity: str, details: dict[str, Any]) -> None:
+    from magneto import log_texts
 
-    identity = f"{frame_id}/{compile_id}"
-    if kind == "compiled":
-        _emit_if("guards", identity, "\n".join(details["guards"]))
-        _emit_if("bytecode", identity, _programs(details))
-    elif kind == "graph_break":
-        text = f"{reports.place(details)}: {reports.what_broke(details)}"
-        _emit_if("graph_breaks", identity, text)
-    elif kind in ("skip", "raised"):
-        text = (
-            f"{reports.place(details)} runs in plain Python: "
-            f"{reports.what_broke(details)}"
-        )
-        _emit_if("graph_breaks", identity, text)
-    elif kind == "recompile":
-        lines = [f"{reports.place(details)} is compiled again, because"]
-        lines += [f"  {why}" for why in details["why"]]
-        _emit_if("recompiles", identity, "\n".join(lines))
+    for name, text_of in log_texts.BY_KIND.get(kind, ()):
+        if name in _enabled:
+            text, data = text_of(details)
+            emit(name, identity, text, data)
 
 
-def _emit_if(name: str, identity: str, text: str) -> None:
-    if name in _enabled:
-        emit(name, identity, text)
+class _StandardError(logging.StreamHandler[Any]):
+    """Where texts go as long as nobody has set logging up."""
 
-
-def _programs(details: dict[str, Any]) -> str:
-    """The function's bytecode, and what is run in its place."""
-    parts = [
-        f"{details['function']}, from instruction {details['start']}:",
-        details["bytecode"].rstrip(),
-        "becomes:",
-        details["program"].rstrip(),
-    ]
-    if "island" in details:
-        parts += ["and then:", details["island"].rstrip()]
-    return "\n".join(parts)
+    def emit(self, record: logging.LogRecord) -> None:
+        if not logging.getLogger().handlers:
+            self.stream = sys.stderr  # as it is now: it may be redirected
+            super().emit(record)
 
 
 def _ensure_handler() -> None:
@@ -131,22 +124,21 @@ def _ensure_handler() -> None:
     if logger.level == logging.NOTSET:
         logger.setLevel(logging.INFO)
     if not logger.hasHandlers():
-        handler = logging.StreamHandler(sys.stderr)
+        handler = _StandardError()
         handler.setFormatter(logging.Formatter("%(message)s"))
         logger.addHandler(handler)
 
 
 def _read_environment() -> None:
-    names = [
-        name.strip() for name in os.environ.get("MAGNETO_LOGS", "").split(",")
-    ]
+    """Switches on what MAGNETO_LOGS names; what it names wrongly is told in a
+    line, as an import shouldn't fail for it.
+    """
+    names = os.environ.get("MAGNETO_LOGS", "").replace(" ", "").split(",")
     names = list(filter(None, names))
-    if not names:
-        return
-    try:
-        set_logs(*names)
-    except ValueError as error:
-        print(f"MAGNETO_LOGS: {error}", file=sys.stderr)
+    if unknown := [name for name in names if name not in ARTIFACTS]:
+        print(f"MAGNETO_LOGS: {_no_such(unknown[0])}", file=sys.stderr)
+    if known := [name for name in names if name in ARTIFACTS]:
+        set_logs(*known)
 
 
 _read_environment()

@@ -9,6 +9,7 @@ import warnings
 from typing import Any
 
 from magneto import config, exc
+from magneto.end_reason import user_stack
 
 _ISSUES = "please report it, with a program that shows it, as an issue"
 
@@ -19,21 +20,26 @@ def place(details: dict[str, Any]) -> str:
 
 
 def what_broke(details: dict[str, Any]) -> str:
-    """The reason of a graph break, with its hint."""
-    text = f"{details['detail'] or details['reason']} [{details['reason']}]"
-    if inner := details.get("inner_place"):
-        text += f" at {inner}"
+    """The reason of a graph break, with its hint, in one line."""
+    what = details["detail"] or details["meaning"].rstrip(".")
+    text = f"{what} [{details['reason']}]"
+    if details["stack"]:
+        filename, line, function = details["stack"][-1]
+        text += f" at {filename}:{line} in {function}"
     return f"{text}; {details['hint']}" if details["hint"] else text
 
 
-def unsupported(details: dict[str, Any]) -> Exception:
+def unsupported(details: dict[str, Any]) -> exc.Unsupported:
     """`fullgraph=True`, and something can't be in a graph."""
     error = exc.Unsupported(
         f"fullgraph=True, but the graph breaks in {place(details)}: "
         f"{what_broke(details)}"
     )
-    for name in ("reason", "detail", "hint", "filename", "line", "function"):
+    for name in ("reason", "meaning", "detail", "hint"):
         setattr(error, name, details[name])
+    where = details["filename"], details["line"], details["function"]
+    error.filename, error.line, error.function = where
+    error.user_stack = user_stack(details["stack"], where)
     return error
 
 

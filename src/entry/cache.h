@@ -129,6 +129,7 @@ class CodeCache {
   // Numbers for logs; the frame's is given at the first compilation.
   int32_t frame_id = -1;
   int32_t compilations = 0;
+  int32_t restarts = 0;  // of the last compilation's analysis
 
  private:
   CodeRecord& record_;

@@ -6,6 +6,7 @@
 #include "entry/binding.h"
 #include "entry/callable_object.h"
 #include "entry/driver.h"
+#include "entry/report.h"
 #include "support/check.h"
 
 namespace magneto::entry {
@@ -71,6 +72,17 @@ PyObject* call_target(CompiledFunction* self, PyObject* const* args,
                               all.span().data(), nargs + 1, names);
 }
 
+// fullgraph=True, and the function is a generator's or a coroutine's.
+PyObject* refuse_suspendable(CompiledFunction* self) {
+  auto* code = reinterpret_cast<PyCodeObject*>(self->function->func_code);
+  Details details;
+  details
+      .add_break({"generator-function", "a generator or coroutine function", ""})
+      .add_place(code, 0);
+  (void)tell_user("unsupported", details);
+  return nullptr;
+}
+
 PyObject* call(PyObject* object, PyObject* const* args, size_t nargsf,
                PyObject* names) noexcept {
   CompiledFunction* self = cast(object);
@@ -95,6 +107,13 @@ PyObject* call(PyObject* object, PyObject* const* args, size_t nargsf,
       PyObject* result = nullptr;
       if (run_frame(cache_of(self, code), request, &result) == Ran::Done)
         return result;
+    }
+    if (self->settings->fullgraph) {
+      if (!code) return refuse_suspendable(self);
+      // An exception leaves the function, say. A part of what it calls would
+      // not be the full graph: it is left alone.
+      python::FrameHookScope pause(false);
+      return PyObject_Vectorcall(self->target, args, nargsf, names);
     }
     return call_target(self, args, nargsf, names);
   } catch (const std::exception& error) {

@@ -9,6 +9,7 @@
 #include "entry/describe.h"
 #include "entry/foreign.h"
 #include "entry/report.h"
+#include "entry/trace_report.h"
 #include "graph/passes.h"
 #include "graph/python_handle.h"
 #include "guards/hooks.h"
@@ -86,7 +87,10 @@ class Compilation {
 };
 
 std::optional<Compiled> Compilation::run() {
-  Capture capture = capture_frame(ctx_, request_);
+  Capture capture = [&] {
+    TraceReport hears(cache_, ctx_);
+    return capture_frame(ctx_, request_);
+  }();
   if (PyErr_Occurred()) return Compiled::Error;  // KeyboardInterrupt
   return finish(capture);
 }
@@ -295,9 +299,11 @@ bool Compilation::compile_graph(std::vector<guards::SourceId>& requests,
   Ref args =
       Ref::steal(PyTuple_Pack(3, backend.get(), handle.get(), examples.get()));
   Ref keywords =
-      Ref::steal(Py_BuildValue("{s:i,s:i,s:O,s:O}", "frame_id", cache_.frame_id,
-                               "compile_id", cache_.compilations, "reason",
-                               reason.dict(), "guards", backend_guards.get()));
+      Ref::steal(Py_BuildValue("{s:i,s:i,s:i,s:O,s:O}", "frame_id",
+                               cache_.frame_id, "compile_id",
+                               cache_.compilations, "restart", cache_.restarts,
+                               "reason", reason.dict(), "guards",
+                               backend_guards.get()));
   Ref exceptions = Ref::steal(PyImport_ImportModule("magneto.exc"));
   Ref skip = Ref::steal(
       exceptions ? PyObject_GetAttrString(exceptions, "SkipFrame") : nullptr);
@@ -411,7 +417,9 @@ std::vector<std::string> why_missed(CodeCache& cache,
 // True if another entry may be made; else with what to do instead.
 bool may_compile(CodeCache& cache, const python::FrameRequest& request,
                  Compiled* instead) {
-  const int64_t limit = config_number("recompile_limit", 8);
+  const int64_t own_limit = cache.settings()->recompile_limit;
+  const int64_t limit =
+      own_limit > 0 ? own_limit : config_number("recompile_limit", 8);
   // Entries die with what they are about; making new ones forever is no gain.
   const int64_t most = config_number("accumulated_recompile_limit", 256);
   if (static_cast<int64_t>(cache.entries().size()) < limit &&
@@ -464,6 +472,7 @@ Compiled compile_frame(CodeCache& cache, const python::FrameRequest& request) {
   if (!may_compile(cache, request, &instead)) return instead;
   if (cache.frame_id < 0) cache.frame_id = next_frame_id++;
   CompilingScope scope;
+  cache.restarts = 0;
   ++counters().compilations;
   if (!cache.entries().empty()) ++counters().recompiles;
   if (is_observed() && !cache.entries().empty()) {
@@ -475,8 +484,11 @@ Compiled compile_frame(CodeCache& cache, const python::FrameRequest& request) {
   std::optional<Compiled> compiled;
   try {
     compiled = Compilation(cache, request, /*keeps_inner_frames=*/true).run();
-    if (!compiled)
-      compiled = Compilation(cache, request, /*keeps_inner_frames=*/false).run();
+    if (!compiled) {
+      ++cache.restarts;
+      compiled =
+          Compilation(cache, request, /*keeps_inner_frames=*/false).run();
+    }
   } catch (const InternalError& error) {
     return defect(cache, request, error.what());
   }

@@ -9,17 +9,22 @@
 #include "entry/module_call.h"
 #include "entry/report.h"
 #include "entry/settings.h"
+#include "values/reasons.h"
 #include "python/frame.h"
 
 namespace magneto::entry {
 namespace {
 
-PyObject* py_set_observer(PyObject*, PyObject* observer) noexcept {
+PyObject* py_set_observer(PyObject*, PyObject* args) noexcept {
+  PyObject* observer = nullptr;
+  int wants_traces = 0;
+  if (!PyArg_ParseTuple(args, "O|p:set_observer", &observer, &wants_traces))
+    return nullptr;
   if (observer != Py_None && !PyCallable_Check(observer)) {
     PyErr_SetString(PyExc_TypeError, "an observer is a callable or None");
     return nullptr;
   }
-  set_observer(observer);
+  set_observer(observer, wants_traces != 0);
   Py_RETURN_NONE;
 }
 
@@ -50,10 +55,25 @@ PyObject* py_counters(PyObject*, PyObject*) noexcept {
                        c.skips, "internal_errors", c.internal_errors);
 }
 
+PyObject* py_break_reasons(PyObject*, PyObject*) noexcept {
+  Ref list = Ref::steal(PyList_New(0));
+  for (const values::Reason::Row& row :
+       std::span(values::Reason::kRows).subspan(1)) {
+    Ref item =
+        Ref::steal(Py_BuildValue("(sss)", row.id, row.meaning, row.hint));
+    if (!list || !item || PyList_Append(list, item) != 0) return nullptr;
+  }
+  return list.release();
+}
+
 PyMethodDef functions[] = {
-    {"set_observer", py_set_observer, METH_O,
-     "set_observer(observer, /)\n--\n\nobserver(kind, frame_id, compile_id, "
-     "details) hears of every compilation; None: nobody does."},
+    {"set_observer", py_set_observer, METH_VARARGS,
+     "set_observer(observer, wants_traces=False, /)\n--\n\nobserver(kind, "
+     "id, details) hears of every compilation, and of what "
+     "traces do while they do it if it wants to; None: nobody does."},
+    {"break_reasons", py_break_reasons, METH_NOARGS,
+     "break_reasons()\n--\n\nEach reason to break a graph: (id, what it "
+     "means, what to do)."},
     {"reset", py_reset, METH_NOARGS,
      "reset()\n--\n\nForgets everything that was compiled."},
     {"is_compiling", py_is_compiling, METH_NOARGS,

@@ -8,6 +8,7 @@ namespace {
 
 // Owned; lives until it is replaced.
 PyObject* current_observer = nullptr;
+bool observer_wants_traces = false;
 
 Ref attribute_of(const char* module_name, const char* name) {
   Ref module = Ref::steal(PyImport_ImportModule(module_name));
@@ -23,7 +24,10 @@ Ref text_object(const std::string& text) {
 
 bool is_observed() noexcept { return current_observer != nullptr; }
 
-void set_observer(PyObject* observer) noexcept {
+bool is_trace_observed() noexcept { return observer_wants_traces; }
+
+void set_observer(PyObject* observer, bool wants_traces) noexcept {
+  observer_wants_traces = wants_traces && observer != Py_None;
   Ref old = Ref::steal(std::exchange(
       current_observer,
       observer == Py_None ? nullptr : Ref::share(observer).release()));
@@ -77,19 +81,42 @@ Details& Details::add_place(PyCodeObject* code, int32_t instruction) {
 }
 
 Details& Details::add_break(const values::BreakInfo& info) {
-  return add("reason", info.reason)
+  const values::Reason::Row& reason = info.reason.row();
+  Ref stack = Ref::steal(PyList_New(0));
+  for (const values::Place& at : info.stack) {
+    Ref file = text_object(at.file), function = text_object(at.function);
+    Ref place = Ref::steal(file && function
+                               ? Py_BuildValue("(OiO)", file.get(), at.line,
+                                               function.get())
+                               : nullptr);
+    if (!stack || !place || PyList_Append(stack, place) != 0) PyErr_Clear();
+  }
+  return add("reason", std::string(reason.id))
+      .add("meaning", std::string(reason.meaning))
       .add("detail", info.detail)
-      .add("hint", info.hint)
-      .add("inner_place", info.place);
+      .add("hint", info.hint.empty() ? std::string(reason.hint) : info.hint)
+      .add("stack", stack.get());
 }
 
 void report(const char* kind, const CodeCache& cache, const Details& details) {
   if (!current_observer) return;
   Ref observer = Ref::share(current_observer);
-  Ref result = Ref::steal(PyObject_CallFunction(
-      observer, "siiO", kind, cache.frame_id, cache.compilations,
-      details.dict()));
-  if (!result) PyErr_WriteUnraisable(observer);
+  Ref id = Ref::steal(
+      cache.restarts == 0
+          ? PyUnicode_FromFormat("%d/%d", cache.frame_id, cache.compilations)
+          : PyUnicode_FromFormat("%d/%d_%d", cache.frame_id,
+                                 cache.compilations, cache.restarts));
+  Ref result = Ref::steal(
+      id ? PyObject_CallFunction(observer, "sOO", kind, id.get(),
+                                 details.dict())
+         : nullptr);
+  if (result) return;
+  if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) {
+    PyErr_Clear();
+    PyErr_SetInterrupt();
+    return;
+  }
+  PyErr_WriteUnraisable(observer);
 }
 
 bool tell_user(const char* function, const Details& details) {

@@ -15,9 +15,11 @@ namespace magneto::entry {
 
 // Somebody wants to hear of every compilation.
 bool is_observed() noexcept;
-// None: nobody. Else called as observer(kind, frame_id, compile_id, details),
-// with a dict of what the kind says.
-void set_observer(PyObject* observer) noexcept;
+// Somebody wants to hear of what traces do while they do it.
+bool is_trace_observed() noexcept;
+// None: nobody. Else called as observer(kind, id, details), id being
+// "frame/recompile" or "frame/recompile_restart", with a dict of what the kind says; of traces only if it wants to.
+void set_observer(PyObject* observer, bool wants_traces) noexcept;
 
 // The value of magneto.config.<name>; `otherwise` where it can't be had.
 int64_t config_number(const char* name, int64_t otherwise);
@@ -40,7 +42,8 @@ class Details {
   Ref dict_;
 };
 
-// Tells the observer, if there is one. An observer's exception is printed.
+// Tells the observer, if there is one. An observer's exception is printed; a
+// KeyboardInterrupt is raised again where the next one is looked for.
 void report(const char* kind, const CodeCache& cache, const Details& details);
 
 // Calls magneto.reports.<function>(details), which warns or returns an

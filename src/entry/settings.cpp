@@ -16,12 +16,12 @@ Settings* cast(PyObject* object) { return reinterpret_cast<Settings*>(object); }
 PyObject* create(PyTypeObject* type, PyObject* args,
                  PyObject* keywords) noexcept {
   static const char* const names[] = {"backend", "fullgraph", "dynamic",
-                                      nullptr};
+                                      "recompile_limit", nullptr};
   PyObject *backend = nullptr, *dynamic = Py_None;
-  int fullgraph = 0;
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|pO:Settings",
+  int fullgraph = 0, recompile_limit = 0;
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|pOi:Settings",
                                    const_cast<char**>(names), &backend,
-                                   &fullgraph, &dynamic)) {
+                                   &fullgraph, &dynamic, &recompile_limit)) {
     return nullptr;
   }
   Ref weak = Ref::steal(PyWeakref_NewRef(backend, nullptr));
@@ -34,6 +34,7 @@ PyObject* create(PyTypeObject* type, PyObject* args,
   self->backend = weak ? weak.release() : Ref::share(backend).release();
   self->fullgraph = fullgraph != 0;
   self->dynamic = Ref::share(dynamic).release();
+  self->recompile_limit = recompile_limit;
   return object;
 }
 
@@ -75,6 +76,8 @@ PyGetSetDef getset[] = {
 PyMemberDef members[] = {
     {"dynamic", T_OBJECT, offsetof(Settings, dynamic), READONLY,
      "None, True or False, as compile() takes it."},
+    {"recompile_limit", T_INT, offsetof(Settings, recompile_limit), READONLY,
+     "How many entries a function may have; 0: what magneto.config says."},
     {"__weaklistoffset__", T_PYSSIZET, offsetof(Settings, weakrefs), READONLY},
     {nullptr},
 };
@@ -104,7 +107,8 @@ bool init_settings_type(PyObject* module) {
       {Py_tp_getset, getset},
       {Py_tp_members, members},
       {Py_tp_doc,
-       const_cast<char*>("Settings(backend, fullgraph=False, dynamic=None)\n"
+       const_cast<char*>("Settings(backend, fullgraph=False, dynamic=None, "
+                         "recompile_limit=0)\n"
                          "--\n\nWhat compile() was told. Functions with the "
                          "same Settings share what was compiled.")},
       {0, nullptr},

@@ -21,6 +21,8 @@ struct Settings {
   bool backend_is_weak;
   bool fullgraph;
   PyObject* dynamic;  // None, True or False
+  // Entries for one point of a function; 0: what magneto.config says.
+  int32_t recompile_limit;
   PyObject* weakrefs;
   std::unordered_set<CodeCache*>* caches;  // compiled with these settings
 };

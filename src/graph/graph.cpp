@@ -105,12 +105,14 @@ NodeId Graph::call(Op op, PyObject* target, std::span<const Arg> args,
     kept_alive_.push_back(Ref::share(keyword.name));
   }
   ++call_count_;
-  return append({.op = op,
-                 .target = Ref::share(target),
-                 .args = arena_.copy(args),
-                 .kwargs = arena_.copy(kwargs),
-                 .example = std::move(example),
-                 .origin = origin});
+  const NodeId id = append({.op = op,
+                            .target = Ref::share(target),
+                            .args = arena_.copy(args),
+                            .kwargs = arena_.copy(kwargs),
+                            .example = std::move(example),
+                            .origin = origin});
+  if (listener_) [[unlikely]] listener_->recorded(*this, id);
+  return id;
 }
 
 NodeId Graph::call_function(PyObject* target, std::span<const Arg> args,

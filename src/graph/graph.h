@@ -105,6 +105,17 @@ struct Node {
   Origin origin;
 };
 
+class Graph;
+
+// Hears of each call as it is recorded; those that a rollback drops as well.
+class CallListener {
+ public:
+  virtual void recorded(const Graph& graph, NodeId call) = 0;
+
+ protected:
+  ~CallListener() = default;
+};
+
 class Graph final : public Journaled {
  public:
   // `journal` may be null: then nothing can be rolled back.
@@ -155,6 +166,8 @@ class Graph final : public Journaled {
     return call_method(name, {args.begin(), args.size()}, kwargs,
                        std::move(example), origin);
   }
+  // Null: nobody listens.
+  void set_listener(CallListener* listener) { listener_ = listener; }
   // Once, last.
   NodeId output(Arg value, Origin origin = {});
 
@@ -199,6 +212,7 @@ class Graph final : public Journaled {
               std::span<const Keyword> kwargs, Ref example, Origin origin);
 
   Journal* journal_;
+  CallListener* listener_ = nullptr;
   Arena arena_;
   std::vector<Node> nodes_;
   std::vector<Input> inputs_;

@@ -35,9 +35,26 @@ Outcome<V> call_disabled(Context& ctx, const Arguments& args) {
   const char* text = reason && PyUnicode_Check(reason.get())
                          ? PyUnicode_AsUTF8(reason)
                          : nullptr;
-  return ctx.graph_break("disabled-function",
-                         text ? text : "a call of a disabled function",
+  Ref name = Ref::steal(PyObject_GetAttrString(self, "__qualname__"));
+  const char* function = name && PyUnicode_Check(name.get())
+                             ? PyUnicode_AsUTF8(name)
+                             : nullptr;
+  if (!function) PyErr_Clear();
+  const std::string detail =
+      std::string(function ? function : "a function") + " is disabled" +
+      (text ? std::string(": ") + text : "");
+  if (ctx.witness)
+    ctx.witness->met(self, Witness::Decision::Skip, detail.c_str());
+  return ctx.graph_break("disabled-function", detail,
                          "don't disable it, or call it elsewhere");
+}
+
+// A compiled or disabled function that a class has, read from an instance.
+Outcome<V> bind(Context& ctx, const Arguments& args) {
+  V instance = ctx.look(args.positional[1]);
+  if (instance->is_constant() && instance->object == Py_None)
+    return args.positional[0];
+  return ctx.method(args.positional[0], instance);
 }
 
 // The __call__ of a compiled module: what it has under "forward".
@@ -63,6 +80,8 @@ constexpr Row kRows[] = {
     row::breaks("magneto.api", "reset"),
     row::breaks("magneto.api", "compile"),
     {"magneto._C", "CompiledFunction.__call__", call_compiled, 1, kAny, "*"},
+    {"magneto._C", "CompiledFunction.__get__", bind, 2, 3, nullptr},
+    {"magneto._C", "DisabledFunction.__get__", bind, 2, 3, nullptr},
     {"magneto._C", "DisabledFunction.__call__", call_disabled, 1, kAny, "*"},
     {"magneto._C", "ModuleCall.__get__", get_module_call, 2, 3, nullptr},
 };

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "natives/marks.h"
 #include "natives/pure.h"
 #include "natives/signature.h"
 #include "natives/text.h"
@@ -192,6 +193,7 @@ class Registry final : public values::NativeTable {
     auto found = entries_.find(callable);
     return found == entries_.end() ? nullptr : found->second.row;
   }
+  Outcome<V> call_any(Context& ctx, V callable, const Arguments& args);
   Outcome<V> call_unlisted(Context& ctx, V callable, const Arguments& args);
   Outcome<V> call_bound(Context& ctx, V callable, const Arguments& args,
                         bool* found);
@@ -352,6 +354,30 @@ void Registry::enter(Ref found, const Row& row, PyTypeObject* owner) {
 }
 
 Outcome<V> Registry::call(Context& ctx, V callable, const Arguments& args) {
+  if (!ctx.witness) [[likely]] return call_any(ctx, callable, args);
+  using Decision = Witness::Decision;
+  PyObject* object = callable->object;
+  const size_t calls = ctx.graph.call_count();
+  Outcome<V> result = call_any(ctx, callable, args);
+  // Those that put calls into the graph are told of by these.
+  if (!result && result.signal() == Signal::Break)
+    ctx.witness->met(object, Decision::Skip, ctx.break_info().detail.c_str());
+  else if (ctx.graph.call_count() == calls)
+    ctx.witness->met(object, Decision::Inline, "computed while tracing");
+  return result;
+}
+
+Outcome<V> Registry::call_any(Context& ctx, V callable,
+                              const Arguments& args) {
+  // Natives that call each other without a Python function between them.
+  struct Depth {
+    int32_t& depth;
+    ~Depth() { --depth; }
+  } depth{ctx.native_depth};
+  if (++ctx.native_depth > Py_GetRecursionLimit())
+    return ctx.raise(PyExc_RecursionError, "maximum recursion depth exceeded");
+  const Mark mark = mark_of(callable->object);
+  if (mark != Mark::None) return call_marked(ctx, callable->object, mark, args);
   if (const Row* row = find(callable->object))
     return call_row(ctx, *row, callable->object, args);
   if (const Row* row = find(code_of(callable->object))) {

@@ -99,7 +99,7 @@ values::BreakInfo describe_exception(Context& ctx, V exception) {
     if (chars) text += std::string(": ") + chars;
     PyErr_Clear();
   }
-  return {"raised", text, "", ctx.exception_place()};
+  return {"raised", text, "", ctx.exception_stack()};
 }
 
 }  // namespace

@@ -2,9 +2,8 @@
 // Inlining: a call of a Python function becomes a frame of the trace.
 #include <utility>
 
-#include "natives/pure.h"
+#include "natives/marks.h"
 #include "python/code_object.h"
-#include "tensor/fake_tensor.h"
 #include "trace/interpreter.h"
 #include "values/functions.h"
 
@@ -209,64 +208,30 @@ Callee callee_of(Context& ctx, V function) {
   return callee;
 }
 
-// Functions that a decorator of PyTorch's or ours has marked as not to be
-// compiled; the mark is an attribute of the function.
-bool is_marked(V function, PyObject* mark) {
-  if (function->kind != Kind::Constant) return false;
-  auto* real = reinterpret_cast<PyFunctionObject*>(function->object);
-  if (real->func_dict == nullptr) return false;
-  return PyDict_GetItemWithError(real->func_dict, mark) == Py_True;
-}
-
-bool is_disabled(V function) {
-  static PyObject* const mark =
-      PyUnicode_InternFromString("_torchdynamo_disable");
-  return is_marked(function, mark);
-}
-
-// torch.compiler.assume_constant_result: the function is called for real, once,
-// and what it gives is part of the program from then on.
-bool is_constant_result(V function) {
-  static PyObject* const mark =
-      PyUnicode_InternFromString("_dynamo_marked_constant");
-  return is_marked(function, mark);
-}
-
-Outcome<V> call_marked_constant(Context& ctx, V function,
-                                const Arguments& args) {
-  Ref result;
-  {
-    tensor::RealModeScope real;
-    MG_TRY(bool called, natives::call_really(ctx, function->object, args,
-                                             result, natives::examined_object));
-    if (called) return natives::lift(ctx, std::move(result));
-  }
-  return ctx.graph_break(
-      "marked-constant",
-      text(reinterpret_cast<PyFunctionObject*>(function->object)
-               ->func_qualname) +
-          " is marked as giving a constant, and an argument is none",
-      "pass numbers, strings and the like");
-}
-
 }  // namespace
 
 Outcome<V> Interpreter::inline_function(V function, const Arguments& args) {
   const values::DirectCall direct = std::exchange(ctx.direct_call, {});
-  if (is_disabled(function))
-    return ctx.graph_break(
-        "disabled-function",
-        text(reinterpret_cast<PyFunctionObject*>(function->object)
-                 ->func_qualname) +
-            " is marked as not to be compiled",
-        "remove the call of disable() or move the call out of the compiled "
-        "function");
-  if (is_constant_result(function))
-    return call_marked_constant(ctx, function, args);
+  if (function->is_constant()) {
+    const natives::Mark mark = natives::mark_of(function->object);
+    if (mark != natives::Mark::None) {
+      Outcome<V> result =
+          natives::call_marked(ctx, function->object, mark, args);
+      if (ctx.witness && !result && result.signal() == Signal::Break)
+        ctx.witness->met(function->object, values::Witness::Decision::Skip,
+                         ctx.break_info().detail.c_str());
+      return result;
+    }
+  }
   Callee callee = callee_of(ctx, function);
   if (callee.code->co_flags & (CO_COROUTINE | CO_ASYNC_GENERATOR))
     return ctx.graph_break("async-function", text(callee.name),
                            "await it outside of the compiled function");
+  if (ctx.witness)
+    ctx.witness->met(function->is_constant()
+                         ? function->object
+                         : reinterpret_cast<PyObject*>(callee.code),
+                     values::Witness::Decision::Inline, "written in Python");
   Frame frame;
   frame.py_code = callee.code;
   frame.code = &python::decoded(callee.code);

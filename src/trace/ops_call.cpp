@@ -39,11 +39,7 @@ Outcome<Next> op_CallFunctionEx(Interpreter& in, Frame& frame,
   std::vector<PyObject*> keyword_names;
   if (ins.arg & 1) {
     V mapping = ctx.look(frame.top(1));
-    if (mapping->kind != Kind::Dict)
-      return ctx.graph_break("call-with-mapping",
-                             std::string("**kwargs of type ") +
-                                 _PyType_Name(mapping->type),
-                             "pass a dict");
+    MG_CHECK(mapping->kind == Kind::Dict, "** is merged into a new dict");
     for (const values::DictEntry* entry : values::dict_entries(ctx, mapping)) {
       V key = ctx.look(entry->key);
       if (!key->is_constant() || !PyUnicode_Check(key->object))

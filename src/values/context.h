@@ -17,6 +17,7 @@
 #include "support/outcome.h"
 #include "tensor/fake_tensor.h"
 #include "values/heap.h"
+#include "values/reasons.h"
 #include "values/value.h"
 
 namespace magneto::values {
@@ -85,14 +86,34 @@ class NativeTable {
   ~NativeTable() = default;
 };
 
-// A graph break under way: reason (a row of trace/reasons.def), what about, and
-// what the user can do.
+// A place in the user's program: where a frame of the trace stands.
+struct Place {
+  std::string file;
+  int line;
+  std::string function;
+};
+
+// A graph break under way: why, what about, and what the user can do (empty:
+// what the reason's row says).
 struct BreakInfo {
-  std::string reason;
+  Reason reason;
   std::string detail;
   std::string hint;
-  // Where in the user's program, innermost frame: "file:line in function".
-  std::string place = {};
+  // Where in the user's program, the outermost frame of the trace first. Empty:
+  // where the trace began.
+  std::vector<Place> stack = {};
+};
+
+// Hears which Python functions and natives a trace meets, and what becomes of
+// them, while somebody wants to know (magneto.explain). Calls that are recorded
+// are told by the graph's CallListener.
+class Witness {
+ public:
+  enum class Decision : uint8_t { Inline, Skip };
+  virtual void met(PyObject* function, Decision decision, const char* why) = 0;
+
+ protected:
+  ~Witness() = default;
 };
 
 // A graph break found where no Outcome can be returned (inside a Backing). The
@@ -137,6 +158,8 @@ class Context final : public Backing, public Journaled {
   NativeTable* natives = nullptr;
   // fullgraph=True: the frame can't be left to plain Python.
   bool must_be_whole = false;
+  Witness* witness = nullptr;  // null: nobody wants to hear
+  int32_t native_depth = 0;    // calls of natives that are under way
   // The nn.Module whose forward is being traced, for the nodes' metadata.
   graph::ScopeId scope;
   // Of the call that comes next; whoever calls takes it (std::exchange) before
@@ -219,13 +242,13 @@ class Context final : public Backing, public Journaled {
   Signal raise_value(V exception);
   // The C-API's error indicator becomes a traced exception.
   Signal raise_from_python();
-  Signal graph_break(std::string reason, std::string detail = "",
+  Signal graph_break(Reason reason, std::string detail = "",
                      std::string hint = "");
   // The whole frame runs in plain Python.
-  Signal skip(std::string reason, std::string detail, std::string hint);
+  Signal skip(Reason reason, std::string detail, std::string hint);
   V exception() const { return exception_; }  // after Signal::Raised
-  // Where it was raised, as BreakInfo::place.
-  std::string exception_place() const;
+  // Where it was raised, as BreakInfo::stack.
+  std::vector<Place> exception_stack() const;
   V take_exception();
   const BreakInfo& break_info() const { return break_; }  // after Signal::Break
   // True if the pending exception is an instance of `type`.
@@ -252,8 +275,7 @@ class Context final : public Backing, public Journaled {
 
   std::vector<Ref> kept_;
   V null_ = nullptr, none_ = nullptr, true_ = nullptr, false_ = nullptr;
-  // "file:line in function" of a place in the program.
-  std::string place_of(graph::LocationId location) const;
+  std::vector<Place> stack_of(graph::LocationId location) const;
 
   V exception_ = nullptr;
   graph::LocationId raised_at_;

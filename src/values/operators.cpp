@@ -157,6 +157,26 @@ Outcome<V> python_method(Context& ctx, V value, PyObject* name) {
   return bind_descriptor(ctx, found, value, value->type, name);
 }
 
+// Whether C code of the object's class answers this, of which nothing is known.
+bool answers_in_c(Context& ctx, V value, PyObject* name) {
+  if (value->kind != Kind::Object) return false;
+  PyObject* found = type_lookup(ctx, value->type, name);
+  return found && Py_IS_TYPE(found, &PyWrapperDescr_Type) &&
+         !ctx.natives->has(found) &&
+         reinterpret_cast<PyDescrObject*>(found)->d_type != &PyBaseObject_Type;
+}
+
+Signal unknown_operator(Context& ctx, const char* symbol, V left, V right) {
+  return ctx.graph_break("operator", std::string(symbol) + " of " +
+                                         left->type->tp_name + " and " +
+                                         right->type->tp_name);
+}
+
+Signal unknown_operator(Context& ctx, const char* symbol, V operand) {
+  return ctx.graph_break("operator",
+                         std::string(symbol) + " of " + operand->type->tp_name);
+}
+
 // A function may give back the builtin that it has just read, not looked at.
 bool is_not_implemented(Context& ctx, V value) {
   value = ctx.look(value);
@@ -358,6 +378,10 @@ Outcome<V> binary_operation(Context& ctx, int kind, V left, V right) {
       if (!is_not_implemented(ctx, result)) return result;
     }
   }
+  if ((in_place && answers_in_c(ctx, left, table.in_place_method[at])) ||
+      answers_in_c(ctx, left, table.method[at]) ||
+      answers_in_c(ctx, right, table.reflected[at]))
+    return unknown_operator(ctx, kBinary[op].symbol, left, right);
   MG_TRY(V forward, operator_method(ctx, op, left, table.method[at]));
   V backward = nullptr;
   if (left->type != right->type) {
@@ -406,9 +430,7 @@ Outcome<V> binary_operation(Context& ctx, int kind, V left, V right) {
   };
   if (settled(left) && settled(right))
     return unsupported_operands(ctx, in_place, op, left, right);
-  return ctx.graph_break("operator", std::string(kBinary[op].symbol) + " of " +
-                                         left->type->tp_name + " and " +
-                                         right->type->tp_name);
+  return unknown_operator(ctx, kBinary[op].symbol, left, right);
 }
 
 Outcome<V> unary_operation(Context& ctx, Unary kind, V operand) {
@@ -424,6 +446,8 @@ Outcome<V> unary_operation(Context& ctx, Unary kind, V operand) {
                            {.positional = {&operand, 1}});
   MG_TRY(V method, python_method(ctx, operand, operators().unary_method[at]));
   if (method) return call(ctx, method, {});
+  if (answers_in_c(ctx, operand, operators().unary_method[at]))
+    return unknown_operator(ctx, "a unary operator", operand);
   // A subclass of a number's that keeps its operators.
   if (operand->is_constant() &&
       (PyLong_Check(operand->object) || PyFloat_Check(operand->object) ||
@@ -534,8 +558,11 @@ Outcome<V> compare(Context& ctx, int kind, V left, V right) {
     return record_function(ctx, table.compare[at], {.positional = operands});
   }
   const bool equality = kind == Py_EQ || kind == Py_NE;
-  MG_TRY(V forward, python_method(ctx, left, table.compare_method[at]));
   const auto mirrored = static_cast<size_t>(kCompare[kind].reflected);
+  if (answers_in_c(ctx, left, table.compare_method[at]) ||
+      answers_in_c(ctx, right, table.compare_method[mirrored]))
+    return unknown_operator(ctx, kCompare[kind].symbol, left, right);
+  MG_TRY(V forward, python_method(ctx, left, table.compare_method[at]));
   MG_TRY(V backward,
          python_method(ctx, right, table.compare_method[mirrored]));
   if (forward || backward) {
@@ -691,6 +718,9 @@ Outcome<bool> truth(Context& ctx, V value) {
       return truth(ctx, count);
     }
     case Kind::Object: {
+      if (answers_in_c(ctx, value, interned().dunder_bool) ||
+          answers_in_c(ctx, value, interned().dunder_len))
+        return unknown_operator(ctx, "the truth", value);
       MG_TRY(V len, python_method(ctx, value, interned().dunder_len));
       if (!len) return true;
       MG_TRY(V count, length(ctx, value));

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What ends a step otherwise than with a value: traced exceptions, graph breaks.
+#include <algorithm>
+
 #include "values/context.h"
 #include "values/exceptions.h"
 
@@ -46,21 +48,34 @@ Signal Context::raise_value(V exception) {
   return Signal::Raised;
 }
 
-std::string Context::place_of(graph::LocationId location) const {
-  if (!location.valid()) return "";
-  const graph::Location& at = graph.locations()[location.index];
-  const char* file = PyUnicode_AsUTF8(at.code.get()->co_filename);
-  const char* function = file ? PyUnicode_AsUTF8(at.code.get()->co_qualname) : nullptr;
-  if (!function) {
-    PyErr_Clear();
-    return "";
-  }
-  return std::string(file) + ":" +
-         std::to_string(PyCode_Addr2Line(at.code, at.instruction)) + " in " +
-         function;
+namespace {
+
+std::string text_of(PyObject* name) {
+  const char* text = PyUnicode_AsUTF8(name);
+  if (text) return text;
+  PyErr_Clear();
+  return "?";
 }
 
-std::string Context::exception_place() const { return place_of(raised_at_); }
+}  // namespace
+
+std::vector<Place> Context::stack_of(graph::LocationId location) const {
+  std::vector<Place> stack;
+  while (location.valid()) {
+    const graph::Location& at = graph.locations()[location.index];
+    const PyCodeObject* code = at.code.get();
+    stack.push_back({text_of(code->co_filename),
+                     PyCode_Addr2Line(at.code, at.instruction),
+                     text_of(code->co_qualname)});
+    location = at.caller;
+  }
+  std::reverse(stack.begin(), stack.end());
+  return stack;
+}
+
+std::vector<Place> Context::exception_stack() const {
+  return stack_of(raised_at_);
+}
 
 Signal Context::raise_from_python() {
   PyObject *type, *value, *traceback;
@@ -95,16 +110,15 @@ Signal Context::raise_from_python() {
       *this, reinterpret_cast<PyTypeObject*>(owned_type.get()), values));
 }
 
-Signal Context::graph_break(std::string reason, std::string detail,
+Signal Context::graph_break(Reason reason, std::string detail,
                             std::string hint) {
-  break_ = {std::move(reason), std::move(detail), std::move(hint),
-            inliner ? place_of(inliner->origin().location) : ""};
+  break_ = {reason, std::move(detail), std::move(hint), {}};
+  if (inliner) break_.stack = stack_of(inliner->origin().location);
   return Signal::Break;
 }
 
-Signal Context::skip(std::string reason, std::string detail,
-                     std::string hint) {
-  (void)graph_break(std::move(reason), std::move(detail), std::move(hint));
+Signal Context::skip(Reason reason, std::string detail, std::string hint) {
+  (void)graph_break(reason, std::move(detail), std::move(hint));
   return Signal::Skip;
 }
 

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Graphs as text: what logs show, and the handle's own form."""
 
-import dis
 import json
 import logging
 
@@ -72,25 +71,6 @@ def test_graph_code_shows_types_and_strides(gm):
     assert "torch.relu(y)" in code
 
 
-def test_trace_call_shows_the_line_of_each_call():
-    def program(x):
-        return torch.sin(x)  # the line
-
-    recorder = Recorder()
-    x = recorder.input("L['x']", torch.randn(3))
-    y = recorder.call(torch.neg, x)
-    offset = [
-        i.offset for i in dis.get_instructions(program) if i.opname == "CALL"
-    ]
-    recorder.at(program.__code__, offset[0])
-    handle = recorder.finish((recorder.call(torch.sin, y, hint="z"),))
-    gm = capture_module(handle, recorder.inputs)
-    lines = graph_text.trace_call(gm).splitlines()
-    assert lines[:2] == ["neg: torch.neg", "z: torch.sin"]
-    assert lines[2].endswith(", in program")
-    assert lines[3].strip() == "return torch.sin(x)  # the line"
-
-
 def test_texts_have_no_addresses():
     recorder = Recorder()
     x = recorder.input("L['x']", torch.randn(3))
@@ -126,7 +106,8 @@ def test_logs_begin_with_frame_and_recompile(caplog, name, backend):
     finally:
         logs.set_logs()
     (record,) = caplog.records
-    assert record.getMessage().startswith(f"[3/1] {name}:\n")
+    lines = record.getMessage().splitlines()
+    assert all(line.startswith(f"[3/1] {name}:") for line in lines)
     assert "sum_1" in record.getMessage()
     data = dict(record.magneto)
     assert (data.pop("artifact"), data.pop("id")) == (name, "3/1")

@@ -33,7 +33,7 @@ from magneto.graph_module import (
 
 log = logging.getLogger("magneto.backends")
 
-_GRAPH_LOGS = ("graph_code", "graph", "graph_sizes", "trace_call")
+_GRAPH_LOGS = ("graph_code", "graph", "graph_sizes")
 
 
 def compile_graph(
@@ -43,6 +43,7 @@ def compile_graph(
     *,
     frame_id: int = 0,
     compile_id: int = 0,
+    restart: int = 0,
     reason: dict[str, Any] | None = None,
     guards: list[tuple[str, int, int]] | None = None,
 ) -> Callable[..., Any]:
@@ -56,6 +57,7 @@ def compile_graph(
             each object (AOTAutograd can't compile for anything else).
         frame_id: number of the frame, for logs: `[frame_id/compile_id]`.
         compile_id: number of the compilation of that frame.
+        restart: how often its analysis was restarted.
         reason: why the graph ends where it ends; becomes
             `gm.compile_subgraph_reason`.
         guards: relations between inputs that the compiled callable relies on
@@ -81,7 +83,7 @@ def compile_graph(
     state["compile_subgraph_reason"] = EndReason(**(reason or {}))
     state["_param_name_to_source"] = {}
     state["_source_to_user_stacks"] = {}
-    _log_graph(gm, identity)
+    _log_graph(gm, f"{identity}_{restart}" if restart else str(identity))
     context = BackendContext(example_inputs)
     with compiling(context, identity):
         transformed = graph_passes.run_passes(gm, example_inputs)
@@ -129,12 +131,12 @@ def _module_meta(handle: Any, identity: CompileId) -> dict[str, Any]:
     }
 
 
-def _log_graph(gm: CapturedGraphModule, identity: CompileId) -> None:
+def _log_graph(gm: CapturedGraphModule, identity: str) -> None:
     for name in filter(logs.enabled, _GRAPH_LOGS):
         from magneto import graph_text
 
         text_of, data_of = graph_text.LOGS[name]
-        logs.emit(name, str(identity), text_of(gm), data_of(gm))
+        logs.emit(name, identity, text_of(gm), data_of(gm))
 
 
 def _call_backend(

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Marks are attributes of the function, or its id in a set of torch._dynamo's,
+// which is looked at only once somebody has imported that.
+#include "natives/marks.h"
+
+#include "natives/pure.h"
+#include "tensor/fake_tensor.h"
+
+namespace magneto::natives {
+
+namespace {
+
+PyObject* interned_name(const char* text) {
+  PyObject* name = PyUnicode_InternFromString(text);
+  MG_CHECK(name, "out of memory");
+  return name;
+}
+
+bool has_attribute_mark(PyObject* function, PyObject* name) {
+  PyObject* dict = reinterpret_cast<PyFunctionObject*>(function)->func_dict;
+  return dict && PyDict_GetItemWithError(dict, name) == Py_True;
+}
+
+// A set of ids in torch._dynamo.trace_rules, which is there once something was
+// marked. Kept from then on: marks change it in place.
+class IdSet {
+ public:
+  explicit IdSet(const char* holder) : holder_(holder) {}
+
+  bool has(PyObject* callable) {
+    if (!set_) find();
+    if (!set_ || PySet_GET_SIZE(set_.get()) == 0) return false;
+    Ref id = Ref::steal(PyLong_FromVoidPtr(callable));
+    const int found = id ? PySet_Contains(set_, id) : -1;
+    if (found < 0) PyErr_Clear();
+    return found > 0;
+  }
+
+ private:
+  void find() {
+    static PyObject* const name = interned_name("torch._dynamo.trace_rules");
+    PyObject* module = PyDict_GetItemWithError(PyImport_GetModuleDict(), name);
+    if (!module || !PyModule_Check(module)) return;
+    PyObject* holder = PyDict_GetItemString(PyModule_GetDict(module), holder_);
+    if (!holder) return;
+    Ref set = Ref::steal(PyObject_GetAttrString(holder, "function_ids"));
+    if (set && PySet_CheckExact(set.get())) set_ = std::move(set);
+    PyErr_Clear();
+  }
+
+  const char* holder_;
+  Ref set_;
+};
+
+// Live as long as the process.
+struct IdSets {
+  IdSet allowed{"_allowed_callable_ids"};
+  IdSet disallowed{"_disallowed_callable_ids"};
+};
+
+IdSets& id_sets() {
+  static IdSets* const sets = new IdSets;
+  return *sets;
+}
+
+std::string name_of(PyObject* callable) {
+  Ref name = Ref::steal(PyObject_GetAttrString(callable, "__qualname__"));
+  const char* text = name && PyUnicode_Check(name.get())
+                         ? PyUnicode_AsUTF8(name)
+                         : nullptr;
+  if (!text) PyErr_Clear();
+  return text ? text : Py_TYPE(callable)->tp_name;
+}
+
+Outcome<V> call_constant(Context& ctx, PyObject* callable,
+                         const Arguments& args) {
+  tensor::RealModeScope real;
+  Ref result;
+  MG_TRY(bool called, call_really(ctx, callable, args, result, examined_object));
+  if (!called)
+    return ctx.graph_break(
+        "marked-constant",
+        name_of(callable) +
+            " is marked as giving a constant, and an argument is none",
+        "pass numbers, strings and the like");
+  return lift(ctx, std::move(result));
+}
+
+}  // namespace
+
+Mark mark_of(PyObject* callable) {
+  static PyObject* const disabled = interned_name("_torchdynamo_disable");
+  static PyObject* const constant = interned_name("_dynamo_marked_constant");
+  if (PyFunction_Check(callable)) {
+    if (has_attribute_mark(callable, disabled)) return Mark::Disabled;
+    if (has_attribute_mark(callable, constant)) return Mark::Constant;
+  }
+  if (id_sets().allowed.has(callable)) return Mark::InGraph;
+  if (id_sets().disallowed.has(callable)) return Mark::Disallowed;
+  return Mark::None;
+}
+
+Outcome<V> call_marked(Context& ctx, PyObject* callable, Mark mark,
+                       const Arguments& args) {
+  switch (mark) {
+    case Mark::InGraph:
+      return record_function(ctx, callable, args);
+    case Mark::Constant:
+      return call_constant(ctx, callable, args);
+    case Mark::Disabled:
+      return ctx.graph_break(
+          "disabled-function",
+          name_of(callable) + " is marked as not to be compiled",
+          "remove the call of disable() or move the call out of the compiled "
+          "function");
+    case Mark::Disallowed:
+      return ctx.graph_break(
+          "disabled-function",
+          name_of(callable) + " is marked with disallow_in_graph", "");
+    case Mark::None:
+      break;
+  }
+  MG_CHECK(false, "a callable that has a mark");
+}
+
+}  // namespace magneto::natives

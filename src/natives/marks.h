@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What users have said of a function with torch.compiler's marks: disable,
+// allow_in_graph, disallow_in_graph, assume_constant_result.
+#pragma once
+
+#include "values/protocol.h"
+
+namespace magneto::natives {
+
+enum class Mark : uint8_t {
+  None,
+  Disabled,    // a graph break where it is called
+  Disallowed,  // the same, for functions that would go into the graph
+  InGraph,     // recorded as one call, run on fake tensors
+  Constant,    // called for real while tracing; the result is a constant
+};
+
+// Runs no user code.
+Mark mark_of(PyObject* callable);
+
+// Calls a callable that has a mark.
+Outcome<values::V> call_marked(values::Context& ctx,
+                                       PyObject* callable, Mark mark,
+                                       const values::Arguments& args);
+
+}  // namespace magneto::natives

@@ -1,0 +1,303 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Each reason why a graph ends (src/values/reasons.def): a program that meets
+it, run as in plain Python; and the page that lists them.
+"""
+
+import array
+import collections
+import ctypes
+import decimal
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+import magneto
+from magneto import _C, observers
+from magneto.testing import check
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / "tools"))
+import write_graph_breaks  # noqa: E402
+
+REASONS = {name: (meaning, hint) for name, meaning, hint in _C.break_reasons()}
+X = torch.arange(1.0, 5.0)
+W = torch.ones(4, requires_grad=True)
+
+
+class Thing:
+    pass
+
+
+class Alike:
+    """Hashes as the string "k" does, and compares in Python."""
+
+    def __eq__(self, other):
+        return self is other
+
+    def __hash__(self):
+        return hash("k")
+
+
+class Exact(float):
+    pass
+
+
+class Half:
+    """Stands for a number that C code takes with a warning."""
+
+    def __float__(self):
+        return Exact(0.5)
+
+
+class Subclass(torch.Tensor):
+    pass
+
+
+class Point(ctypes.Structure):
+    _fields_ = [("x", ctypes.c_int)]
+
+
+def asked_for(x):
+    y = x + 1
+    magneto.graph_break("for a reason")
+    return y * 2
+
+
+def async_function(x):
+    async def later():
+        return 1
+
+    later().close()
+    return x + 1
+
+
+def attribute_write(x):
+    Thing.count = 1
+    return x + 1
+
+
+AUTOCAST = torch.autocast("cpu")
+
+
+def autocast(x):
+    y = x @ x
+    AUTOCAST.__exit__(None, None, None)
+    return y
+
+
+class Doubled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * 2
+
+
+@torch.compiler.assume_constant_result
+def marked_constant(x):
+    return 2
+
+
+def c_attribute_write(x):
+    d = collections.defaultdict(list)
+    d.default_factory = int
+    return x + d["a"]
+
+
+def cannot_rebuild(x):
+    def handling():
+        try:
+            raise LookupError
+        except LookupError:
+            yield x + 1
+            yield x + 2
+
+    numbers = handling()
+    next(numbers)
+    return numbers
+
+
+def import_statement(x):
+    import this_is_imported_late
+
+    return x + this_is_imported_late.VALUE
+
+
+@torch.compiler.disable
+def disabled(x):
+    return x.sin()
+
+
+def recorded(x, thing):
+    return x + 1
+
+
+def class_body(x):
+    class Inner:
+        value = 1
+
+    return x + Inner.value
+
+
+def raises(x):
+    y = x + 1
+    raise LookupError(len(y))
+
+
+PROGRAMS = {
+    "asked-for": (asked_for, ()),
+    "async-function": (async_function, ()),
+    "attribute-write": (attribute_write, ()),
+    "autocast": (autocast, ()),
+    "autograd-function": (lambda x, w: Doubled.apply(w) + x, (W,)),
+    "c-attribute": (lambda x, a: x + a.itemsize, (array.array("i"),)),
+    "c-attribute-write": (c_attribute_write, ()),
+    "c-protocol": (lambda x, h: x + float(h), (Half(),)),
+    "caller-iterator": (lambda x, i: x + next(i), (iter([1, 2, 3, 4]),)),
+    "cannot-rebuild": (cannot_rebuild, ()),
+    "class-item": (lambda x: (x + 1, len(dict[x, 1].__args__)), ()),
+    "data-dependent": (lambda x: x + x.sum().item(), ()),
+    "data-dependent-branch": (lambda x: x + 1 if x.sum() > 0 else x, ()),
+    "descriptor": (lambda x, p: x + p.x, (Point(3),)),
+    "dict-key": (lambda x, k: len({k: x + 1}), (Alike(),)),
+    "disabled-function": (lambda x: disabled(x) + 1, ()),
+    "graph-argument": (lambda x, thing: recorded(x, thing), (Thing(),)),
+    "import": (import_statement, ()),
+    "instantiate": (lambda x: (x + 1, decimal.Decimal(2)), ()),
+    "long-computation": (lambda x: (x + 1, len([0] * (1 << 21))), ()),
+    "marked-constant": (lambda x: x + marked_constant(x), ()),
+    "native-call": (lambda x: (x + 1, sys.getrefcount(x) > 0), ()),
+    "new-leaf": (lambda x: torch.ones(4, requires_grad=True) * x, ()),
+    "operator": (lambda x, d: x + float(d + d), (decimal.Decimal(2),)),
+    "raised": (raises, ()),
+    "set-item": (lambda x, s: x + len(s), ({Alike()},)),
+    "tensor-as-index": (lambda x, i: x + [1, 2][i], (torch.tensor(1),)),
+    "tensor-attribute": (lambda x, w: (x, (w * 2).grad_fn.name()), (W,)),
+    "tensor-kind": (
+        lambda x, s: (s * 2).to_dense(),
+        (torch.eye(4).to_sparse(),),
+    ),
+    "tensor-method": (lambda x: x.clone().requires_grad_(), ()),
+    "tensor-subclass": (lambda x, s: x + s, (X.as_subclass(Subclass),)),
+    "torch-state": (lambda x: (torch.set_num_threads(1), x + 1)[1], ()),
+    "unreadable": (lambda x, d: x + d["k"], ({Alike(): 1, "k": 2},)),
+    "unsupported-instruction": (class_body, ()),
+}
+
+
+@pytest.fixture
+def late_module(tmp_path, monkeypatch):
+    (tmp_path / "this_is_imported_late.py").write_text("VALUE = 3")
+    monkeypatch.syspath_prepend(tmp_path)
+    yield
+    sys.modules.pop("this_is_imported_late", None)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def marked():
+    torch.compiler.allow_in_graph(recorded)
+
+
+@pytest.fixture(autouse=True)
+def entered_autocast(request):
+    if "autocast" not in request.node.name:
+        yield
+        return
+    was_on = torch.is_autocast_enabled("cpu")
+    AUTOCAST.__enter__()
+    yield
+    if torch.is_autocast_enabled("cpu") != was_on:
+        AUTOCAST.__exit__(None, None, None)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_reason_is_met_named_and_explained(name, late_module):
+    fn, args = PROGRAMS[name]
+    if name == "raised":
+        heard = []
+        observers.add(hear := lambda *report: heard.append(report))
+        with pytest.raises(LookupError):
+            magneto.compile(fn, backend="eager")(X, *args)
+        observers.remove(hear)
+        assert [(kind, d["reason"]) for kind, *_, d in heard] == [(name, name)]
+        return
+    found = magneto.explain(fn)(X, *args)
+    first = next(b for b in found.breaks + found.skips if b.reason == name)
+    assert first.meaning == REASONS[name][0]
+    assert first.hint
+    assert f"[{name}]" in str(first)
+    assert str(first).count("\n") == 0
+
+
+# Using them up, leaving a context, importing: once. Or what can't be copied.
+NOT_COMPARED = {
+    "autocast",
+    "caller-iterator",
+    "cannot-rebuild",
+    "import",
+    "tensor-kind",
+    "tensor-subclass",
+}
+
+
+@pytest.mark.parametrize("name", sorted(PROGRAMS.keys() - NOT_COMPARED))
+def test_program_with_the_break_computes_the_same(name):
+    fn, args = PROGRAMS[name]
+    check(fn, X, *args)
+
+
+@pytest.mark.parametrize("name", ["tensor-kind", "tensor-subclass"])
+def test_other_tensors_compute_the_same(name):
+    fn, args = PROGRAMS[name]
+    call = magneto.compile(fn, backend="eager")
+    assert torch.equal(call(X, *args), fn(X, *args))
+
+
+@pytest.mark.parametrize("name", sorted(PROGRAMS.keys() - {"raised"}))
+def test_full_graph_names_reason_place_and_hint(name, late_module):
+    fn, args = PROGRAMS[name]
+    with pytest.raises(magneto.exc.Unsupported) as caught:
+        magneto.compile(fn, backend="eager", fullgraph=True)(X, *args)
+    error = caught.value
+    assert "\n" not in str(error)
+    assert (error.reason, error.meaning) == (name, REASONS[name][0])
+    assert error.hint
+    assert error.hint in str(error)
+    assert Path(error.filename).name == Path(__file__).name
+    assert error.function == fn.__qualname__
+    assert error.user_stack[0].lineno == error.line
+
+
+def test_each_reason_is_in_the_table_and_met_here():
+    # These are about the compiled function itself; see test_entry.py.
+    assert REASONS.keys() == PROGRAMS.keys() | {"generator-function"}
+
+
+def test_each_reason_is_used():
+    """That each used one is in the table is checked while compiling."""
+    sources = [
+        path.read_text()
+        for path in (ROOT / "src").rglob("*")
+        if path.suffix in {".h", ".cpp"}
+    ]
+    for name in REASONS:
+        assert any(f'"{name}"' in text for text in sources), name
+
+
+def test_the_page_lists_them():
+    assert write_graph_breaks.PAGE.read_text() == write_graph_breaks.page(
+        _C.break_reasons()
+    )
+
+
+def test_the_table_reads_well():
+    assert list(REASONS) == sorted(REASONS)
+    for name, (meaning, hint) in REASONS.items():
+        assert meaning[0].isupper(), name
+        assert meaning.endswith("."), name
+        assert hint[0].islower(), name
+        assert not hint.endswith("."), name

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Operators on the caller's objects whose class is written in C: plain Python
+answers, whatever the answer is.
+"""
+
+import array
+import datetime
+import decimal
+import fractions
+import operator
+import types
+import uuid
+
+import pytest
+import torch
+
+from magneto.testing import check
+
+X = torch.arange(4.0)
+
+
+class Cents(decimal.Decimal):
+    """Inherits its operators from C."""
+
+
+OBJECTS = {
+    "decimal": decimal.Decimal(2),
+    "zero": decimal.Decimal(0),
+    "subclass": Cents(3),
+    "timedelta": datetime.timedelta(days=1),
+    "date": datetime.date(2020, 1, 2),
+    "array": array.array("i", [1, 2]),
+    "empty array": array.array("i"),
+    "namespace": types.SimpleNamespace(a=1),
+    "fraction": fractions.Fraction(1, 2),
+    "uuid": uuid.UUID(int=3),
+}
+BINARY = [
+    operator.add,
+    operator.sub,
+    operator.mul,
+    operator.truediv,
+    operator.mod,
+    operator.pow,
+    operator.eq,
+    operator.ne,
+    operator.lt,
+    operator.ge,
+    operator.iadd,
+    operator.imul,
+]
+UNARY = [
+    operator.neg,
+    operator.pos,
+    operator.invert,
+    operator.not_,
+    abs,
+    bool,
+    len,
+    hash,
+    str,
+]
+
+
+def attempt(function, *args):
+    try:
+        return function(*args)
+    except (TypeError, ValueError) as error:
+        return type(error).__name__
+
+
+@pytest.mark.parametrize("name", OBJECTS)
+def test_binary_operators(name):
+    def f(x, a, b):
+        results = []
+        for function in BINARY:
+            for left, right in ((a, b), (a, 2), (2, a), (a, None)):
+                results.append(attempt(function, left, right))
+        return x + 1, results
+
+    check(f, X, OBJECTS[name], OBJECTS[name])
+
+
+@pytest.mark.parametrize("name", OBJECTS)
+def test_unary_operators_and_truth(name):
+    def f(x, a):
+        results = [attempt(function, a) for function in UNARY]
+        return x + (1 if a else 2), results
+
+    check(f, X, OBJECTS[name])
+
+
+@pytest.mark.parametrize("name", OBJECTS)
+def test_written_as_operators(name):
+    def f(x, a, b):
+        same = a == b
+        unlike = a != b
+        try:
+            total = a + b
+            total += a
+        except TypeError:
+            total = None
+        try:
+            order = a < b
+        except TypeError:
+            order = None
+        try:
+            negative = -a
+        except TypeError:
+            negative = None
+        return x + 1, same, unlike, total, order, negative, not a
+
+    check(f, X, OBJECTS[name], OBJECTS[name])
