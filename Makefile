@@ -10,7 +10,8 @@ SITE = $$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"
 # torch's own thread pools slow the tests down when several run side by side.
 RUN := OMP_NUM_THREADS=1 PYTHONPATH=$(CURDIR)/python
 
-.PHONY: setup build test test-cpp test-python test-cpython test-asan demo bench sweep lint format \
+.PHONY: setup build test test-cpp test-python test-cpython test-asan fuzz demo bench sweep \
+        lint format \
         clean distclean
 
 setup: $(READY)
@@ -58,6 +59,10 @@ test-asan: $(READY)
 	$(call compile,asan,build-asan,all)
 	$(BIN)/ctest --test-dir build-asan --output-on-failure -j $(JOBS)
 	sh tools/with_asan.sh build-asan $(BIN)/python -m pytest $(ARGS)
+
+# Random programs, eager against compiled.
+fuzz: build
+	$(RUN) $(BIN)/python -m tests.fuzz $(ARGS)
 
 demo: build
 	@$(RUN) $(BIN)/python -m bench.demo

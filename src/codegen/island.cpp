@@ -141,9 +141,9 @@ struct Constants {
 Constants constants_of(PyCodeObject* code) {
   const Py_ssize_t count = PyTuple_GET_SIZE(code->co_consts);
   Ref extra = Ref::steal(PyTuple_Pack(2, Py_None, branch_token()));
-  return {Ref::steal(extra ? PySequence_Concat(code->co_consts, extra)
-                           : nullptr),
-          static_cast<int32_t>(count), static_cast<int32_t>(count) + 1};
+  return {
+      Ref::steal(extra ? PySequence_Concat(code->co_consts, extra) : nullptr),
+      static_cast<int32_t>(count), static_cast<int32_t>(count) + 1};
 }
 
 void emit_return(CodeBuilder& builder, const Branch& branch, bool is_token,
@@ -168,8 +168,8 @@ const Branch* token_branch(const Island& island) {
 bool falls_through(Op op) { return !bytecode::info(op).terminates; }
 
 bytecode::EncodedCode assemble(const Code& code, int32_t index,
-                               const Island& island,
-                               const Constants& constants, int32_t* entry) {
+                               const Island& island, const Constants& constants,
+                               int32_t* entry) {
   CodeBuilder builder;
   // The prologue is never run; what inspects the frame expects it.
   int32_t prologue = 0;
@@ -217,8 +217,8 @@ std::optional<Island> make_island(PyCodeObject* code_object, int32_t index) {
     island.through =
         Branch{index + 1, pushes_of(instruction, island.operands, false)};
   if (bytecode::info(instruction.op).jumps)
-    island.jump = Branch{instruction.arg,
-                         pushes_of(instruction, island.operands, true)};
+    island.jump =
+        Branch{instruction.arg, pushes_of(instruction, island.operands, true)};
 
   Constants constants = constants_of(code_object);
   if (!constants.tuple) return std::nullopt;
@@ -252,10 +252,10 @@ void take_results(const Branch& branch, Ref returned,
   Py_ssize_t taken = 0;
   for (size_t i = 0; i < branch.pushes.size(); ++i) {
     if (!branch.pushes[i]) continue;
-    stack[i] = count == 1
-                   ? returned.release()
-                   : Ref::share(PyTuple_GET_ITEM(returned.get(), taken++))
-                         .release();
+    stack[i] =
+        count == 1
+            ? returned.release()
+            : Ref::share(PyTuple_GET_ITEM(returned.get(), taken++)).release();
   }
 }
 

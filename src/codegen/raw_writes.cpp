@@ -18,8 +18,8 @@ Ref list_of(std::span<PyObject* const> items) {
 // A method of the built-in type itself, whatever the object's class overrides.
 bool call_builtin_method(PyTypeObject* type, const char* name, PyObject* self,
                          PyObject* argument) {
-  Ref method =
-      Ref::steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), name));
+  Ref method = Ref::steal(
+      PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), name));
   if (!method) return false;
   Ref result =
       Ref::steal(PyObject_CallFunctionObjArgs(method, self, argument, nullptr));
@@ -136,9 +136,8 @@ bool assign_items(PyObject* container, std::span<PyObject* const> items) {
 bool splice_list(PyObject* list, PyObject* start, PyObject* stop,
                  std::span<PyObject* const> items) {
   Ref new_items = list_of(items);
-  return new_items &&
-         PyList_SetSlice(list, PyLong_AsSsize_t(start), PyLong_AsSsize_t(stop),
-                         new_items) == 0;
+  return new_items && PyList_SetSlice(list, PyLong_AsSsize_t(start),
+                                      PyLong_AsSsize_t(stop), new_items) == 0;
 }
 
 bool assign_set(PyObject* set, std::span<PyObject* const> items) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writes to an object's own storage, as the traced program made them: the user's
+// Writes to an object's own storage, as the traced program made them: the
+// user's
 // __setattr__, properties and __setitem__ were traced already and must not run
 // again. All return false with a Python error set. What they replace may die,
 // so finalizers may run.

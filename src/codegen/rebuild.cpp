@@ -472,8 +472,7 @@ void Rebuilder::expect_no_finalizers() {
 }
 
 Operand Rebuilder::filler(PyCodeObject* code, size_t index, size_t operand) {
-  const bytecode::Op op =
-      python::decoded(code)[static_cast<int32_t>(index)].op;
+  const bytecode::Op op = python::decoded(code)[static_cast<int32_t>(index)].op;
   if (op == bytecode::Op::CallFunctionEx && operand == 2)
     return builder_.make(StepOp::MakeTuple, {});
   if (op == bytecode::Op::CallFunctionEx && operand == 3)
@@ -632,15 +631,15 @@ FrameShape leave(const LeftFrame& frame, std::span<const int32_t> live,
     const bool is_null = i < below ? !has_value(value) : i == below;
     shape.stack_is_null.push_back(is_null);
     if (!is_null)
-      results.push_back(i < below ? rebuilder.build(value)
-                                  : rebuilder.filler(frame.code, frame.index,
-                                                     i - below));
+      results.push_back(
+          i < below ? rebuilder.build(value)
+                    : rebuilder.filler(frame.code, frame.index, i - below));
   }
   if (frame.is_inner && !frame.locals.empty()) {
     shape.cells = static_cast<size_t>(frame.code->co_nfreevars);
     for (size_t i = 0; i < shape.cells; ++i)
-      results.push_back(rebuilder.build(
-          frame.locals[static_cast<size_t>(first_free) + i]));
+      results.push_back(
+          rebuilder.build(frame.locals[static_cast<size_t>(first_free) + i]));
   }
   return shape;
 }
@@ -664,10 +663,9 @@ bool plan(Context& ctx, const values::Capture& capture,
                                  live[0], rebuilder, results));
       for (size_t i = 0; i < inner; ++i) {
         const values::BrokenFrame& left = capture.inner[i];
-        out.shapes.push_back(leave(
-            {left.code, left.index, left.stack, left.locals, true,
-             i + 1 < inner},
-            live[i + 1], rebuilder, results));
+        out.shapes.push_back(leave({left.code, left.index, left.stack,
+                                    left.locals, true, i + 1 < inner},
+                                   live[i + 1], rebuilder, results));
       }
     }
     rebuilder.replay_effects();

@@ -36,11 +36,12 @@ struct Plan {
 // Plans the rest of a frame that ended with Return or Break, and gives the
 // graph its output node. `live`: for the frame and each of capture.inner, the
 // localsplus slots that the rest of the function needs. An instruction that
-// calls an inner frame gets None for its operands. False if something can't be rebuilt; then the frame has to
-// run in plain Python, and *why says what it was.
+// calls an inner frame gets None for its operands. False if something can't be
+// rebuilt; then the frame has to run in plain Python, and *why says what it
+// was.
 bool plan(values::Context& ctx, const values::Capture& capture,
           const python::FrameRequest& frame,
-          std::span<const std::vector<int32_t>> live,
-          Plan& out, values::BreakInfo* why);
+          std::span<const std::vector<int32_t>> live, Plan& out,
+          values::BreakInfo* why);
 
 }  // namespace magneto::codegen

@@ -158,8 +158,8 @@ Ref make(StepOp op, Operands& o, size_t count) {
     case StepOp::MakeIterator:
       return make_iterator(o[0], o[1]);
     case StepOp::MakeGenerator:
-      return Ref::steal(python::make_generator(
-          reinterpret_cast<PyCodeObject*>(o[0]), o[1]));
+      return Ref::steal(
+          python::make_generator(reinterpret_cast<PyCodeObject*>(o[0]), o[1]));
     case StepOp::CallFunction:
       return Ref::steal(
           PyObject_Vectorcall(o[0], o.data() + 1, count - 1, nullptr));

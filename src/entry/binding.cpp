@@ -28,8 +28,7 @@ bool BoundArguments::bind(PyFunctionObject* function, PyObject* first,
                           PyObject* const* args, size_t nargs,
                           PyObject* keyword_names) {
   PyCodeObject* code = code_of(function);
-  const bool has_stars =
-      (code->co_flags & (CO_VARARGS | CO_VARKEYWORDS)) != 0;
+  const bool has_stars = (code->co_flags & (CO_VARARGS | CO_VARKEYWORDS)) != 0;
   const bool has_keywords =
       keyword_names != nullptr && PyTuple_GET_SIZE(keyword_names) > 0;
   const auto positional = static_cast<size_t>(code->co_argcount);
@@ -65,8 +64,7 @@ bool BoundArguments::bind_positional(PyFunctionObject* function,
   const size_t direct = std::min(given, positional);
   for (size_t i = 0; i < direct; ++i) owned_.put(i, argument(i));
   if (!(code->co_flags & CO_VARARGS)) return given <= positional;
-  Ref rest =
-      Ref::steal(PyTuple_New(static_cast<Py_ssize_t>(given - direct)));
+  Ref rest = Ref::steal(PyTuple_New(static_cast<Py_ssize_t>(given - direct)));
   if (!rest) return false;
   for (size_t i = direct; i < given; ++i)
     PyTuple_SET_ITEM(rest.get(), static_cast<Py_ssize_t>(i - direct),
@@ -116,8 +114,8 @@ bool BoundArguments::fill_defaults(PyFunctionObject* function) {
   }
   for (size_t i = positional; i < named; ++i) {
     if (owned_[i]) continue;
-    PyObject* name = PyTuple_GET_ITEM(code->co_localsplusnames,
-                                      static_cast<Py_ssize_t>(i));
+    PyObject* name =
+        PyTuple_GET_ITEM(code->co_localsplusnames, static_cast<Py_ssize_t>(i));
     PyObject* value =
         function->func_kwdefaults
             ? PyDict_GetItemWithError(function->func_kwdefaults, name)

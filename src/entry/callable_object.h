@@ -3,6 +3,9 @@
 // target, bound to instances as functions are, with attributes of their own.
 #pragma once
 
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
 #include <structmember.h>
 
 #include "python/ref.h"
@@ -11,8 +14,8 @@ namespace magneto::entry {
 
 // Members that CPython asks for; T has vectorcall, dict and weakrefs.
 template <class T>
-constexpr PyMemberDef kVectorcallMember = {
-    "__vectorcalloffset__", T_PYSSIZET, offsetof(T, vectorcall), READONLY};
+constexpr PyMemberDef kVectorcallMember = {"__vectorcalloffset__", T_PYSSIZET,
+                                           offsetof(T, vectorcall), READONLY};
 template <class T>
 constexpr PyMemberDef kDictMember = {"__dictoffset__", T_PYSSIZET,
                                      offsetof(T, dict), READONLY};

@@ -13,8 +13,7 @@ namespace magneto::entry {
 namespace {
 
 struct CompiledFunction {
-  PyObject_HEAD
-  vectorcallfunc vectorcall;
+  PyObject_HEAD vectorcallfunc vectorcall;
   PyObject* target;            // what was compiled: a function or a method
   PyFunctionObject* function;  // owned
   PyObject* self;              // the method's; owned, may be null
@@ -24,7 +23,7 @@ struct CompiledFunction {
   // Of the code that the function had when it was last called. Lives in the
   // record of the anchor or of that code.
   CodeCache* cache;
-  PyCodeObject* cached_code;   // owned
+  PyCodeObject* cached_code;  // owned
   PyObject* dict;
   PyObject* weakrefs;
 };
@@ -51,8 +50,7 @@ CodeCache& cache_of(CompiledFunction* self, PyCodeObject* code) {
       self->anchor ? reinterpret_cast<PyCodeObject*>(self->anchor) : code;
   self->cache = &CodeRecord::of(anchor).cache(self->settings, {.code = code});
   Ref old = Ref::steal(reinterpret_cast<PyObject*>(std::exchange(
-      self->cached_code,
-      BasicRef<PyCodeObject>::share(code).release())));
+      self->cached_code, BasicRef<PyCodeObject>::share(code).release())));
   return *self->cache;
 }
 
@@ -77,7 +75,8 @@ PyObject* refuse_suspendable(CompiledFunction* self) {
   auto* code = reinterpret_cast<PyCodeObject*>(self->function->func_code);
   Details details;
   details
-      .add_break({"generator-function", "a generator or coroutine function", ""})
+      .add_break(
+          {"generator-function", "a generator or coroutine function", ""})
       .add_place(code, 0);
   (void)tell_user("unsupported", details);
   return nullptr;
@@ -91,10 +90,9 @@ PyObject* call(PyObject* object, PyObject* const* args, size_t nargsf,
   PyCodeObject* code = code_to_compile(self);
   try {
     BoundArguments arguments;
-    if (code &&
-        arguments.bind(self->function, self->self, args,
-                       static_cast<size_t>(PyVectorcall_NARGS(nargsf)),
-                       names)) {
+    if (code && arguments.bind(self->function, self->self, args,
+                               static_cast<size_t>(PyVectorcall_NARGS(nargsf)),
+                               names)) {
       PyObject* closure = self->function->func_closure;
       python::FrameRequest request;
       request.code = code;
@@ -141,8 +139,7 @@ PyObject* create(PyTypeObject* type, PyObject* args,
                  Py_TYPE(function)->tp_name);
     return nullptr;
   }
-  if (!is_settings(settings) ||
-      (anchor != Py_None && !PyCode_Check(anchor))) {
+  if (!is_settings(settings) || (anchor != Py_None && !PyCode_Check(anchor))) {
     PyErr_SetString(PyExc_TypeError,
                     "settings must be a Settings, anchor a code object");
     return nullptr;
@@ -160,8 +157,7 @@ PyObject* create(PyTypeObject* type, PyObject* args,
   self->function = BasicRef<PyFunctionObject>::share(
                        reinterpret_cast<PyFunctionObject*>(function))
                        .release();
-  if (is_method)
-    self->self = Ref::share(PyMethod_GET_SELF(target)).release();
+  if (is_method) self->self = Ref::share(PyMethod_GET_SELF(target)).release();
   self->settings =
       BasicRef<Settings>::share(reinterpret_cast<Settings*>(settings))
           .release();
@@ -268,9 +264,9 @@ bool init_compiled_function_type(PyObject* module) {
                       "\nA function whose calls are compiled.")},
       {0, nullptr},
   };
-  static PyType_Spec spec = {
-      "magneto._C.CompiledFunction", sizeof(CompiledFunction), 0,
-      kCallableFlags, slots};
+  static PyType_Spec spec = {"magneto._C.CompiledFunction",
+                             sizeof(CompiledFunction), 0, kCallableFlags,
+                             slots};
   compiled_function_type =
       reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
   return compiled_function_type &&

@@ -298,12 +298,10 @@ bool Compilation::compile_graph(std::vector<guards::SourceId>& requests,
                             : request_.start);
   Ref args =
       Ref::steal(PyTuple_Pack(3, backend.get(), handle.get(), examples.get()));
-  Ref keywords =
-      Ref::steal(Py_BuildValue("{s:i,s:i,s:i,s:O,s:O}", "frame_id",
-                               cache_.frame_id, "compile_id",
-                               cache_.compilations, "restart", cache_.restarts,
-                               "reason", reason.dict(), "guards",
-                               backend_guards.get()));
+  Ref keywords = Ref::steal(Py_BuildValue(
+      "{s:i,s:i,s:i,s:O,s:O}", "frame_id", cache_.frame_id, "compile_id",
+      cache_.compilations, "restart", cache_.restarts, "reason", reason.dict(),
+      "guards", backend_guards.get()));
   Ref exceptions = Ref::steal(PyImport_ImportModule("magneto.exc"));
   Ref skip = Ref::steal(
       exceptions ? PyObject_GetAttrString(exceptions, "SkipFrame") : nullptr);
@@ -339,8 +337,8 @@ bool Compilation::add_backend_guards(
 
 // A function's builtins, as its globals have them.
 Ref builtins_of(PyCodeObject* code, PyObject* globals) {
-  Ref function = Ref::steal(
-      PyFunction_New(reinterpret_cast<PyObject*>(code), globals));
+  Ref function =
+      Ref::steal(PyFunction_New(reinterpret_cast<PyObject*>(code), globals));
   MG_CHECK(function, "out of memory");
   return Ref::share(
       reinterpret_cast<PyFunctionObject*>(function.get())->func_builtins);
@@ -351,9 +349,8 @@ Continuation Compilation::continuation(
   std::unique_ptr<Continuation> inner;
   for (size_t i = capture.inner.size(); i-- > 0;) {
     const values::BrokenFrame& frame = capture.inner[i];
-    auto rest = std::make_unique<Continuation>(
-        continuation_of(frame.code, CodeRecord::of(frame.code), frame.index,
-                        shapes[i + 1]));
+    auto rest = std::make_unique<Continuation>(continuation_of(
+        frame.code, CodeRecord::of(frame.code), frame.index, shapes[i + 1]));
     rest->function = {BasicRef<PyCodeObject>::share(frame.code),
                       Ref::share(frame.globals),
                       builtins_of(frame.code, frame.globals)};
@@ -395,8 +392,8 @@ Continuation::Way Compilation::way(PyCodeObject* code, CodeRecord& caches,
     if (is_live) point.shape.locals.push_back(slot);
   }
   const auto& before = from.shape.stack_is_null;
-  point.shape.stack_is_null.assign(
-      before.begin(), before.end() - from.island->operands);
+  point.shape.stack_is_null.assign(before.begin(),
+                                   before.end() - from.island->operands);
   for (bool is_value : branch.pushes)
     point.shape.stack_is_null.push_back(!is_value);
   way.cache = &caches.cache(cache_.settings(), point);

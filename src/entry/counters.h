@@ -7,11 +7,11 @@
 namespace magneto::entry {
 
 struct Counters {
-  int64_t compilations = 0;   // frames traced, whatever came of it
-  int64_t graphs = 0;         // given to a backend
-  int64_t graph_breaks = 0;   // entries that end with one
-  int64_t recompiles = 0;     // compilations where the cache had entries
-  int64_t skips = 0;          // frames that run in plain Python, with a reason
+  int64_t compilations = 0;  // frames traced, whatever came of it
+  int64_t graphs = 0;        // given to a backend
+  int64_t graph_breaks = 0;  // entries that end with one
+  int64_t recompiles = 0;    // compilations where the cache had entries
+  int64_t skips = 0;         // frames that run in plain Python, with a reason
   int64_t internal_errors = 0;
 };
 

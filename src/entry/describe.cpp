@@ -60,7 +60,8 @@ void report_entry(const CodeCache& cache, const Entry& entry,
       .add("bytecode", bytecode_text(code))
       .add("program", entry.program->print());
   if (entry.program->graph()) details.add("graph", entry.program->graph());
-  if (entry.rest) details.add("island", bytecode_text(entry.rest->island->code));
+  if (entry.rest)
+    details.add("island", bytecode_text(entry.rest->island->code));
   report("compiled", cache, details);
   if (!entry.rest) return;
   Details where;

@@ -8,8 +8,7 @@ namespace magneto::entry {
 namespace {
 
 struct DisabledFunction {
-  PyObject_HEAD
-  vectorcallfunc vectorcall;
+  PyObject_HEAD vectorcallfunc vectorcall;
   PyObject* target;
   PyObject* dict;
   PyObject* weakrefs;
@@ -102,14 +101,13 @@ bool init_disabled_function_type(PyObject* module) {
       {Py_tp_getset, getset},
       {Py_tp_members, members},
       {Py_tp_methods, methods},
-      {Py_tp_doc,
-       const_cast<char*>("DisabledFunction(function)\n--\n\n"
-                         "A callable that is never compiled.")},
+      {Py_tp_doc, const_cast<char*>("DisabledFunction(function)\n--\n\n"
+                                    "A callable that is never compiled.")},
       {0, nullptr},
   };
-  static PyType_Spec spec = {
-      "magneto._C.DisabledFunction", sizeof(DisabledFunction), 0,
-      kCallableFlags, slots};
+  static PyType_Spec spec = {"magneto._C.DisabledFunction",
+                             sizeof(DisabledFunction), 0, kCallableFlags,
+                             slots};
   disabled_function_type =
       reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
   return disabled_function_type &&

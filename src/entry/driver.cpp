@@ -190,8 +190,7 @@ Reached run_to_break(Running& at, PyObject** result, Broken* broken) {
 
 // Whether nothing is left to do but to return the value on the stack.
 bool only_returns(const python::FrameRequest& frame, const Rest& rest) {
-  const bytecode::Instruction& next =
-      python::decoded(frame.code)[rest.start];
+  const bytecode::Instruction& next = python::decoded(frame.code)[rest.start];
   return next.op == bytecode::Op::ReturnValue;
 }
 

@@ -21,10 +21,10 @@ FrameAction ask_python(PyCodeObject* code) {
   Ref module = Ref::steal(PyImport_ImportModule("magneto.frames"));
   Ref function =
       Ref::steal(module ? PyObject_GetAttrString(module, "action") : nullptr);
-  Ref answer = Ref::steal(
-      function ? PyObject_CallOneArg(function,
-                                     reinterpret_cast<PyObject*>(code))
-               : nullptr);
+  Ref answer =
+      Ref::steal(function ? PyObject_CallOneArg(
+                                function, reinterpret_cast<PyObject*>(code))
+                          : nullptr);
   const long action = answer ? PyLong_AsLong(answer) : -1;
   switch (action) {
     case static_cast<long>(FrameAction::Evaluate):

@@ -7,8 +7,7 @@ namespace magneto::entry {
 namespace {
 
 struct ModuleCall {
-  PyObject_HEAD
-  vectorcallfunc vectorcall;
+  PyObject_HEAD vectorcallfunc vectorcall;
   PyObject* slow;
 };
 
@@ -120,11 +119,11 @@ bool init_module_call_type(PyObject* module) {
                                     "The __call__ of compiled modules.")},
       {0, nullptr},
   };
-  static PyType_Spec spec = {
-      "magneto._C.ModuleCall", sizeof(ModuleCall), 0,
-      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
-          Py_TPFLAGS_METHOD_DESCRIPTOR,
-      slots};
+  static PyType_Spec spec = {"magneto._C.ModuleCall", sizeof(ModuleCall), 0,
+                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC |
+                                 Py_TPFLAGS_HAVE_VECTORCALL |
+                                 Py_TPFLAGS_METHOD_DESCRIPTOR,
+                             slots};
   Ref type = Ref::steal(PyType_FromSpec(&spec));
   return type && PyModule_AddType(
                      module, reinterpret_cast<PyTypeObject*>(type.get())) == 0;

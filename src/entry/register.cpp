@@ -9,8 +9,8 @@
 #include "entry/module_call.h"
 #include "entry/report.h"
 #include "entry/settings.h"
-#include "values/reasons.h"
 #include "python/frame.h"
+#include "values/reasons.h"
 
 namespace magneto::entry {
 namespace {
@@ -90,8 +90,7 @@ PyMethodDef functions[] = {
 
 bool register_entry(PyObject* module) {
   if (!init_settings_type(module) || !init_compiled_function_type(module) ||
-      !init_disabled_function_type(module) ||
-      !init_module_call_type(module) ||
+      !init_disabled_function_type(module) || !init_module_call_type(module) ||
       PyModule_AddFunctions(module, functions) != 0) {
     return false;
   }

@@ -7,8 +7,9 @@
 
 namespace magneto::entry {
 
-// Adds entry's types and functions to the module and connects the frame hook. Once a process; set_capture_frame() must be called as well. False
-// with a Python error set.
+// Adds entry's types and functions to the module and connects the frame hook.
+// Once a process; set_capture_frame() must be called as well. False with a
+// Python error set.
 bool register_entry(PyObject* module);
 
 }  // namespace magneto::entry

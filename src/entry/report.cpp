@@ -85,10 +85,10 @@ Details& Details::add_break(const values::BreakInfo& info) {
   Ref stack = Ref::steal(PyList_New(0));
   for (const values::Place& at : info.stack) {
     Ref file = text_object(at.file), function = text_object(at.function);
-    Ref place = Ref::steal(file && function
-                               ? Py_BuildValue("(OiO)", file.get(), at.line,
-                                               function.get())
-                               : nullptr);
+    Ref place =
+        Ref::steal(file && function ? Py_BuildValue("(OiO)", file.get(),
+                                                    at.line, function.get())
+                                    : nullptr);
     if (!stack || !place || PyList_Append(stack, place) != 0) PyErr_Clear();
   }
   return add("reason", std::string(reason.id))
@@ -104,12 +104,11 @@ void report(const char* kind, const CodeCache& cache, const Details& details) {
   Ref id = Ref::steal(
       cache.restarts == 0
           ? PyUnicode_FromFormat("%d/%d", cache.frame_id, cache.compilations)
-          : PyUnicode_FromFormat("%d/%d_%d", cache.frame_id,
-                                 cache.compilations, cache.restarts));
-  Ref result = Ref::steal(
-      id ? PyObject_CallFunction(observer, "sOO", kind, id.get(),
-                                 details.dict())
-         : nullptr);
+          : PyUnicode_FromFormat("%d/%d_%d", cache.frame_id, cache.compilations,
+                                 cache.restarts));
+  Ref result = Ref::steal(id ? PyObject_CallFunction(observer, "sOO", kind,
+                                                     id.get(), details.dict())
+                             : nullptr);
   if (result) return;
   if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) {
     PyErr_Clear();

@@ -18,7 +18,8 @@ bool is_observed() noexcept;
 // Somebody wants to hear of what traces do while they do it.
 bool is_trace_observed() noexcept;
 // None: nobody. Else called as observer(kind, id, details), id being
-// "frame/recompile" or "frame/recompile_restart", with a dict of what the kind says; of traces only if it wants to.
+// "frame/recompile" or "frame/recompile_restart", with a dict of what the kind
+// says; of traces only if it wants to.
 void set_observer(PyObject* observer, bool wants_traces) noexcept;
 
 // The value of magneto.config.<name>; `otherwise` where it can't be had.

@@ -52,8 +52,7 @@ struct InnerFrame {
 constexpr const char* kInnerFrame = "magneto.inner_frame";
 
 void free_inner(PyObject* capsule) noexcept {
-  delete static_cast<InnerFrame*>(
-      PyCapsule_GetPointer(capsule, kInnerFrame));
+  delete static_cast<InnerFrame*>(PyCapsule_GetPointer(capsule, kInnerFrame));
 }
 
 // What the island calls in place of the function: the arguments were bound when
@@ -88,8 +87,8 @@ PyObject* call_inner(PyObject* capsule, PyObject* const*, Py_ssize_t,
 // Takes over what `broken` holds of the frames inside.
 Ref make_inner(Broken& broken, size_t first, Settings* settings) {
   static PyMethodDef method = {
-      "inner_frame", reinterpret_cast<PyCFunction>(
-                         reinterpret_cast<void*>(call_inner)),
+      "inner_frame",
+      reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(call_inner)),
       METH_FASTCALL | METH_KEYWORDS, nullptr};
   auto inner = std::make_unique<InnerFrame>();
   inner->settings = settings;
@@ -98,8 +97,7 @@ Ref make_inner(Broken& broken, size_t first, Settings* settings) {
   inner->broken.results = FrameValues(broken.results.size() - first);
   for (size_t i = first; i < broken.results.size(); ++i)
     inner->broken.results.put(i - first, broken.results.take(i));
-  Ref capsule =
-      Ref::steal(PyCapsule_New(inner.get(), kInnerFrame, free_inner));
+  Ref capsule = Ref::steal(PyCapsule_New(inner.get(), kInnerFrame, free_inner));
   if (!capsule) return nullptr;
   (void)inner.release();
   return Ref::steal(PyCFunction_New(&method, capsule));

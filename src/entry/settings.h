@@ -14,10 +14,10 @@ class CodeCache;
 
 struct Settings {
   PyObject_HEAD
-  // The callable that compiles, as lookup_backend() gives it. Held weakly where
-  // it can be: every CompiledFunction holds it, and a backend that nobody holds
-  // is not asked again.
-  PyObject* backend;
+      // The callable that compiles, as lookup_backend() gives it. Held weakly
+      // where it can be: every CompiledFunction holds it, and a backend that
+      // nobody holds is not asked again.
+      PyObject* backend;
   bool backend_is_weak;
   bool fullgraph;
   PyObject* dynamic;  // None, True or False

@@ -38,12 +38,11 @@ void TraceReport::recorded(const graph::Graph& graph, graph::NodeId call) {
   details.add("target", node.target.get())
       .add("is_method", node.op == graph::Op::CallMethod ? Py_True : Py_False);
   if (node.origin.location.valid()) {
-    const graph::Location& at =
-        graph.locations()[node.origin.location.index];
+    const graph::Location& at = graph.locations()[node.origin.location.index];
     details.add("filename", at.code.get()->co_filename)
         .add("function", at.code.get()->co_qualname)
-        .add("line", static_cast<int64_t>(
-                         PyCode_Addr2Line(at.code, at.instruction)));
+        .add("line",
+             static_cast<int64_t>(PyCode_Addr2Line(at.code, at.instruction)));
   }
   report("call", cache_, details);
 }

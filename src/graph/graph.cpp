@@ -111,7 +111,8 @@ NodeId Graph::call(Op op, PyObject* target, std::span<const Arg> args,
                             .kwargs = arena_.copy(kwargs),
                             .example = std::move(example),
                             .origin = origin});
-  if (listener_) [[unlikely]] listener_->recorded(*this, id);
+  if (listener_) [[unlikely]]
+    listener_->recorded(*this, id);
   return id;
 }
 

@@ -72,8 +72,8 @@ Outcome<V> dir(Context& ctx, const Arguments& args) {
     std::vector<V> keys;
     MG_DO(unpack(ctx, made, keys));
     return call(ctx,
-                ctx.constant_share(PyDict_GetItemString(PyEval_GetBuiltins(),
-                                                        "sorted")),
+                ctx.constant_share(
+                    PyDict_GetItemString(PyEval_GetBuiltins(), "sorted")),
                 {ctx.list(keys)});
   }
   V value = ctx.look(args.positional[0]);
@@ -123,10 +123,9 @@ Outcome<V> make_super(Context& ctx, const Arguments& args) {
                            "call super() or super(Class, self)");
   self = ctx.look(self);
   auto* start = reinterpret_cast<PyTypeObject*>(type->object);
-  const bool of_class = self->is_constant() && PyType_Check(self->object) &&
-                        PyType_IsSubtype(
-                            reinterpret_cast<PyTypeObject*>(self->object),
-                            start);
+  const bool of_class =
+      self->is_constant() && PyType_Check(self->object) &&
+      PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(self->object), start);
   if (!of_class && !PyType_IsSubtype(self->type, start))
     return ctx.raise(
         PyExc_TypeError,
@@ -156,8 +155,7 @@ Outcome<V> identity(Context& ctx, const Arguments& args) {
   V value = ctx.look(args.positional[0]);
   if (!value->object || (!value->source.valid() && !value->is_constant()))
     return ctx.graph_break("native-call",
-                           std::string("id() of a ") +
-                               value->type->tp_name +
+                           std::string("id() of a ") + value->type->tp_name +
                                " made while tracing",
                            "compare with `is` instead");
   if (value->source.valid()) ctx.guards.identity(value->source, value->object);
@@ -169,8 +167,7 @@ Outcome<V> hash(Context& ctx, const Arguments& args) {
   V value = ctx.look(args.positional[0]);
   PyObject* real = safe_object(ctx, value);
   if (!real && (value->type->tp_flags & Py_TPFLAGS_HEAPTYPE)) {
-    PyObject* found =
-        type_lookup(ctx, value->type, name<"__hash__">());
+    PyObject* found = type_lookup(ctx, value->type, name<"__hash__">());
     if (found && PyFunction_Check(found)) {
       MG_TRY(V method, bind_descriptor(ctx, found, value, value->type,
                                        name<"__hash__">()));
@@ -184,9 +181,9 @@ Outcome<V> hash(Context& ctx, const Arguments& args) {
     MG_TRY(PyObject * token, key_token(ctx, value));
     // What stands for an object of the trace's has another hash.
     if (!is_safe(token))
-      return ctx.graph_break(
-          "native-call", std::string("hash() of a ") + value->type->tp_name,
-          "hash it outside of the compiled function");
+      return ctx.graph_break("native-call",
+                             std::string("hash() of a ") + value->type->tp_name,
+                             "hash it outside of the compiled function");
     Py_hash_t result = PyObject_Hash(token);
     if (result == -1) return ctx.raise_from_python();
     return ctx.integer(result);
@@ -203,9 +200,9 @@ Outcome<V> hash(Context& ctx, const Arguments& args) {
       ctx.guards.identity(value->source, value->object);
     return ctx.integer(PyObject_Hash(value->object));
   }
-  return ctx.graph_break(
-      "native-call", std::string("hash() of a ") + value->type->tp_name,
-      "hash it outside of the compiled function");
+  return ctx.graph_break("native-call",
+                         std::string("hash() of a ") + value->type->tp_name,
+                         "hash it outside of the compiled function");
 }
 
 constexpr const char* kBuiltins = "builtins";

@@ -87,8 +87,8 @@ PyTypeObject* namespace_class() {
 Outcome<V> make_namespace(Context& ctx, const Arguments& args) {
   V made = ctx.object(namespace_class());
   for (size_t i = 0; i < args.keyword_names.size(); ++i)
-    MG_DO(generic_set(ctx, made, args.keyword_names[i],
-                      args.keyword_values[i]));
+    MG_DO(
+        generic_set(ctx, made, args.keyword_names[i], args.keyword_values[i]));
   return made;
 }
 
@@ -129,8 +129,8 @@ Outcome<V> throw_into(Context& ctx, const Arguments& args) {
       exception = value;
     } else {
       const bool is_none = value->is_constant() && value->object == Py_None;
-      Outcome<V> made = is_none ? call(ctx, exception, {})
-                                : call(ctx, exception, {value});
+      Outcome<V> made =
+          is_none ? call(ctx, exception, {}) : call(ctx, exception, {value});
       if (!made) return made;
       exception = ctx.look(made.value());
     }

@@ -32,9 +32,9 @@ Outcome<V> dict_receiver(Context& ctx, const Arguments& args) {
 }
 
 Signal missing_key(Context& ctx, const char* method) {
-  return ctx.raise(PyExc_TypeError,
-                   std::string(method) +
-                       "() missing required argument 'key' (pos 1)");
+  return ctx.raise(
+      PyExc_TypeError,
+      std::string(method) + "() missing required argument 'key' (pos 1)");
 }
 
 // -- OrderedDict --------------------------------------------------------------
@@ -162,13 +162,13 @@ Outcome<V> factory_of(Context& ctx, V dict) {
     const auto& slots = ctx.heap[dict->heap].slots;
     return slots.empty() ? ctx.none() : slots[0];
   }
-  PyObject** field = python::private_field(
-      dict->object, python::PrivateField::DefaultFactory);
+  PyObject** field =
+      python::private_field(dict->object, python::PrivateField::DefaultFactory);
   MG_CHECK(field, "a defaultdict");
   if (!*field) return ctx.none();
-  return ctx.lazy(*field,
-                  ctx.sources.field(dict->source,
-                                    guards::SourceKind::DefaultFactory));
+  return ctx.lazy(
+      *field,
+      ctx.sources.field(dict->source, guards::SourceKind::DefaultFactory));
 }
 
 Status set_factory(Context& ctx, V dict, V factory) {
@@ -200,10 +200,10 @@ Outcome<V> make_default(Context& ctx, const Arguments& args) {
   std::vector<V> positional{made};
   positional.insert(positional.end(), args.positional.begin(),
                     args.positional.end());
-  MG_TRY(V ignored, default_initialise(
-                        ctx, {.positional = positional,
-                              .keyword_values = args.keyword_values,
-                              .keyword_names = args.keyword_names}));
+  MG_TRY(V ignored,
+         default_initialise(ctx, {.positional = positional,
+                                  .keyword_values = args.keyword_values,
+                                  .keyword_names = args.keyword_names}));
   (void)ignored;
   return made;
 }
@@ -255,9 +255,9 @@ Outcome<V> default_repr(Context& ctx, const Arguments& args) {
   V plain = ctx.dict();
   MG_DO(update_dict(ctx, plain, dict, {}, false));
   MG_TRY(V items_text, repr_of(ctx, plain));
-  Ref text = Ref::steal(PyUnicode_FromFormat(
-      "%s(%U, %U)", _PyType_Name(dict->type), factory_text->object,
-      items_text->object));
+  Ref text = Ref::steal(
+      PyUnicode_FromFormat("%s(%U, %U)", _PyType_Name(dict->type),
+                           factory_text->object, items_text->object));
   if (!text) return ctx.raise_from_python();
   return ctx.constant(std::move(text));
 }
@@ -288,8 +288,10 @@ Outcome<V> field_of_tuple(Context& ctx, const Arguments& args) {
   for (size_t i = 0; i < items.size(); ++i)
     PyTuple_SET_ITEM(positions.get(), static_cast<Py_ssize_t>(i),
                      PyLong_FromSize_t(i));
-  Ref position = Ref::steal(Py_TYPE(getter->object)->tp_descr_get(
-      getter->object, positions, reinterpret_cast<PyObject*>(&PyTuple_Type)));
+  Ref position = Ref::steal(
+      Py_TYPE(getter->object)
+          ->tp_descr_get(getter->object, positions,
+                         reinterpret_cast<PyObject*>(&PyTuple_Type)));
   if (!position) return ctx.raise_from_python();
   return items[PyLong_AsSize_t(position)];
 }
@@ -308,14 +310,12 @@ constexpr Row kRows[] = {
     {kCollections, "OrderedDict.clear", ordered_clear, 1, 1, nullptr},
     {kCollections, "OrderedDict.copy", ordered_copy, 1, 1, nullptr},
     {kCollections, "OrderedDict.keys", ordered_view<"keys">, 1, 1, nullptr},
-    {kCollections, "OrderedDict.values", ordered_view<"values">, 1, 1,
-     nullptr},
+    {kCollections, "OrderedDict.values", ordered_view<"values">, 1, 1, nullptr},
     {kCollections, "OrderedDict.items", ordered_view<"items">, 1, 1, nullptr},
     {kCollections, "OrderedDict.__or__", ordered_or<false>, 2, 2, nullptr},
     {kCollections, "OrderedDict.__ror__", ordered_or<true>, 2, 2, nullptr},
     {kCollections, "OrderedDict.__ior__", ordered_in_place_or, 2, 2, nullptr},
-    {kCollections, "OrderedDict.__reversed__", ordered_reversed, 1, 1,
-     nullptr},
+    {kCollections, "OrderedDict.__reversed__", ordered_reversed, 1, 1, nullptr},
     row::polyfill(kCollections, "OrderedDict.fromkeys",
                   "collections.ordered_from_keys"),
     {kCollections, "defaultdict", make_default, 0, 2, "*"},

@@ -27,8 +27,7 @@ Outcome<V> receiver(Context& ctx, const Arguments& args) {
   if (is_container(container)) return container;
   return ctx.graph_break("native-call",
                          std::string("a method of a ") +
-                             _PyType_Name(container->type) +
-                             " of the caller's",
+                             _PyType_Name(container->type) + " of the caller's",
                          "use it outside of the compiled function");
 }
 
@@ -49,8 +48,7 @@ Outcome<V> slot_get(Context& ctx, const Arguments& args) {
 
 Outcome<V> slot_set(Context& ctx, const Arguments& args) {
   MG_TRY(V container, receiver(ctx, args));
-  MG_DO(plain_set_item(ctx, container, args.positional[1],
-                       args.positional[2]));
+  MG_DO(plain_set_item(ctx, container, args.positional[1], args.positional[2]));
   return ctx.none();
 }
 
@@ -90,23 +88,26 @@ Outcome<V> slot_compare(Context& ctx, const Arguments& args) {
 constexpr const char* kBuiltins = "builtins";
 constexpr const char* kCollections = "collections";
 
-#define MG_READS(module, type)                                       \
-  {module, type ".__len__", slot_length, 1, 1, nullptr},             \
-      {module, type ".__iter__", slot_iterate, 1, 1, nullptr},       \
-      {module, type ".__contains__", slot_contains, 2, 2, nullptr},  \
-      {module, type ".__eq__", slot_compare<Py_EQ>, 2, 2, nullptr},  \
-      {module, type ".__ne__", slot_compare<Py_NE>, 2, 2, nullptr}
+#define MG_READS(module, type)                                        \
+  {module, type ".__len__", slot_length, 1, 1, nullptr},              \
+      {module, type ".__iter__", slot_iterate, 1, 1, nullptr},        \
+      {module, type ".__contains__", slot_contains, 2, 2, nullptr},   \
+      {module, type ".__eq__", slot_compare<Py_EQ>, 2, 2, nullptr}, { \
+    module, type ".__ne__", slot_compare<Py_NE>, 2, 2, nullptr        \
+  }
 
-#define MG_ORDER(module, type)                                       \
-  {module, type ".__lt__", slot_compare<Py_LT>, 2, 2, nullptr},      \
-      {module, type ".__le__", slot_compare<Py_LE>, 2, 2, nullptr},  \
-      {module, type ".__gt__", slot_compare<Py_GT>, 2, 2, nullptr},  \
-      {module, type ".__ge__", slot_compare<Py_GE>, 2, 2, nullptr}
+#define MG_ORDER(module, type)                                        \
+  {module, type ".__lt__", slot_compare<Py_LT>, 2, 2, nullptr},       \
+      {module, type ".__le__", slot_compare<Py_LE>, 2, 2, nullptr},   \
+      {module, type ".__gt__", slot_compare<Py_GT>, 2, 2, nullptr}, { \
+    module, type ".__ge__", slot_compare<Py_GE>, 2, 2, nullptr        \
+  }
 
-#define MG_WRITES(module, type)                                    \
-  {module, type ".__getitem__", slot_get, 2, 2, nullptr},          \
-      {module, type ".__setitem__", slot_set, 3, 3, nullptr},      \
-      {module, type ".__delitem__", slot_delete, 2, 2, nullptr}
+#define MG_WRITES(module, type)                                 \
+  {module, type ".__getitem__", slot_get, 2, 2, nullptr},       \
+      {module, type ".__setitem__", slot_set, 3, 3, nullptr}, { \
+    module, type ".__delitem__", slot_delete, 2, 2, nullptr     \
+  }
 
 constexpr Row kRows[] = {
     MG_READS(kBuiltins, "list"),

@@ -85,8 +85,7 @@ Status fill(Context& ctx, V deque, V iterable, V limit) {
   std::vector<V> items;
   if (iterable) MG_DO(unpack(ctx, iterable, items));
   const size_t before = items_of(ctx, deque).size();
-  if (before || !items.empty())
-    ctx.heap.splice(deque->heap, 0, before, items);
+  if (before || !items.empty()) ctx.heap.splice(deque->heap, 0, before, items);
   trim(ctx, deque, true);
   note_change(ctx, deque);
   return done;
@@ -202,15 +201,14 @@ Signal not_in_deque(Context& ctx, V wanted) {
   if (!message) return ctx.raise_from_python();
   V argument = ctx.constant(std::move(message));
   return ctx.raise_value(make_exception(
-      ctx, reinterpret_cast<PyTypeObject*>(PyExc_ValueError),
-      {&argument, 1}));
+      ctx, reinterpret_cast<PyTypeObject*>(PyExc_ValueError), {&argument, 1}));
 }
 
 Outcome<V> remove(Context& ctx, const Arguments& args) {
   MG_TRY(V deque, list_receiver(ctx, args));
   std::vector<V> items = items_of(ctx, deque);
-  MG_TRY(Py_ssize_t at, find_item(ctx, items, args.positional[1], 0,
-                                  PY_SSIZE_T_MAX));
+  MG_TRY(Py_ssize_t at,
+         find_item(ctx, items, args.positional[1], 0, PY_SSIZE_T_MAX));
   if (at < 0) return not_in_deque(ctx, args.positional[1]);
   ctx.heap.splice(deque->heap, static_cast<size_t>(at), 1, {});
   note_change(ctx, deque);
@@ -227,8 +225,7 @@ Outcome<V> index(Context& ctx, const Arguments& args) {
     MG_TRY(stop, bound_argument(ctx, args.positional[3]));
   }
   std::vector<V> items = items_of(ctx, deque);
-  MG_TRY(Py_ssize_t at,
-         find_item(ctx, items, args.positional[1], start, stop));
+  MG_TRY(Py_ssize_t at, find_item(ctx, items, args.positional[1], start, stop));
   if (at < 0) return not_in_deque(ctx, args.positional[1]);
   return ctx.integer(at);
 }
@@ -400,8 +397,7 @@ constexpr Row kRows[] = {
     {"_collections", "_deque_iterator.__iter__", itself, 1, 1, nullptr},
     row::next("_collections", "_deque_reverse_iterator.__next__",
               next_item<true>),
-    {"_collections", "_deque_reverse_iterator.__iter__", itself, 1, 1,
-     nullptr},
+    {"_collections", "_deque_reverse_iterator.__iter__", itself, 1, 1, nullptr},
 };
 
 }  // namespace

@@ -170,8 +170,7 @@ Outcome<V> set_of(Context& ctx, V value) {
   V made = ctx.set();
   std::vector<V> items;
   MG_DO(all_of(ctx, value, part_of(value), items));
-  for (V item : items)
-    MG_DO(set_add(ctx, made, item));
+  for (V item : items) MG_DO(set_add(ctx, made, item));
   return made;
 }
 
@@ -205,23 +204,26 @@ Outcome<V> is_disjoint(Context& ctx, const Arguments& args) {
 
 constexpr const char* kTypes = "<types>";
 
-#define MG_BINARY(view, method, operation)                                   \
+#define MG_BINARY(view, method, operation)                                    \
   {kTypes, view ".__" method "__", combine<operation, false>, 2, 2, nullptr}, \
-      {kTypes, view ".__r" method "__", combine<operation, true>, 2, 2, nullptr}
+  {                                                                           \
+    kTypes, view ".__r" method "__", combine<operation, true>, 2, 2, nullptr  \
+  }
 
-#define MG_SET_LIKE(view)                                             \
-  {kTypes, view ".__len__", count, 1, 1, nullptr},                    \
-      MG_BINARY(view, "and", SetOperation::Intersection),             \
-      MG_BINARY(view, "or", SetOperation::Union),                     \
-      MG_BINARY(view, "sub", SetOperation::Difference),               \
-      MG_BINARY(view, "xor", SetOperation::SymmetricDifference),      \
-      {kTypes, view ".__eq__", compared<Py_EQ>, 2, 2, nullptr},       \
-      {kTypes, view ".__ne__", compared<Py_NE>, 2, 2, nullptr},       \
-      {kTypes, view ".__lt__", compared<Py_LT>, 2, 2, nullptr},       \
-      {kTypes, view ".__le__", compared<Py_LE>, 2, 2, nullptr},       \
-      {kTypes, view ".__gt__", compared<Py_GT>, 2, 2, nullptr},       \
-      {kTypes, view ".__ge__", compared<Py_GE>, 2, 2, nullptr},       \
-      {kTypes, view ".isdisjoint", is_disjoint, 2, 2, nullptr}
+#define MG_SET_LIKE(view)                                         \
+  {kTypes, view ".__len__", count, 1, 1, nullptr},                \
+      MG_BINARY(view, "and", SetOperation::Intersection),         \
+      MG_BINARY(view, "or", SetOperation::Union),                 \
+      MG_BINARY(view, "sub", SetOperation::Difference),           \
+      MG_BINARY(view, "xor", SetOperation::SymmetricDifference),  \
+      {kTypes, view ".__eq__", compared<Py_EQ>, 2, 2, nullptr},   \
+      {kTypes, view ".__ne__", compared<Py_NE>, 2, 2, nullptr},   \
+      {kTypes, view ".__lt__", compared<Py_LT>, 2, 2, nullptr},   \
+      {kTypes, view ".__le__", compared<Py_LE>, 2, 2, nullptr},   \
+      {kTypes, view ".__gt__", compared<Py_GT>, 2, 2, nullptr},   \
+      {kTypes, view ".__ge__", compared<Py_GE>, 2, 2, nullptr}, { \
+    kTypes, view ".isdisjoint", is_disjoint, 2, 2, nullptr        \
+  }
 
 constexpr Row kRows[] = {
     MG_SET_LIKE("dict_keys"),

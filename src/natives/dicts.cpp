@@ -42,10 +42,9 @@ namespace {
 Outcome<V> receiver(Context& ctx, const Arguments& args) {
   V dict = ctx.look(args.positional[0]);
   if (dict->kind == Kind::Dict) return dict;
-  return ctx.graph_break("native-call",
-                         std::string("a method of a ") +
-                             _PyType_Name(dict->type),
-                         "use it outside of the compiled function");
+  return ctx.graph_break(
+      "native-call", std::string("a method of a ") + _PyType_Name(dict->type),
+      "use it outside of the compiled function");
 }
 
 Status store(Context& ctx, V dict, V key, V value, bool through_items) {

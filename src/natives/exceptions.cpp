@@ -45,7 +45,7 @@ Outcome<V> itself(Context& ctx, const Arguments& args) {
 constexpr const char* kBuiltins = "builtins";
 
 #define MG_EXCEPTION(type) \
-  {kBuiltins, type ".__init__", initialise, 1, kAny, nullptr}
+  { kBuiltins, type ".__init__", initialise, 1, kAny, nullptr }
 
 constexpr Row kRows[] = {
     {kBuiltins, "BaseException.__new__", make_of_class, 1, kAny, "*"},

@@ -32,7 +32,8 @@ V part_of(Context& ctx, V partial, Part part) {
       {PrivateField::PartialFunction, SourceKind::PartialFunction},
       {PrivateField::PartialArgs, SourceKind::PartialArgs},
       {PrivateField::PartialKeywords, SourceKind::PartialKeywords}};
-  PyObject** field = python::private_field(partial->object, kFields[part].first);
+  PyObject** field =
+      python::private_field(partial->object, kFields[part].first);
   MG_CHECK(field && *field, "a partial of functools'");
   return ctx.lazy(*field,
                   ctx.sources.field(partial->source, kFields[part].second));
@@ -41,8 +42,7 @@ V part_of(Context& ctx, V partial, Part part) {
 V keywords_as_dict(Context& ctx, const Arguments& args) {
   V made = ctx.dict();
   for (size_t i = 0; i < args.keyword_names.size(); ++i)
-    ctx.heap.dict_initial(made->heap,
-                          ctx.constant_share(args.keyword_names[i]),
+    ctx.heap.dict_initial(made->heap, ctx.constant_share(args.keyword_names[i]),
                           args.keyword_values[i],
                           Ref::share(args.keyword_names[i]));
   return made;
@@ -79,8 +79,7 @@ Outcome<V> make_partial(Context& ctx, const Arguments& args) {
 // partial.__new__(cls, ...), for subclasses
 Outcome<V> make_of_class(Context& ctx, const Arguments& args) {
   V type = ctx.look(args.positional[0]);
-  if (args.count() < 2 || !type->is_constant() ||
-      !PyType_Check(type->object))
+  if (args.count() < 2 || !type->is_constant() || !PyType_Check(type->object))
     return ctx.raise(PyExc_TypeError,
                      "type 'partial' takes at least one argument");
   return make(ctx, reinterpret_cast<PyTypeObject*>(type->object),
@@ -99,8 +98,8 @@ Outcome<V> call_partial(Context& ctx, const Arguments& args) {
   std::vector<V> values;
   V fixed = ctx.look(part_of(ctx, partial, kKeywords));
   for (const DictEntry* entry : dict_entries(ctx, fixed)) {
-    MG_TRY(PyObject * key, attribute_name(ctx, entry->key,
-                                          "keywords must be strings"));
+    MG_TRY(PyObject * key,
+           attribute_name(ctx, entry->key, "keywords must be strings"));
     V given = args.keyword(key);
     names.push_back(key);
     values.push_back(given ? given : entry->value);
@@ -130,8 +129,7 @@ Outcome<V> reduce(Context& ctx, const Arguments& args) {
     if (begun.signal() != Signal::Raised || !ctx.exception_is(PyExc_TypeError))
       return begun;
     (void)ctx.take_exception();
-    return ctx.raise(PyExc_TypeError,
-                     "reduce() arg 2 must support iteration");
+    return ctx.raise(PyExc_TypeError, "reduce() arg 2 must support iteration");
   }
   V iterator = begun.value();
   V total = argument(args, 2);
@@ -159,8 +157,8 @@ Outcome<V> call_cached(Context& ctx, const Arguments& args) {
                                               value->type->tp_name + "'");
     }
   }
-  MG_TRY(V wrapped, get_attribute(ctx, args.positional[0],
-                                  name<"__wrapped__">()));
+  MG_TRY(V wrapped,
+         get_attribute(ctx, args.positional[0], name<"__wrapped__">()));
   return call(ctx, wrapped, without(args, 1));
 }
 
@@ -176,11 +174,11 @@ Outcome<V> bind_cached(Context& ctx, const Arguments& args) {
 Outcome<V> call_dispatched(Context& ctx, const Arguments& args) {
   V wrapper = ctx.look(args.positional[0]);
   if (args.count() < 2)
-    return ctx.raise(PyExc_TypeError,
-                     std::string(PyUnicode_AsUTF8(
-                         reinterpret_cast<PyFunctionObject*>(wrapper->object)
-                             ->func_name)) +
-                         " requires at least 1 positional argument");
+    return ctx.raise(
+        PyExc_TypeError,
+        std::string(PyUnicode_AsUTF8(
+            reinterpret_cast<PyFunctionObject*>(wrapper->object)->func_name)) +
+            " requires at least 1 positional argument");
   V value = ctx.look(args.positional[1]);
   // registry: a read-only view of the dict that register() writes to. A class
   // registered later makes it longer.
@@ -193,8 +191,8 @@ Outcome<V> call_dispatched(Context& ctx, const Arguments& args) {
   Ref dispatch =
       Ref::steal(PyObject_GetAttr(wrapper->object, name<"dispatch">()));
   Ref found = Ref::steal(
-      dispatch ? PyObject_CallOneArg(
-                     dispatch, reinterpret_cast<PyObject*>(value->type))
+      dispatch ? PyObject_CallOneArg(dispatch,
+                                     reinterpret_cast<PyObject*>(value->type))
                : nullptr);
   if (!found) return ctx.raise_from_python();
   PyObject* kept = ctx.keep(std::move(found));

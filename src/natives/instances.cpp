@@ -18,9 +18,9 @@ PyObject* pinned(Context& ctx, V value) {
 
 PyTypeObject* union_type() {
   static PyTypeObject* const type = [] {
-    Ref made = Ref::steal(
-        PyNumber_Or(reinterpret_cast<PyObject*>(&PyLong_Type),
-                    reinterpret_cast<PyObject*>(&PyFloat_Type)));
+    Ref made =
+        Ref::steal(PyNumber_Or(reinterpret_cast<PyObject*>(&PyLong_Type),
+                               reinterpret_cast<PyObject*>(&PyFloat_Type)));
     MG_CHECK(made, "int | float is a union");
     return Py_TYPE(made.get());  // a static type
   }();
@@ -152,9 +152,9 @@ Outcome<V> plain_subclass(Context& ctx, const Arguments& args) {
 
 // ABCMeta's own hooks, when a metaclass in between calls them.
 Outcome<V> abstract_check(Context& ctx, V wanted, PyObject* type) {
-  Ref result = Ref::steal(PyObject_CallFunctionObjArgs(
-      abc_hook(name<"__subclasscheck__">()), ctx.look(wanted)->object, type,
-      nullptr));
+  Ref result = Ref::steal(
+      PyObject_CallFunctionObjArgs(abc_hook(name<"__subclasscheck__">()),
+                                   ctx.look(wanted)->object, type, nullptr));
   if (!result) return ctx.raise_from_python();
   return ctx.constant(std::move(result));
 }

@@ -3,6 +3,7 @@
 // reversed. How each keeps its state is written in values/construction.cpp,
 // which makes the real one of it.
 #include "natives/iterators.h"
+
 #include "natives/signature.h"
 #include "python/names.h"
 #include "values/construction.h"
@@ -233,8 +234,7 @@ Outcome<V> next_reversed(Context& ctx, V iterator) {
       get_item(ctx, slot(ctx, iterator, 0), ctx.integer(left - 1));
   if (!item) {
     // The sequence has become shorter.
-    if (item.signal() != Signal::Raised ||
-        !ctx.exception_is(PyExc_IndexError))
+    if (item.signal() != Signal::Raised || !ctx.exception_is(PyExc_IndexError))
       return item;
     (void)ctx.take_exception();
     ctx.heap.set_number(iterator->heap, 0);
@@ -246,9 +246,7 @@ Outcome<V> next_reversed(Context& ctx, V iterator) {
 
 // -- the iterators of containers ----------------------------------------------
 
-Outcome<V> next_simple(Context& ctx, V iterator) {
-  return next(ctx, iterator);
-}
+Outcome<V> next_simple(Context& ctx, V iterator) { return next(ctx, iterator); }
 
 Outcome<V> itself(Context& ctx, const Arguments& args) {
   return ctx.look(args.positional[0]);
@@ -257,7 +255,8 @@ Outcome<V> itself(Context& ctx, const Arguments& args) {
 constexpr const char* kBuiltins = "builtins";
 constexpr const char* kTypes = "<types>";
 
-#define MG_SELF(module, name) {module, name ".__iter__", itself, 1, 1, nullptr}
+#define MG_SELF(module, name) \
+  { module, name ".__iter__", itself, 1, 1, nullptr }
 
 constexpr Row kRows[] = {
     {kBuiltins, "range", make_range, 1, 3, nullptr},
@@ -302,9 +301,9 @@ Signal stop_iteration(Context& ctx, V returned) {
   if (!returned || (returned->is_constant() && returned->object == Py_None))
     return ctx.raise_value(make_exception(
         ctx, reinterpret_cast<PyTypeObject*>(PyExc_StopIteration), {}));
-  return ctx.raise_value(make_exception(
-      ctx, reinterpret_cast<PyTypeObject*>(PyExc_StopIteration),
-      {&returned, 1}));
+  return ctx.raise_value(
+      make_exception(ctx, reinterpret_cast<PyTypeObject*>(PyExc_StopIteration),
+                     {&returned, 1}));
 }
 
 std::span<const Row> iterator_rows() { return kRows; }

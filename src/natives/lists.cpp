@@ -16,10 +16,10 @@ namespace magneto::natives {
 Outcome<V> list_receiver(Context& ctx, const Arguments& args) {
   V list = ctx.look(args.positional[0]);
   if (list->kind == Kind::List) return list;
-  return ctx.graph_break("native-call",
-                         std::string("a method of a ") +
-                             list->type->tp_name + " of the caller's",
-                         "use it outside of the compiled function");
+  return ctx.graph_break(
+      "native-call",
+      std::string("a method of a ") + list->type->tp_name + " of the caller's",
+      "use it outside of the compiled function");
 }
 
 namespace {
@@ -65,8 +65,7 @@ Outcome<V> extend(Context& ctx, const Arguments& args) {
   MG_TRY(V list, list_receiver(ctx, args));
   std::vector<V> items;
   MG_DO(unpack(ctx, args.positional[1], items));
-  if (!items.empty())
-    ctx.heap.splice(list->heap, size_of(ctx, list), 0, items);
+  if (!items.empty()) ctx.heap.splice(list->heap, size_of(ctx, list), 0, items);
   return ctx.none();
 }
 
@@ -99,8 +98,8 @@ Outcome<V> pop(Context& ctx, const Arguments& args) {
 
 }  // namespace
 
-Outcome<Py_ssize_t> find_item(Context& ctx, std::span<const V> items,
-                              V wanted, Py_ssize_t start, Py_ssize_t stop) {
+Outcome<Py_ssize_t> find_item(Context& ctx, std::span<const V> items, V wanted,
+                              Py_ssize_t start, Py_ssize_t stop) {
   const auto size = static_cast<Py_ssize_t>(items.size());
   if (start < 0) start = std::max<Py_ssize_t>(start + size, 0);
   if (stop < 0) stop = std::max<Py_ssize_t>(stop + size, 0);
@@ -115,14 +114,12 @@ Outcome<Py_ssize_t> find_item(Context& ctx, std::span<const V> items,
   return -1;
 }
 
-namespace {
-
-}  // namespace
+namespace {}  // namespace
 
 Outcome<Py_ssize_t> bound_argument(Context& ctx, V value) {
   value = ctx.look(value);
-  const bool has_index = value->type->tp_as_number &&
-                         value->type->tp_as_number->nb_index;
+  const bool has_index =
+      value->type->tp_as_number && value->type->tp_as_number->nb_index;
   if (!has_index)
     return ctx.raise(PyExc_TypeError,
                      "slice indices must be integers or have an __index__ "
@@ -146,8 +143,7 @@ Outcome<V> index(Context& ctx, const Arguments& args) {
     MG_TRY(stop, bound_argument(ctx, args.positional[3]));
   }
   std::vector<V> items = ctx.heap[list->heap].items;
-  MG_TRY(Py_ssize_t at,
-         find_item(ctx, items, args.positional[1], start, stop));
+  MG_TRY(Py_ssize_t at, find_item(ctx, items, args.positional[1], start, stop));
   if (at >= 0) return ctx.integer(at);
   MG_TRY(V text, repr_of(ctx, args.positional[1]));
   Ref message =
@@ -155,8 +151,7 @@ Outcome<V> index(Context& ctx, const Arguments& args) {
   if (!message) return ctx.raise_from_python();
   V argument = ctx.constant(std::move(message));
   return ctx.raise_value(make_exception(
-      ctx, reinterpret_cast<PyTypeObject*>(PyExc_ValueError),
-      {&argument, 1}));
+      ctx, reinterpret_cast<PyTypeObject*>(PyExc_ValueError), {&argument, 1}));
 }
 
 Outcome<V> count(Context& ctx, const Arguments& args) {
@@ -176,8 +171,8 @@ Outcome<V> count(Context& ctx, const Arguments& args) {
 Outcome<V> remove(Context& ctx, const Arguments& args) {
   MG_TRY(V list, list_receiver(ctx, args));
   std::vector<V> items = ctx.heap[list->heap].items;
-  MG_TRY(Py_ssize_t at, find_item(ctx, items, args.positional[1], 0,
-                                  PY_SSIZE_T_MAX));
+  MG_TRY(Py_ssize_t at,
+         find_item(ctx, items, args.positional[1], 0, PY_SSIZE_T_MAX));
   if (at < 0)
     return ctx.raise(PyExc_ValueError, "list.remove(x): x not in list");
   ctx.heap.splice(list->heap, static_cast<size_t>(at), 1, {});

@@ -11,8 +11,8 @@ Outcome<V> list_receiver(Context& ctx, const Arguments& args);
 
 // The first position in [start, stop) of an item that is or equals `wanted`,
 // or -1. Negative bounds count from the end.
-Outcome<Py_ssize_t> find_item(Context& ctx, std::span<const V> items,
-                              V wanted, Py_ssize_t start, Py_ssize_t stop);
+Outcome<Py_ssize_t> find_item(Context& ctx, std::span<const V> items, V wanted,
+                              Py_ssize_t start, Py_ssize_t stop);
 
 // A bound of a search: an integer, through __index__.
 Outcome<Py_ssize_t> bound_argument(Context& ctx, V value);

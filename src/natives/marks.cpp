@@ -65,9 +65,8 @@ IdSets& id_sets() {
 
 std::string name_of(PyObject* callable) {
   Ref name = Ref::steal(PyObject_GetAttrString(callable, "__qualname__"));
-  const char* text = name && PyUnicode_Check(name.get())
-                         ? PyUnicode_AsUTF8(name)
-                         : nullptr;
+  const char* text =
+      name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name) : nullptr;
   if (!text) PyErr_Clear();
   return text ? text : Py_TYPE(callable)->tp_name;
 }
@@ -76,7 +75,8 @@ Outcome<V> call_constant(Context& ctx, PyObject* callable,
                          const Arguments& args) {
   tensor::RealModeScope real;
   Ref result;
-  MG_TRY(bool called, call_really(ctx, callable, args, result, examined_object));
+  MG_TRY(bool called,
+         call_really(ctx, callable, args, result, examined_object));
   if (!called)
     return ctx.graph_break(
         "marked-constant",

@@ -19,8 +19,7 @@ enum class Mark : uint8_t {
 Mark mark_of(PyObject* callable);
 
 // Calls a callable that has a mark.
-Outcome<values::V> call_marked(values::Context& ctx,
-                                       PyObject* callable, Mark mark,
-                                       const values::Arguments& args);
+Outcome<values::V> call_marked(values::Context& ctx, PyObject* callable,
+                               Mark mark, const values::Arguments& args);
 
 }  // namespace magneto::natives

@@ -33,10 +33,9 @@ Outcome<V> rounded(Context& ctx, const Arguments& args) {
   MG_TRY(bool called, call_really(ctx, real, args, result));
   if (called) return ctx.constant(std::move(result));
   if (value->kind == Kind::Tensor)
-    return ctx.graph_break("data-dependent",
-                           std::string("math.") + function.text +
-                               " of a tensor",
-                           "use the torch function of that name");
+    return ctx.graph_break(
+        "data-dependent", std::string("math.") + function.text + " of a tensor",
+        "use the torch function of that name");
   MG_TRY(V found, special_method(ctx, value, name<method>()));
   if (found) return call(ctx, found, {});
   return ctx.raise(PyExc_TypeError, std::string("must be real number, not ") +
@@ -59,10 +58,10 @@ Outcome<V> of_numbers(Context& ctx, const Arguments& args) {
   for (V value : args.positional) {
     value = ctx.look(value);
     if (value->kind == Kind::Tensor)
-      return ctx.graph_break("data-dependent",
-                             std::string("math.") + function.text +
-                                 " of a tensor",
-                             "use the torch function of that name");
+      return ctx.graph_break(
+          "data-dependent",
+          std::string("math.") + function.text + " of a tensor",
+          "use the torch function of that name");
     if (value->kind == Kind::Object) {
       PyObject* const asked[] = {name<methods>()...};
       for (PyObject* method : asked) {
@@ -75,8 +74,7 @@ Outcome<V> of_numbers(Context& ctx, const Arguments& args) {
     numbers.push_back(value);
   }
   Ref result;
-  MG_TRY(bool called,
-         call_really(ctx, real, {.positional = numbers}, result));
+  MG_TRY(bool called, call_really(ctx, real, {.positional = numbers}, result));
   if (called) return from_constant(ctx, std::move(result));
   for (V value : numbers)
     if (!safe_object(ctx, value))
@@ -106,16 +104,13 @@ Outcome<V> exact_sum(Context& ctx, const Arguments& args) {
 
 constexpr const char* kMath = "math";
 
-#define MG_REAL(function, count)                                      \
-  {                                                                   \
-    kMath, function, of_numbers<function, "__float__", "__index__">, \
-        count, count, nullptr                                         \
+#define MG_REAL(function, count)                                            \
+  {                                                                         \
+    kMath, function, of_numbers<function, "__float__", "__index__">, count, \
+        count, nullptr                                                      \
   }
-#define MG_INTEGER(function, least, most)                               \
-  {                                                                     \
-    kMath, function, of_numbers<function, "__index__">, least, most,    \
-        nullptr                                                         \
-  }
+#define MG_INTEGER(function, least, most) \
+  { kMath, function, of_numbers<function, "__index__">, least, most, nullptr }
 constexpr const char* kComplexMath = "cmath";
 
 constexpr Row kRows[] = {
@@ -123,44 +118,82 @@ constexpr Row kRows[] = {
     {kMath, "floor", rounded<"floor", "__floor__">, 1, 1, nullptr},
     {kMath, "ceil", rounded<"ceil", "__ceil__">, 1, 1, nullptr},
     {kMath, "trunc", rounded<"trunc", "__trunc__">, 1, 1, nullptr},
-    MG_REAL("acos", 1), MG_REAL("acosh", 1),
-    MG_REAL("asin", 1), MG_REAL("asinh", 1),
-    MG_REAL("atan", 1), MG_REAL("atan2", 2),
-    MG_REAL("atanh", 1), MG_REAL("cbrt", 1),
-    MG_INTEGER("comb", 2, 2), MG_REAL("copysign", 2),
-    MG_REAL("cos", 1), MG_REAL("cosh", 1),
-    MG_REAL("degrees", 1), row::pure(kMath, "dist"),
-    MG_REAL("erf", 1), MG_REAL("erfc", 1),
-    MG_REAL("exp", 1), MG_REAL("exp2", 1),
-    MG_REAL("expm1", 1), MG_REAL("fabs", 1),
-    MG_INTEGER("factorial", 1, 1), row::pure(kMath, "fma"),
-    MG_REAL("fmod", 2), MG_REAL("frexp", 1),
-    {kMath, "fsum", exact_sum, 1, 1, nullptr}, MG_REAL("gamma", 1),
-    MG_INTEGER("gcd", 0, kAny), {kMath, "hypot", of_numbers<"hypot", "__float__", "__index__">, 0, kAny, nullptr},
-    row::pure(kMath, "isclose"), MG_REAL("isfinite", 1),
-    MG_REAL("isinf", 1), MG_REAL("isnan", 1),
-    MG_INTEGER("isqrt", 1, 1), MG_INTEGER("lcm", 0, kAny),
-    row::pure(kMath, "ldexp"), MG_REAL("lgamma", 1),
-    {kMath, "log", of_numbers<"log", "__float__", "__index__">, 1, 2, nullptr}, MG_REAL("log10", 1),
-    MG_REAL("log1p", 1), MG_REAL("log2", 1),
-    MG_REAL("modf", 1), MG_REAL("nextafter", 2),
-    MG_INTEGER("perm", 1, 2), MG_REAL("pow", 2),
-    MG_REAL("radians", 1), MG_REAL("remainder", 2),
-    MG_REAL("sin", 1), MG_REAL("sinh", 1),
-    MG_REAL("sqrt", 1), row::pure(kMath, "sumprod"),
-    MG_REAL("tan", 1), MG_REAL("tanh", 1),
+    MG_REAL("acos", 1),
+    MG_REAL("acosh", 1),
+    MG_REAL("asin", 1),
+    MG_REAL("asinh", 1),
+    MG_REAL("atan", 1),
+    MG_REAL("atan2", 2),
+    MG_REAL("atanh", 1),
+    MG_REAL("cbrt", 1),
+    MG_INTEGER("comb", 2, 2),
+    MG_REAL("copysign", 2),
+    MG_REAL("cos", 1),
+    MG_REAL("cosh", 1),
+    MG_REAL("degrees", 1),
+    row::pure(kMath, "dist"),
+    MG_REAL("erf", 1),
+    MG_REAL("erfc", 1),
+    MG_REAL("exp", 1),
+    MG_REAL("exp2", 1),
+    MG_REAL("expm1", 1),
+    MG_REAL("fabs", 1),
+    MG_INTEGER("factorial", 1, 1),
+    row::pure(kMath, "fma"),
+    MG_REAL("fmod", 2),
+    MG_REAL("frexp", 1),
+    {kMath, "fsum", exact_sum, 1, 1, nullptr},
+    MG_REAL("gamma", 1),
+    MG_INTEGER("gcd", 0, kAny),
+    {kMath, "hypot", of_numbers<"hypot", "__float__", "__index__">, 0, kAny,
+     nullptr},
+    row::pure(kMath, "isclose"),
+    MG_REAL("isfinite", 1),
+    MG_REAL("isinf", 1),
+    MG_REAL("isnan", 1),
+    MG_INTEGER("isqrt", 1, 1),
+    MG_INTEGER("lcm", 0, kAny),
+    row::pure(kMath, "ldexp"),
+    MG_REAL("lgamma", 1),
+    {kMath, "log", of_numbers<"log", "__float__", "__index__">, 1, 2, nullptr},
+    MG_REAL("log10", 1),
+    MG_REAL("log1p", 1),
+    MG_REAL("log2", 1),
+    MG_REAL("modf", 1),
+    MG_REAL("nextafter", 2),
+    MG_INTEGER("perm", 1, 2),
+    MG_REAL("pow", 2),
+    MG_REAL("radians", 1),
+    MG_REAL("remainder", 2),
+    MG_REAL("sin", 1),
+    MG_REAL("sinh", 1),
+    MG_REAL("sqrt", 1),
+    row::pure(kMath, "sumprod"),
+    MG_REAL("tan", 1),
+    MG_REAL("tanh", 1),
     MG_REAL("ulp", 1),
-    row::pure(kComplexMath, "acos"), row::pure(kComplexMath, "acosh"),
-    row::pure(kComplexMath, "asin"), row::pure(kComplexMath, "asinh"),
-    row::pure(kComplexMath, "atan"), row::pure(kComplexMath, "atanh"),
-    row::pure(kComplexMath, "cos"), row::pure(kComplexMath, "cosh"),
-    row::pure(kComplexMath, "exp"), row::pure(kComplexMath, "isclose"),
-    row::pure(kComplexMath, "isfinite"), row::pure(kComplexMath, "isinf"),
-    row::pure(kComplexMath, "isnan"), row::pure(kComplexMath, "log"),
-    row::pure(kComplexMath, "log10"), row::pure(kComplexMath, "phase"),
-    row::pure(kComplexMath, "polar"), row::pure(kComplexMath, "rect"),
-    row::pure(kComplexMath, "sin"), row::pure(kComplexMath, "sinh"),
-    row::pure(kComplexMath, "sqrt"), row::pure(kComplexMath, "tan"),
+    row::pure(kComplexMath, "acos"),
+    row::pure(kComplexMath, "acosh"),
+    row::pure(kComplexMath, "asin"),
+    row::pure(kComplexMath, "asinh"),
+    row::pure(kComplexMath, "atan"),
+    row::pure(kComplexMath, "atanh"),
+    row::pure(kComplexMath, "cos"),
+    row::pure(kComplexMath, "cosh"),
+    row::pure(kComplexMath, "exp"),
+    row::pure(kComplexMath, "isclose"),
+    row::pure(kComplexMath, "isfinite"),
+    row::pure(kComplexMath, "isinf"),
+    row::pure(kComplexMath, "isnan"),
+    row::pure(kComplexMath, "log"),
+    row::pure(kComplexMath, "log10"),
+    row::pure(kComplexMath, "phase"),
+    row::pure(kComplexMath, "polar"),
+    row::pure(kComplexMath, "rect"),
+    row::pure(kComplexMath, "sin"),
+    row::pure(kComplexMath, "sinh"),
+    row::pure(kComplexMath, "sqrt"),
+    row::pure(kComplexMath, "tan"),
     row::pure(kComplexMath, "tanh"),
 };
 

@@ -16,8 +16,7 @@ PyObject* builtin(const char* builtin_name) {
 }
 
 // The builtin called for real; a null value if an argument isn't plain data.
-Outcome<V> try_really(Context& ctx, PyObject* callable,
-                      const Arguments& args) {
+Outcome<V> try_really(Context& ctx, PyObject* callable, const Arguments& args) {
   Ref result;
   MG_TRY(bool called, call_really(ctx, callable, args, result));
   if (!called) return nullptr;
@@ -46,10 +45,9 @@ Outcome<V> convert(Context& ctx, V value, PyTypeObject* type,
                    PyObject* const (&methods)[count], const char* wrong) {
   for (PyObject* method : methods) {
     // Tensors answer special methods as attributes.
-    Outcome<V> result =
-        value->kind == Kind::Tensor
-            ? call_method(ctx, value, method, {})
-            : try_special(ctx, value, method);
+    Outcome<V> result = value->kind == Kind::Tensor
+                            ? call_method(ctx, value, method, {})
+                            : try_special(ctx, value, method);
     if (!result) return result;
     if (!result.value()) continue;
     V number = ctx.look(result.value());
@@ -62,14 +60,14 @@ Outcome<V> convert(Context& ctx, V value, PyTypeObject* type,
       return ctx.constant(std::move(real));
     }
     if (value->kind != Kind::Tensor)
-      return ctx.graph_break("c-protocol",
-                             std::string("a number made from a ") +
-                                 _PyType_Name(number->type),
-                             "return a plain number");
+      return ctx.graph_break(
+          "c-protocol",
+          std::string("a number made from a ") + _PyType_Name(number->type),
+          "return a plain number");
     return number;
   }
-  return ctx.raise(PyExc_TypeError, std::string(wrong) + ", not '" +
-                                        value->type->tp_name + "'");
+  return ctx.raise(PyExc_TypeError,
+                   std::string(wrong) + ", not '" + value->type->tp_name + "'");
 }
 
 Outcome<V> make_int(Context& ctx, const Arguments& args) {
@@ -127,8 +125,7 @@ Outcome<V> make_bytes(Context& ctx, const Arguments& args) {
   if (plain) return plain;
   if (source->kind == Kind::Object) {
     MG_TRY(V number, try_special(ctx, source, interned().dunder_index));
-    if (number)
-      return make_bytes(ctx, {.positional = {&number, 1}});
+    if (number) return make_bytes(ctx, {.positional = {&number, 1}});
   }
   std::vector<V> items;
   MG_DO(unpack(ctx, args.positional[0], items));
@@ -184,8 +181,9 @@ Outcome<V> absolute(Context& ctx, const Arguments& args) {
   if (plain) return plain;
   MG_TRY(V result, try_special(ctx, value, interned().dunder_abs));
   if (result) return result;
-  return ctx.raise(PyExc_TypeError, std::string("bad operand type for abs(): '") +
-                                        value->type->tp_name + "'");
+  return ctx.raise(PyExc_TypeError,
+                   std::string("bad operand type for abs(): '") +
+                       value->type->tp_name + "'");
 }
 
 Outcome<V> round_number(Context& ctx, const Arguments& args) {
@@ -216,21 +214,21 @@ Outcome<V> divide(Context& ctx, const Arguments& args) {
   if (left->kind != Kind::Tensor) {
     MG_TRY(V result, try_special(ctx, left, name<"__divmod__">(), {right}));
     if (result) result = ctx.look(result);
-    if (result && !(result->is_constant() &&
-                    result->object == Py_NotImplemented))
+    if (result &&
+        !(result->is_constant() && result->object == Py_NotImplemented))
       return result;
   }
   if (right->kind != Kind::Tensor) {
     MG_TRY(V result, try_special(ctx, right, name<"__rdivmod__">(), {left}));
     if (result) result = ctx.look(result);
-    if (result && !(result->is_constant() &&
-                    result->object == Py_NotImplemented))
+    if (result &&
+        !(result->is_constant() && result->object == Py_NotImplemented))
       return result;
   }
   return ctx.raise(PyExc_TypeError,
                    std::string("unsupported operand type(s) for divmod(): '") +
-                       left->type->tp_name + "' and '" +
-                       right->type->tp_name + "'");
+                       left->type->tp_name + "' and '" + right->type->tp_name +
+                       "'");
 }
 
 Outcome<V> power(Context& ctx, const Arguments& args) {

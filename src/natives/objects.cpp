@@ -23,9 +23,10 @@ Outcome<V> make_plain(Context& ctx, const Arguments& args) {
 Outcome<V> make_of_class(Context& ctx, const Arguments& args) {
   V class_value = ctx.look(args.positional[0]);
   if (!class_value->is_constant() || !PyType_Check(class_value->object))
-    return ctx.raise(PyExc_TypeError,
-                     std::string("object.__new__(X): X is not a type object (") +
-                         _PyType_Name(class_value->type) + ")");
+    return ctx.raise(
+        PyExc_TypeError,
+        std::string("object.__new__(X): X is not a type object (") +
+            _PyType_Name(class_value->type) + ")");
   auto* type = reinterpret_cast<PyTypeObject*>(class_value->object);
   if (args.count() > 1 || args.has_keywords()) {
     // As object_new: one of __new__ and __init__ must take the rest.
@@ -41,15 +42,14 @@ Outcome<V> make_of_class(Context& ctx, const Arguments& args) {
   for (PyTypeObject* base = type; base; base = base->tp_base) {
     if (base->tp_flags & Py_TPFLAGS_HEAPTYPE) continue;
     if (base != &PyBaseObject_Type)
-      return ctx.graph_break("instantiate",
-                             std::string("object.__new__ of ") +
-                                 _PyType_Name(type),
-                             "make it outside of the compiled function");
+      return ctx.graph_break(
+          "instantiate", std::string("object.__new__ of ") + _PyType_Name(type),
+          "make it outside of the compiled function");
     break;
   }
   if (type->tp_flags & Py_TPFLAGS_IS_ABSTRACT)
-    return ctx.graph_break("instantiate", std::string("the abstract class ") +
-                                              _PyType_Name(type));
+    return ctx.graph_break(
+        "instantiate", std::string("the abstract class ") + _PyType_Name(type));
   return ctx.object(type);
 }
 
@@ -72,10 +72,9 @@ Outcome<V> get(Context& ctx, const Arguments& args) {
   MG_TRY(PyObject * key, attribute_name(ctx, args.positional[1]));
   MG_TRY(V value, generic_get(ctx, object, key));
   if (value) return value;
-  return ctx.raise(PyExc_AttributeError, std::string("'") +
-                                             _PyType_Name(object->type) +
-                                             "' object has no attribute '" +
-                                             text_of(key) + "'");
+  return ctx.raise(PyExc_AttributeError,
+                   std::string("'") + _PyType_Name(object->type) +
+                       "' object has no attribute '" + text_of(key) + "'");
 }
 
 Outcome<V> set(Context& ctx, const Arguments& args) {
@@ -111,10 +110,9 @@ Outcome<V> differs(Context& ctx, const Arguments& args) {
 Outcome<V> hash(Context& ctx, const Arguments& args) {
   V object = ctx.look(args.positional[0]);
   if (!object->object || !object->source.valid())
-    return ctx.graph_break("native-call",
-                           std::string("the hash of a ") +
-                               _PyType_Name(object->type) +
-                               " made while tracing");
+    return ctx.graph_break("native-call", std::string("the hash of a ") +
+                                              _PyType_Name(object->type) +
+                                              " made while tracing");
   ctx.guards.identity(object->source, object->object);
   return ctx.integer(_Py_HashPointer(object->object));
 }

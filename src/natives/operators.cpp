@@ -11,8 +11,20 @@ namespace {
 
 // CPython's NB_* numbers; in place from 13.
 enum Operation : int {
-  kAdd, kAnd, kFloorDivide, kLeftShift, kMatrixMultiply, kMultiply, kRemainder,
-  kOr, kPower, kRightShift, kSubtract, kTrueDivide, kXor, kInPlace
+  kAdd,
+  kAnd,
+  kFloorDivide,
+  kLeftShift,
+  kMatrixMultiply,
+  kMultiply,
+  kRemainder,
+  kOr,
+  kPower,
+  kRightShift,
+  kSubtract,
+  kTrueDivide,
+  kXor,
+  kInPlace
 };
 
 template <int operation>
@@ -82,8 +94,7 @@ Outcome<V> count_of(Context& ctx, const Arguments& args) {
   MG_DO(unpack(ctx, args.positional[0], items));
   int64_t count = 0;
   for (V item : items) {
-    MG_TRY(Py_ssize_t at,
-           find_item(ctx, {&item, 1}, args.positional[1], 0, 1));
+    MG_TRY(Py_ssize_t at, find_item(ctx, {&item, 1}, args.positional[1], 0, 1));
     count += at == 0;
   }
   return ctx.integer(count);
@@ -184,8 +195,7 @@ Outcome<V> call_named_method(Context& ctx, const Arguments& args) {
                            "use a lambda");
   MG_TRY(PyObject * key, attribute_name(ctx, method));
   MG_TRY(V found, get_attribute(ctx, args.positional[1], key));
-  return call(ctx, found,
-              Arguments{.positional = std::span(parts).subspan(1)});
+  return call(ctx, found, Arguments{.positional = std::span(parts).subspan(1)});
 }
 
 // concat() is `+` of sequences only.
@@ -200,9 +210,10 @@ Outcome<V> concatenate(Context& ctx, const Arguments& args) {
 
 constexpr const char* kOperator = "_operator";
 
-#define MG_BINARY(function, in_place, operation)                           \
-  {kOperator, function, binary<operation>, 2, 2, nullptr},                 \
-      {kOperator, in_place, binary<kInPlace + operation>, 2, 2, nullptr}
+#define MG_BINARY(function, in_place, operation)                     \
+  {kOperator, function, binary<operation>, 2, 2, nullptr}, {         \
+    kOperator, in_place, binary<kInPlace + operation>, 2, 2, nullptr \
+  }
 
 constexpr Row kRows[] = {
     MG_BINARY("add", "iadd", kAdd),

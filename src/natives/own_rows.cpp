@@ -36,13 +36,12 @@ Outcome<V> call_disabled(Context& ctx, const Arguments& args) {
                          ? PyUnicode_AsUTF8(reason)
                          : nullptr;
   Ref name = Ref::steal(PyObject_GetAttrString(self, "__qualname__"));
-  const char* function = name && PyUnicode_Check(name.get())
-                             ? PyUnicode_AsUTF8(name)
-                             : nullptr;
+  const char* function =
+      name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name) : nullptr;
   if (!function) PyErr_Clear();
-  const std::string detail =
-      std::string(function ? function : "a function") + " is disabled" +
-      (text ? std::string(": ") + text : "");
+  const std::string detail = std::string(function ? function : "a function") +
+                             " is disabled" +
+                             (text ? std::string(": ") + text : "");
   if (ctx.witness)
     ctx.witness->met(self, Witness::Decision::Skip, detail.c_str());
   return ctx.graph_break("disabled-function", detail,
@@ -63,12 +62,12 @@ Outcome<V> get_module_call(Context& ctx, const Arguments& args) {
 }
 
 Outcome<V> graph_break(Context& ctx, const Arguments& args) {
-  V message = args.count() ? ctx.look(args.positional[0])
-                           : args.keyword(name<"msg">());
-  const char* text = message && message->is_constant() &&
-                             PyUnicode_Check(message->object)
-                         ? PyUnicode_AsUTF8(message->object)
-                         : nullptr;
+  V message =
+      args.count() ? ctx.look(args.positional[0]) : args.keyword(name<"msg">());
+  const char* text =
+      message && message->is_constant() && PyUnicode_Check(message->object)
+          ? PyUnicode_AsUTF8(message->object)
+          : nullptr;
   return ctx.graph_break("asked-for",
                          text && *text ? text : "magneto.graph_break()",
                          "remove magneto.graph_break()");

@@ -119,8 +119,8 @@ Outcome<V> lift(Context& ctx, Ref object) {
   // object that nobody else keeps would be gone.
   if (Py_REFCNT(real) == 1 && PyType_SUPPORTS_WEAKREFS(Py_TYPE(real)))
     return ctx.graph_break(
-        "native-call", std::string("a ") + _PyType_Name(Py_TYPE(real)) +
-                           " made while tracing",
+        "native-call",
+        std::string("a ") + _PyType_Name(Py_TYPE(real)) + " made while tracing",
         "make it outside of the compiled function");
   PyObject* kept = ctx.keep(std::move(object));
   return ctx.known(kept, ctx.sources.constant(kept));

@@ -98,8 +98,8 @@ Signal refuse(Context& ctx, PyObject* callable, const Arguments& args,
   if (args.count()) {
     detail += " of ";
     for (size_t i = 0; i < args.count() && i < 4; ++i)
-      detail += std::string(i ? ", " : "") +
-                _PyType_Name(args.positional[i]->type);
+      detail +=
+          std::string(i ? ", " : "") + _PyType_Name(args.positional[i]->type);
   }
   return ctx.graph_break("native-call", detail, hint);
 }
@@ -116,32 +116,30 @@ Outcome<bool> check_receiver(Context& ctx, PyObject* callable,
       text_of(reinterpret_cast<PyDescrObject*>(callable)->d_name);
   const bool is_slot = Py_IS_TYPE(callable, &PyWrapperDescr_Type);
   if (!args.count())
-    return is_slot ? ctx.raise(PyExc_TypeError,
-                               "descriptor '" + name + "' of '" +
-                                   owner->tp_name +
-                                   "' object needs an argument")
-                   : ctx.raise(PyExc_TypeError,
-                               std::string("unbound method ") +
-                                   _PyType_Name(owner) + "." + name +
-                                   "() needs an argument");
+    return is_slot
+               ? ctx.raise(PyExc_TypeError, "descriptor '" + name + "' of '" +
+                                                owner->tp_name +
+                                                "' object needs an argument")
+               : ctx.raise(PyExc_TypeError, std::string("unbound method ") +
+                                                _PyType_Name(owner) + "." +
+                                                name + "() needs an argument");
   V receiver = ctx.look(args.positional[0]);
   if (PyType_IsSubtype(receiver->type, owner)) return true;
-  return ctx.raise(
-      PyExc_TypeError,
-      is_slot ? "descriptor '" + name + "' requires a '" + owner->tp_name +
-                    "' object but received a '" +
-                    _PyType_Name(receiver->type) + "'"
-              : "descriptor '" + name + "' for '" + owner->tp_name +
-                    "' objects doesn't apply to a '" +
-                    _PyType_Name(receiver->type) + "' object");
+  return ctx.raise(PyExc_TypeError,
+                   is_slot
+                       ? "descriptor '" + name + "' requires a '" +
+                             owner->tp_name + "' object but received a '" +
+                             _PyType_Name(receiver->type) + "'"
+                       : "descriptor '" + name + "' for '" + owner->tp_name +
+                             "' objects doesn't apply to a '" +
+                             _PyType_Name(receiver->type) + "' object");
 }
 
 Outcome<V> call_pure(Context& ctx, PyObject* callable, const Arguments& args,
                      bool examine) {
   Ref result;
-  MG_TRY(bool called,
-         call_really(ctx, callable, args, result,
-                     examine ? examined_object : safe_object));
+  MG_TRY(bool called, call_really(ctx, callable, args, result,
+                                  examine ? examined_object : safe_object));
   if (!called) return refuse(ctx, callable, args, kOutside);
   return lift(ctx, std::move(result));
 }
@@ -167,8 +165,7 @@ class Registry final : public values::NativeTable {
   Outcome<V> format(Context& ctx, V value, int conversion, V spec) override {
     return format_field(ctx, value, conversion, spec);
   }
-  Outcome<V> tensor_attribute(Context& ctx, V tensor,
-                              PyObject* name) override {
+  Outcome<V> tensor_attribute(Context& ctx, V tensor, PyObject* name) override {
     return natives::tensor_attribute(ctx, tensor, name);
   }
   Status set_tensor_attribute(Context& ctx, V tensor, PyObject* name,
@@ -278,8 +275,7 @@ Ref attribute(PyObject* object, std::string_view name) {
     return Ref::share(PyDict_GetItemWithError(
         reinterpret_cast<PyTypeObject*>(object)->tp_dict, key));
   if (PyModule_Check(object))
-    return Ref::share(
-        PyDict_GetItemWithError(PyModule_GetDict(object), key));
+    return Ref::share(PyDict_GetItemWithError(PyModule_GetDict(object), key));
   Ref found = Ref::steal(PyObject_GetAttr(object, key));
   if (!found) PyErr_Clear();
   return found;
@@ -288,8 +284,7 @@ Ref attribute(PyObject* object, std::string_view name) {
 // A function that somebody has put in the place of the one that is meant.
 bool is_replaced(PyObject* found, const Row& row) {
   if (!PyFunction_Check(found)) return false;
-  PyObject* module =
-      reinterpret_cast<PyFunctionObject*>(found)->func_module;
+  PyObject* module = reinterpret_cast<PyFunctionObject*>(found)->func_module;
   if (!module || !PyUnicode_Check(module)) return true;
   std::string_view meant = row.module;
   meant = meant.substr(0, meant.find('.'));
@@ -306,8 +301,8 @@ void Registry::resolve(PyObject* module, std::span<const Row> rows) {
   for (const Row& row : rows) {
     std::string_view name = row.name;
     const size_t dot = name.rfind('.');
-    std::string_view path =
-        dot == std::string_view::npos ? std::string_view() : name.substr(0, dot);
+    std::string_view path = dot == std::string_view::npos ? std::string_view()
+                                                          : name.substr(0, dot);
     if (!last || path != last_path) {
       last = Ref::share(module);
       last_path = path;
@@ -354,7 +349,8 @@ void Registry::enter(Ref found, const Row& row, PyTypeObject* owner) {
 }
 
 Outcome<V> Registry::call(Context& ctx, V callable, const Arguments& args) {
-  if (!ctx.witness) [[likely]] return call_any(ctx, callable, args);
+  if (!ctx.witness) [[likely]]
+    return call_any(ctx, callable, args);
   using Decision = Witness::Decision;
   PyObject* object = callable->object;
   const size_t calls = ctx.graph.call_count();
@@ -367,8 +363,7 @@ Outcome<V> Registry::call(Context& ctx, V callable, const Arguments& args) {
   return result;
 }
 
-Outcome<V> Registry::call_any(Context& ctx, V callable,
-                              const Arguments& args) {
+Outcome<V> Registry::call_any(Context& ctx, V callable, const Arguments& args) {
   // Natives that call each other without a Python function between them.
   struct Depth {
     int32_t& depth;
@@ -402,24 +397,24 @@ Outcome<V> Registry::next_item(Context& ctx, V iterator) {
 
 // A builtin method that is bound already: dict.fromkeys, or a list's append
 // that the caller has taken out of it.
-Outcome<V> Registry::call_bound(Context& ctx, V callable,
-                                const Arguments& args, bool* found) {
+Outcome<V> Registry::call_bound(Context& ctx, V callable, const Arguments& args,
+                                bool* found) {
   PyObject* self = PyCFunction_GET_SELF(callable->object);
   *found = false;
   if (!self || PyModule_Check(self)) return nullptr;
   Ref name = Ref::steal(PyUnicode_InternFromString(
       reinterpret_cast<PyCFunctionObject*>(callable->object)->m_ml->ml_name));
   MG_CHECK(name, "out of memory");
-  PyTypeObject* owner =
-      PyType_Check(self) ? reinterpret_cast<PyTypeObject*>(self) : Py_TYPE(self);
+  PyTypeObject* owner = PyType_Check(self)
+                            ? reinterpret_cast<PyTypeObject*>(self)
+                            : Py_TYPE(self);
   PyObject* descriptor = _PyType_Lookup(owner, name);
   const Row* row = descriptor ? find(descriptor) : nullptr;
   if (!row) return nullptr;
   *found = true;
   guards::SourceId source =
       callable->source.valid()
-          ? ctx.sources.field(callable->source,
-                              guards::SourceKind::BuiltinSelf)
+          ? ctx.sources.field(callable->source, guards::SourceKind::BuiltinSelf)
           : ctx.sources.constant(self);
   std::vector<V> positional{ctx.known(self, source)};
   positional.insert(positional.end(), args.positional.begin(),
@@ -491,7 +486,8 @@ Outcome<V> call_row(Context& ctx, const Row& row, PyObject* callable,
       V iterator = ctx.look(args.positional[0]);
       if (iterator->kind != Kind::Iterator)
         return ctx.graph_break("caller-iterator",
-                               std::string("a ") + _PyType_Name(iterator->type) +
+                               std::string("a ") +
+                                   _PyType_Name(iterator->type) +
                                    " that was made outside of the trace",
                                "make the iterator inside of the compiled "
                                "function, or pass a list");
@@ -529,7 +525,8 @@ Outcome<V> call_polyfill(Context& ctx, const char* path,
   if (!function) {
     std::string_view text = path;
     const size_t dot = text.rfind('.');
-    std::string module = "magneto.polyfills." + std::string(text.substr(0, dot));
+    std::string module =
+        "magneto.polyfills." + std::string(text.substr(0, dot));
     Ref imported = Ref::steal(PyImport_ImportModule(module.c_str()));
     if (!imported) return ctx.raise_from_python();
     // It may have rows of its own.
@@ -538,8 +535,7 @@ Outcome<V> call_polyfill(Context& ctx, const char* path,
         imported, std::string(text.substr(dot + 1)).c_str());
     MG_CHECK(function, "a polyfill that is there");
   }
-  return call(ctx, ctx.known(function, ctx.sources.constant(function)),
-                      args);
+  return call(ctx, ctx.known(function, ctx.sources.constant(function)), args);
 }
 
 values::NativeTable& table() {

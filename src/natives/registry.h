@@ -85,12 +85,11 @@ constexpr Row method(const char* module, const char* name) {
   return {.module = module, .name = name, .meaning = Meaning::Method};
 }
 constexpr Row breaks(const char* module, const char* name,
-                     const char* hint = "call it outside of the compiled "
-                                        "function") {
-  return {.module = module,
-          .name = name,
-          .text = hint,
-          .meaning = Meaning::Break};
+                     const char* hint =
+                         "call it outside of the compiled "
+                         "function") {
+  return {
+      .module = module, .name = name, .text = hint, .meaning = Meaning::Break};
 }
 
 }  // namespace row

@@ -161,32 +161,47 @@ Outcome<V> slot_update(Context& ctx, const Arguments& args) {
 
 constexpr const char* kBuiltins = "builtins";
 
-#define MG_OPERATOR(type, name, operation)                                  \
-  {kBuiltins, type ".__" name "__", slot_combine<operation, false>, 2, 2,   \
-   nullptr},                                                                \
-      {kBuiltins, type ".__r" name "__", slot_combine<operation, true>, 2,  \
-       2, nullptr}
+#define MG_OPERATOR(type, name, operation)                                 \
+  {kBuiltins, type ".__" name "__", slot_combine<operation, false>, 2, 2,  \
+   nullptr},                                                               \
+  {                                                                        \
+    kBuiltins, type ".__r" name "__", slot_combine<operation, true>, 2, 2, \
+        nullptr                                                            \
+  }
 
-#define MG_OPERATORS(type)                                         \
-  MG_OPERATOR(type, "and", SetOperation::Intersection),            \
-      MG_OPERATOR(type, "or", SetOperation::Union),                \
-      MG_OPERATOR(type, "sub", SetOperation::Difference),          \
+#define MG_OPERATORS(type)                                \
+  MG_OPERATOR(type, "and", SetOperation::Intersection),   \
+      MG_OPERATOR(type, "or", SetOperation::Union),       \
+      MG_OPERATOR(type, "sub", SetOperation::Difference), \
       MG_OPERATOR(type, "xor", SetOperation::SymmetricDifference)
 
-#define MG_COMMON(type)                                                       \
-  {kBuiltins, type ".__new__", make_of_class, 1, 2, nullptr},                 \
-      {kBuiltins, type ".copy", copy, 1, 1, nullptr},                         \
-      {kBuiltins, type ".union", combine<SetOperation::Union>, 1, kAny,       \
-       nullptr},                                                              \
-      {kBuiltins, type ".intersection", combine<SetOperation::Intersection>,  \
-       1, kAny, nullptr},                                                     \
-      {kBuiltins, type ".difference", combine<SetOperation::Difference>, 1,   \
-       kAny, nullptr},                                                        \
-      {kBuiltins, type ".symmetric_difference",                               \
-       combine<SetOperation::SymmetricDifference>, 2, 2, nullptr},            \
-      {kBuiltins, type ".issubset", related<Py_LE>, 2, 2, nullptr},           \
-      {kBuiltins, type ".issuperset", related<Py_GE>, 2, 2, nullptr},         \
-      {kBuiltins, type ".isdisjoint", is_disjoint, 2, 2, nullptr}
+#define MG_COMMON(type)                                                 \
+  {kBuiltins, type ".__new__", make_of_class, 1, 2, nullptr},           \
+      {kBuiltins, type ".copy", copy, 1, 1, nullptr},                   \
+      {kBuiltins, type ".union", combine<SetOperation::Union>,          \
+       1,         kAny,          nullptr},                              \
+      {kBuiltins,                                                       \
+       type ".intersection",                                            \
+       combine<SetOperation::Intersection>,                             \
+       1,                                                               \
+       kAny,                                                            \
+       nullptr},                                                        \
+      {kBuiltins,                                                       \
+       type ".difference",                                              \
+       combine<SetOperation::Difference>,                               \
+       1,                                                               \
+       kAny,                                                            \
+       nullptr},                                                        \
+      {kBuiltins,                                                       \
+       type ".symmetric_difference",                                    \
+       combine<SetOperation::SymmetricDifference>,                      \
+       2,                                                               \
+       2,                                                               \
+       nullptr},                                                        \
+      {kBuiltins, type ".issubset", related<Py_LE>, 2, 2, nullptr},     \
+      {kBuiltins, type ".issuperset", related<Py_GE>, 2, 2, nullptr}, { \
+    kBuiltins, type ".isdisjoint", is_disjoint, 2, 2, nullptr           \
+  }
 
 constexpr Row kRows[] = {
     {kBuiltins, "set", make_set, 0, 1, nullptr},
@@ -200,8 +215,8 @@ constexpr Row kRows[] = {
     {kBuiltins, "set.__ior__", slot_update<SetOperation::Union>, 2, 2, nullptr},
     {kBuiltins, "set.__isub__", slot_update<SetOperation::Difference>, 2, 2,
      nullptr},
-    {kBuiltins, "set.__ixor__",
-     slot_update<SetOperation::SymmetricDifference>, 2, 2, nullptr},
+    {kBuiltins, "set.__ixor__", slot_update<SetOperation::SymmetricDifference>,
+     2, 2, nullptr},
     {kBuiltins, "set.__init__", initialise, 1, 2, nullptr},
     {kBuiltins, "set.add", add, 2, 2, nullptr},
     {kBuiltins, "set.discard", discard, 2, 2, nullptr},

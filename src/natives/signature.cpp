@@ -79,9 +79,10 @@ Outcome<PyObject*> attribute_name(Context& ctx, V value, const char* message) {
                                            "not '") +
                                    value->type->tp_name + "'");
   if (!PyUnicode_CheckExact(value->object))
-    return ctx.graph_break("dict-key", std::string("an attribute's name of type ") +
-                                           value->type->tp_name,
-                           "use a plain str");
+    return ctx.graph_break(
+        "dict-key",
+        std::string("an attribute's name of type ") + value->type->tp_name,
+        "use a plain str");
   if (PyUnicode_CHECK_INTERNED(value->object)) return value->object;
   Ref interned_name = Ref::share(value->object);
   PyUnicode_InternInPlace(interned_name.slot());
@@ -91,8 +92,7 @@ Outcome<PyObject*> attribute_name(Context& ctx, V value, const char* message) {
 Outcome<Py_ssize_t> index_argument(Context& ctx, V value) {
   value = ctx.look(value);
   if (!value->is_constant() || !PyIndex_Check(value->object)) {
-    MG_TRY(V method,
-           special_method(ctx, value, interned().dunder_index));
+    MG_TRY(V method, special_method(ctx, value, interned().dunder_index));
     if (!method || value->kind == Kind::Tensor)
       return value->kind == Kind::Tensor
                  ? ctx.graph_break("data-dependent",

@@ -41,8 +41,8 @@ Outcome<V> referent(Context& ctx, const Arguments& args) {
   if (!reference->object || !reference->source.valid())
     return ctx.graph_break("native-call",
                            "a weak reference made while tracing");
-  guards::SourceId source = ctx.sources.field(
-      reference->source, guards::SourceKind::WeakrefTarget);
+  guards::SourceId source =
+      ctx.sources.field(reference->source, guards::SourceKind::WeakrefTarget);
   // None where the target is gone.
   return ctx.lazy(PyWeakref_GetObject(reference->object), source);
 }
@@ -53,8 +53,8 @@ Outcome<V> import_module(Context& ctx, const Arguments& args) {
   if (module_name) module_name = ctx.look(module_name);
   if (module_name && module_name->is_constant() &&
       PyUnicode_Check(module_name->object) && args.count() < 2) {
-    PyObject* module = PyDict_GetItemWithError(PyImport_GetModuleDict(),
-                                               module_name->object);
+    PyObject* module =
+        PyDict_GetItemWithError(PyImport_GetModuleDict(), module_name->object);
     if (module && PyModule_Check(module))
       return ctx.known(module, ctx.sources.constant(module));
   }
@@ -140,8 +140,7 @@ constexpr Row kRows[] = {
     row::examine("typing", "_CallableType.__getitem__"),
     row::examine("typing", "Generic.__class_getitem__"),
     {"re", "sub", substitute<"sub">, 0, 5, "pattern repl string count flags"},
-    {"re", "subn", substitute<"subn">, 0, 5,
-     "pattern repl string count flags"},
+    {"re", "subn", substitute<"subn">, 0, 5, "pattern repl string count flags"},
     {"re", "Pattern.sub", substitute_in<"sub">, 1, 4, "repl string count"},
     {"re", "Pattern.subn", substitute_in<"subn">, 1, 4, "repl string count"},
     row::polyfill("re", "Pattern.finditer", "text.finditer"),

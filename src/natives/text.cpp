@@ -39,15 +39,14 @@ Outcome<V> own_method(Context& ctx, V value, PyObject* method,
                       std::span<const V> more) {
   PyTypeObject* type = value->type;
   if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE) &&
-      (value->is_constant() || type == &PyTuple_Type ||
-       type == &PyList_Type || type == &PyDict_Type || type == &PySet_Type)) {
+      (value->is_constant() || type == &PyTuple_Type || type == &PyList_Type ||
+       type == &PyDict_Type || type == &PySet_Type)) {
     return nullptr;
   }
   PyObject* found = type_lookup(ctx, value->type, method);
   if (!found) return nullptr;
   if (PyFunction_Check(found) || ctx.natives->has(found)) {
-    MG_TRY(V bound,
-           bind_descriptor(ctx, found, value, value->type, method));
+    MG_TRY(V bound, bind_descriptor(ctx, found, value, value->type, method));
     return call(ctx, bound, Arguments{.positional = more});
   }
   const bool in_c = Py_IS_TYPE(found, &PyWrapperDescr_Type) ||
@@ -154,8 +153,7 @@ Outcome<V> repr_of_exception(Context& ctx, V value) {
 
 Signal address_in_text(Context& ctx, V value) {
   return ctx.graph_break(
-      "native-call",
-      std::string("the text of a ") + _PyType_Name(value->type),
+      "native-call", std::string("the text of a ") + _PyType_Name(value->type),
       "give its class a __repr__, or make the text outside of the compiled "
       "function");
 }
@@ -233,8 +231,8 @@ Outcome<V> real_text(Context& ctx, PyTypeObject* type, V args) {
     return ctx.graph_break("native-call",
                            std::string("the text of a ") + type->tp_name,
                            "make the text outside of the compiled function");
-  Ref made = Ref::steal(
-      PyObject_CallObject(reinterpret_cast<PyObject*>(type), real));
+  Ref made =
+      Ref::steal(PyObject_CallObject(reinterpret_cast<PyObject*>(type), real));
   if (!made) return ctx.raise_from_python();
   return from_text(ctx, PyObject_Str(made));
 }
@@ -251,8 +249,8 @@ Outcome<V> plain_str(Context& ctx, V value) {
     MG_DO(unpack(ctx, args, items));
     if (items.empty()) return ctx.string("");
     if (items.size() > 1) return repr_of(ctx, args);
-    return PyType_IsSubtype(
-               value->type, reinterpret_cast<PyTypeObject*>(PyExc_KeyError))
+    return PyType_IsSubtype(value->type,
+                            reinterpret_cast<PyTypeObject*>(PyExc_KeyError))
                ? repr_of(ctx, items[0])
                : str_of(ctx, items[0]);
   }
@@ -466,10 +464,10 @@ Outcome<V> join(Context& ctx, const Arguments& args) {
   for (size_t i = 0; i < parts.size(); ++i) {
     V part = ctx.look(parts[i]);
     if (!part->is_constant() || !PyUnicode_Check(part->object))
-      return ctx.raise(PyExc_TypeError,
-                       "sequence item " + std::to_string(i) +
-                           ": expected str instance, " +
-                           _PyType_Name(part->type) + " found");
+      return ctx.raise(PyExc_TypeError, "sequence item " + std::to_string(i) +
+                                            ": expected str instance, " +
+                                            _PyType_Name(part->type) +
+                                            " found");
     PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i),
                     Ref::share(part->object).release());
   }

@@ -25,10 +25,10 @@ Outcome<V> full(Context& ctx, const Arguments& args) {
   V value = argument(args, 1, name<"fill_value">());
   if (args.count() != 2 || !value || ctx.look(value)->kind != Kind::Tensor)
     return construct<"torch.full">(ctx, args);
-  MG_TRY(V made, construct<"torch.empty">(
-                     ctx, {.positional = args.positional.first(1),
-                           .keyword_values = args.keyword_values,
-                           .keyword_names = args.keyword_names}));
+  MG_TRY(V made,
+         construct<"torch.empty">(ctx, {.positional = args.positional.first(1),
+                                        .keyword_values = args.keyword_values,
+                                        .keyword_names = args.keyword_names}));
   V fill[] = {made, value};
   return record_method(ctx, name<"fill_">(), {.positional = fill});
 }

@@ -14,10 +14,10 @@ namespace magneto::natives {
 
 namespace {
 
-using values::PassingFrame;
 using guards::Reading;
 using guards::SourceId;
 using guards::SourceKind;
+using values::PassingFrame;
 
 // "L['self'].layers.0" for L['self']._modules['layers']._modules['0'].
 std::string module_path(const guards::SourceTable& sources, SourceId id) {
@@ -200,8 +200,8 @@ Outcome<V> note_generation(Context& ctx, const Arguments&) {
 }
 
 constexpr Row kRows[] = {
-    {"torch.nn.modules.module", "Module._wrapped_call_impl",
-     call_module<false>, 1, kAny, "*"},
+    {"torch.nn.modules.module", "Module._wrapped_call_impl", call_module<false>,
+     1, kAny, "*"},
     {"torch.nn.modules.module", "Module._call_impl", call_module<true>, 1, kAny,
      "*"},
     {"torch.nn.modules.module", "Module.__getattr__", module_getattr, 2, 2,

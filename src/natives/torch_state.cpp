@@ -100,8 +100,7 @@ Outcome<V> enter_inference_mode(Context& ctx, const Arguments& args) {
   MG_TRY(V mode, get_attribute(ctx, self, name<"mode">()));
   PyObject* wanted = as_constant(ctx, mode);
   if (wanted == nullptr || !PyBool_Check(wanted) || self->object)
-    return ctx.graph_break("torch-state",
-                           "torch.inference_mode made elsewhere",
+    return ctx.graph_break("torch-state", "torch.inference_mode made elsewhere",
                            "make it inside of the compiled function");
   ctx.guards.ambient(Ambient::InferenceMode);
   ctx.heap.set_node(
@@ -260,8 +259,8 @@ constexpr Row kRows[] = {
     MG_REFUSE("torch._C", "_InferenceMode"),
     {"torch.autograd.grad_mode", "inference_mode.__enter__",
      enter_inference_mode, 1, 1, nullptr},
-    {"torch.autograd.grad_mode", "inference_mode.__exit__",
-     exit_inference_mode, 4, 4, nullptr},
+    {"torch.autograd.grad_mode", "inference_mode.__exit__", exit_inference_mode,
+     4, 4, nullptr},
 
     {"torch.amp.autocast_mode", "autocast.__enter__", enter_autocast, 1, 1,
      nullptr},

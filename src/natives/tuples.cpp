@@ -42,8 +42,7 @@ Outcome<V> index(Context& ctx, const Arguments& args) {
   if (args.count() > 3) {
     MG_TRY(stop, bound_argument(ctx, args.positional[3]));
   }
-  MG_TRY(Py_ssize_t at,
-         find_item(ctx, items, args.positional[1], start, stop));
+  MG_TRY(Py_ssize_t at, find_item(ctx, items, args.positional[1], start, stop));
   if (at < 0)
     return ctx.raise(PyExc_ValueError, "tuple.index(x): x not in tuple");
   return ctx.integer(at);
@@ -54,8 +53,8 @@ Outcome<V> count(Context& ctx, const Arguments& args) {
   MG_DO(unpack(ctx, args.positional[0], items));
   int64_t found = 0;
   for (size_t i = 0; i < items.size(); ++i) {
-    MG_TRY(Py_ssize_t at, find_item(ctx, {&items[i], 1}, args.positional[1], 0,
-                                    1));
+    MG_TRY(Py_ssize_t at,
+           find_item(ctx, {&items[i], 1}, args.positional[1], 0, 1));
     found += at == 0;
   }
   return ctx.integer(found);
@@ -75,8 +74,7 @@ Outcome<V> slice_indices(Context& ctx, const Arguments& args) {
   if (!real || !size)
     return ctx.graph_break("native-call", "slice.indices of unknown values",
                            "use Python integers");
-  Ref result = Ref::steal(
-      PyObject_CallMethod(real, "indices", "O", size));
+  Ref result = Ref::steal(PyObject_CallMethod(real, "indices", "O", size));
   if (!result) return ctx.raise_from_python();
   return ctx.constant(std::move(result));
 }

@@ -104,11 +104,13 @@ PyObject* disassemble_code(PyObject*, PyObject* argument) noexcept {
 PyMethodDef* code_functions() {
   static PyMethodDef functions[] = {
       {"roundtrip_code", roundtrip_code, METH_O,
-       "roundtrip_code(code, /)\n--\n\nWhat decoding and encoding a code object changes; None: nothing."},
+       "roundtrip_code(code, /)\n--\n\nWhat decoding and encoding a code "
+       "object changes; None: nothing."},
       {"rebuild_code", rebuild_code, METH_O,
        "rebuild_code(code, /)\n--\n\nThe code object, decoded and encoded."},
       {"disassemble_code", disassemble_code, METH_O,
-       "disassemble_code(code, /)\n--\n\nThe canonical instructions of a code object, as text."},
+       "disassemble_code(code, /)\n--\n\nThe canonical instructions of a code "
+       "object, as text."},
       {nullptr, nullptr, 0, nullptr}};
   return functions;
 }

@@ -9,8 +9,8 @@ namespace {
 
 Names make_names() {
   Names names;
-#define MG_NAME(identifier, text)                          \
-  names.identifier = PyUnicode_InternFromString(text);     \
+#define MG_NAME(identifier, text)                      \
+  names.identifier = PyUnicode_InternFromString(text); \
   MG_CHECK(names.identifier, "out of memory");
 #include "python/names.def"
 #undef MG_NAME

@@ -21,10 +21,10 @@ class InternalError : public std::runtime_error {
 }  // namespace magneto
 
 // MG_CHECK(condition, "sentence that says what must hold").
-#define MG_CHECK(condition, message)                                     \
-  do {                                                                   \
-    if (!(condition)) [[unlikely]]                                       \
-      ::magneto::fail_check(__FILE__, __LINE__, #condition, (message));  \
+#define MG_CHECK(condition, message)                                    \
+  do {                                                                  \
+    if (!(condition)) [[unlikely]]                                      \
+      ::magneto::fail_check(__FILE__, __LINE__, #condition, (message)); \
   } while (0)
 
 #ifdef MAGNETO_DEBUG

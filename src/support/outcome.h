@@ -53,15 +53,16 @@ inline constexpr Done done{};
 #define MG_CONCAT(a, b) MG_CONCAT_(a, b)
 
 // MG_TRY(auto x, expr): x becomes expr's value, or the signal is returned.
-#define MG_TRY(declaration, expression)                          \
-  auto MG_CONCAT(outcome_, __LINE__) = (expression);             \
-  if (!MG_CONCAT(outcome_, __LINE__)) [[unlikely]]               \
-    return MG_CONCAT(outcome_, __LINE__).signal();               \
+#define MG_TRY(declaration, expression)              \
+  auto MG_CONCAT(outcome_, __LINE__) = (expression); \
+  if (!MG_CONCAT(outcome_, __LINE__)) [[unlikely]]   \
+    return MG_CONCAT(outcome_, __LINE__).signal();   \
   declaration = MG_CONCAT(outcome_, __LINE__).value()
 
 // MG_DO(expr): as MG_TRY, when there is no value to keep.
-#define MG_DO(expression)                                        \
-  do {                                                           \
-    auto outcome_ = (expression);                                \
-    if (!outcome_) [[unlikely]] return outcome_.signal();        \
+#define MG_DO(expression)         \
+  do {                            \
+    auto outcome_ = (expression); \
+    if (!outcome_) [[unlikely]]   \
+      return outcome_.signal();   \
   } while (0)

@@ -76,8 +76,8 @@ enum AutogradBits : uint64_t {
   kInference = 2,
   kForwardGrad = 4,
   kThreads = 8,
-  kInplaceKey = 16,   // ADInplaceOrView is in the included keys
-  kNoAutograd = 32,   // the autograd keys are in the excluded keys
+  kInplaceKey = 16,  // ADInplaceOrView is in the included keys
+  kNoAutograd = 32,  // the autograd keys are in the excluded keys
 };
 
 }  // namespace
@@ -116,9 +116,9 @@ void restore_autograd_state(uint64_t bits) noexcept {
 }
 
 void switch_inference_mode(bool enabled) noexcept {
-  restore_autograd_state(
-      enabled ? kInference | kNoAutograd
-              : kGrad | kForwardGrad | kThreads | kInplaceKey);
+  restore_autograd_state(enabled
+                             ? kInference | kNoAutograd
+                             : kGrad | kForwardGrad | kThreads | kInplaceKey);
 }
 
 int8_t autocast_device(const std::string& name) noexcept {

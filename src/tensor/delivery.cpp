@@ -16,9 +16,9 @@ void check_castable(const at::Tensor& result, const at::Tensor& out) {
 
 void deliver_in_place(const at::Tensor& result, const at::Tensor& self) {
   check_castable(result, self);
-  TORCH_CHECK(self.sym_sizes().equals(result.sym_sizes()),
-              "output with shape ", self.sym_sizes(),
-              " doesn't match the broadcast shape ", result.sym_sizes());
+  TORCH_CHECK(self.sym_sizes().equals(result.sym_sizes()), "output with shape ",
+              self.sym_sizes(), " doesn't match the broadcast shape ",
+              result.sym_sizes());
 }
 
 void deliver_out(const at::Tensor& result, const at::Tensor& out) {
@@ -38,8 +38,7 @@ void resize_tensor(const at::Tensor& tensor, DimList sizes, DimList strides) {
   DimVec new_sizes(sizes.begin(), sizes.end());
   DimVec new_strides(strides.begin(), strides.end());
   Dim offset = impl->sym_storage_offset();
-  Dim bytes =
-      storage_bytes(new_sizes, new_strides, offset, impl->itemsize());
+  Dim bytes = storage_bytes(new_sizes, new_strides, offset, impl->itemsize());
   c10::StorageImpl* storage = impl->unsafe_storage().unsafeGetStorageImpl();
   if (storage->sym_nbytes() < bytes) {
     record_before_resize(storage);

@@ -10,14 +10,15 @@
 namespace magneto::tensor {
 
 FakeImpl::Metadata FakeImpl::metadata() const {
-  return {storage_,
-          sizes_and_strides_,
-          storage_offset_,
-          data_type_,
-          key_set_,
-          device_opt_,
-          extra_meta_ ? std::make_unique<c10::ExtraMeta>(*extra_meta_) : nullptr,
-          has_symbolic_sizes_strides_};
+  return {
+      storage_,
+      sizes_and_strides_,
+      storage_offset_,
+      data_type_,
+      key_set_,
+      device_opt_,
+      extra_meta_ ? std::make_unique<c10::ExtraMeta>(*extra_meta_) : nullptr,
+      has_symbolic_sizes_strides_};
 }
 
 void FakeImpl::restore(Metadata metadata) {
@@ -60,8 +61,8 @@ void FakeImpl::shallow_copy_from(
 
 c10::Storage make_storage(const Dim& bytes, c10::Device device) {
   auto storage = c10::make_intrusive<c10::StorageImpl>(
-      c10::StorageImpl::use_byte_size_t(), bytes,
-      c10::DataPtr(nullptr, device), /*allocator=*/nullptr,
+      c10::StorageImpl::use_byte_size_t(), bytes, c10::DataPtr(nullptr, device),
+      /*allocator=*/nullptr,
       /*resizable=*/false);
   // Whoever asks for the pointer gets an exception, not null.
   storage->release_data_and_set_meta_custom_data_ptr_error_msg_(std::nullopt);
@@ -90,8 +91,8 @@ namespace {
 c10::DispatchKeySet fake_keys(c10::Device device) {
   auto backend = c10::BackendComponent::CPUBit;
   if (!device.is_cpu()) {
-    backend = c10::toBackendComponent(c10::computeDispatchKey(
-        std::nullopt, c10::kStrided, device));
+    backend = c10::toBackendComponent(
+        c10::computeDispatchKey(std::nullopt, c10::kStrided, device));
   }
   return c10::DispatchKeySet({kFakeKey, c10::DispatchKey::Dense}) |
          c10::DispatchKeySet(backend);
@@ -124,8 +125,7 @@ at::Tensor make_view(const at::Tensor& base, DimList sizes, DimList strides,
   const c10::TensorImpl* from = base.unsafeGetTensorImpl();
   bool fake = is_fake(from);
   // The keys of a view are its base's: a view of an inference tensor is one.
-  c10::DispatchKeySet keys =
-      from->key_set() | c10::DispatchKeySet(kFakeKey);
+  c10::DispatchKeySet keys = from->key_set() | c10::DispatchKeySet(kFakeKey);
   auto impl = c10::make_intrusive<FakeImpl>(
       fake ? from->unsafe_storage()
            : make_storage(from->unsafe_storage().sym_nbytes(), base.device()),

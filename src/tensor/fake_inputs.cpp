@@ -112,8 +112,7 @@ struct FakeInputs::State {
     if (!meta) return;
     if (meta->grad_fn_) {
       torch::autograd::create_gradient_edge(
-          const_cast<at::Tensor&>(fake),
-          c10::make_intrusive<EarlierHistory>());
+          const_cast<at::Tensor&>(fake), c10::make_intrusive<EarlierHistory>());
     } else if (meta->requires_grad_) {
       to->set_requires_grad(true);
     }
@@ -135,8 +134,7 @@ struct FakeInputs::State {
         fake.unsafeGetTensorImpl()->autograd_meta());
     if (real.grad_fn()) {
       torch::autograd::create_gradient_edge(
-          const_cast<at::Tensor&>(fake),
-          c10::make_intrusive<EarlierHistory>());
+          const_cast<at::Tensor&>(fake), c10::make_intrusive<EarlierHistory>());
       copy->set_attr_version(
           fake.unsafeGetTensorImpl()->version_counter().current_version());
     } else if (meta->requires_grad_) {

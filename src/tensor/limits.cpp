@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tensor/limits.h"
 
-#include <cstring>
-
 #include <torch/csrc/Exceptions.h>
+
+#include <cstring>
 
 #include "python/ref.h"
 #include "tensor/fake_tensor.h"

@@ -10,15 +10,27 @@ namespace magneto::tensor {
 namespace {
 
 constexpr auto kTables = {
-    &attention_rules, &convolution_rules, &copy_rules, &data_rules,
-    &factory_rules, &image_rules, &index_rules, &like_rules, &loss_rules, &matmul_rules,
-    &metadata_rules, &norm_rules, &pointwise_rules, &reduce_rules,
+    &attention_rules,
+    &convolution_rules,
+    &copy_rules,
+    &data_rules,
+    &factory_rules,
+    &image_rules,
+    &index_rules,
+    &like_rules,
+    &loss_rules,
+    &matmul_rules,
+    &metadata_rules,
+    &norm_rules,
+    &pointwise_rules,
+    &reduce_rules,
     &view_rules,
     // Last: rules of our own are found first.
     &structured_rules,
 };
 
-using RulesByBase = std::unordered_map<std::string_view, std::vector<const Rule*>>;
+using RulesByBase =
+    std::unordered_map<std::string_view, std::vector<const Rule*>>;
 
 std::string_view base_name(std::string_view name) {
   return name.substr(0, name.find('.'));
@@ -53,9 +65,9 @@ Form form_of(const c10::FunctionSchema& schema, uint32_t& out_begin) {
       return Form::Out;
     }
   }
-  bool in_place = schema.name().ends_with('_') && !schema.name().ends_with("__")
-                  && !args.empty() && args[0].alias_info() &&
-                  args[0].alias_info()->isWrite();
+  bool in_place = schema.name().ends_with('_') &&
+                  !schema.name().ends_with("__") && !args.empty() &&
+                  args[0].alias_info() && args[0].alias_info()->isWrite();
   return in_place ? Form::InPlace : Form::Functional;
 }
 
@@ -87,8 +99,7 @@ const Rule* functional_rule(const OpInfo& op) {
   for (const Rule* row : found->second) {
     auto functional =
         c10::Dispatcher::singleton().findSchema(parse_name(row->name));
-    if (functional &&
-        takes_arguments_of(schema, functional->schema(), limit)) {
+    if (functional && takes_arguments_of(schema, functional->schema(), limit)) {
       return row;
     }
   }
@@ -135,8 +146,9 @@ OpInfo::OpInfo(const c10::OperatorHandle& op)
   // what is registered for all backends may be a kernel that reads data.
   const bool is_torchs = schema.name().starts_with("aten::") ||
                          schema.name().starts_with("prims::");
-  for (Key key : {Key::CompositeImplicitAutograd, Key::CompositeExplicitAutograd,
-                  Key::CompositeExplicitAutogradNonFunctional}) {
+  for (Key key :
+       {Key::CompositeImplicitAutograd, Key::CompositeExplicitAutograd,
+        Key::CompositeExplicitAutogradNonFunctional}) {
     if (!op.hasKernelForDispatchKey(key)) continue;
     if (!is_torchs && key != Key::CompositeImplicitAutograd) continue;
     // Of an operator with kernels of its own, this one shows what is computed

@@ -148,8 +148,7 @@ PyObject* py_fallback_counts(PyObject*, PyObject*) noexcept {
   if (!result) return nullptr;
   for (const FallbackCount& each : fallback_counts()) {
     Ref count = Ref::steal(PyLong_FromUnsignedLongLong(each.count));
-    if (!count ||
-        PyDict_SetItemString(result, each.op.c_str(), count) < 0) {
+    if (!count || PyDict_SetItemString(result, each.op.c_str(), count) < 0) {
       return nullptr;
     }
   }

@@ -47,8 +47,8 @@ struct PythonMode {
   PythonMode() {
     py::module_ module = py::module_::import("torch._subclasses.fake_tensor");
     fake_tensor_class = module.attr("FakeTensor");
-    mode = module.attr("FakeTensorMode")(
-        py::arg("allow_non_fake_inputs") = true);
+    mode =
+        module.attr("FakeTensorMode")(py::arg("allow_non_fake_inputs") = true);
     no_answer = py::make_tuple(
         module.attr("DataDependentOutputException"),
         module.attr("DynamicOutputShapeException"),
@@ -116,8 +116,7 @@ class Crossing {
       py::object fake = python.fake_tensor_class(
           python.mode,
           py::reinterpret_steal<py::object>(THPVariable_Wrap(to_meta(tensor))),
-          py::reinterpret_steal<py::object>(
-              THPDevice_New(tensor.device())));
+          py::reinterpret_steal<py::object>(THPDevice_New(tensor.device())));
       known = THPVariable_Unpack(fake.ptr());
       outward_[known.unsafeGetTensorImpl()] = tensor;
     }
@@ -129,10 +128,10 @@ class Crossing {
         tensor.unsafeGetTensorImpl()->unsafe_storage().unsafeGetStorageImpl();
     c10::Storage& storage = storages_in_[ours];
     if (!storage) {
-      storage = c10::Storage(
-          c10::Storage::use_byte_size_t(), ours->sym_nbytes(),
-          c10::GetAllocator(c10::kMeta)->allocate(0),
-          c10::GetAllocator(c10::kMeta), /*resizable=*/true);
+      storage =
+          c10::Storage(c10::Storage::use_byte_size_t(), ours->sym_nbytes(),
+                       c10::GetAllocator(c10::kMeta)->allocate(0),
+                       c10::GetAllocator(c10::kMeta), /*resizable=*/true);
       storages_out_[storage.unsafeGetStorageImpl()] =
           tensor.unsafeGetTensorImpl()->unsafe_storage();
     }
@@ -155,8 +154,8 @@ class Crossing {
     const c10::Storage& theirs = impl->unsafe_storage();
     auto alias = storages_out_.find(theirs.unsafeGetStorageImpl());
     if (alias != storages_out_.end()) {
-      at::Tensor base = make_contiguous({}, tensor.scalar_type(),
-                                        tensor.device());
+      at::Tensor base =
+          make_contiguous({}, tensor.scalar_type(), tensor.device());
       static_cast<FakeImpl*>(base.unsafeGetTensorImpl())
           ->set_storage(alias->second);
       return make_view(base, tensor.sym_sizes(), tensor.sym_strides(),
@@ -207,8 +206,8 @@ py::object call_under_mode(const OpInfo& op, Crossing& crossing,
     ~Exit() {
       PyObject *type, *value, *traceback;
       PyErr_Fetch(&type, &value, &traceback);
-      Ref result = Ref::steal(PyObject_CallMethod(
-          mode.ptr(), "__exit__", "OOO", Py_None, Py_None, Py_None));
+      Ref result = Ref::steal(PyObject_CallMethod(mode.ptr(), "__exit__", "OOO",
+                                                  Py_None, Py_None, Py_None));
       if (!result) PyErr_WriteUnraisable(mode.ptr());
       PyErr_Restore(type, value, traceback);
     }
@@ -257,8 +256,7 @@ void run_in_python(const OpInfo& op, torch::jit::Stack& stack) {
     // FakeTensorMode must find the thread's dispatch state as it would be
     // outside of any operator, and must not meet our key.
     c10::impl::ForceDispatchKeyGuard guard(
-        c10::default_included_set,
-        c10::default_excluded_set.add(kFakeKey));
+        c10::default_included_set, c10::default_excluded_set.add(kFakeKey));
     c10::AutoGradMode no_grad(false);
     Crossing crossing;
     py::object result = call_under_mode(op, crossing, args);

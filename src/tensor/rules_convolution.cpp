@@ -65,8 +65,9 @@ void check_shapes(const at::Tensor& input, const at::Tensor& weight,
   for (size_t i = 2; i < in.size(); ++i) {
     Dim padded = in[i] + conv.padding[i - 2] * 2;
     Dim kernel = conv.dilation[i - 2] * (w[i] - 1) + 1;
-    TORCH_CHECK(padded >= kernel, "Calculated padded input size per channel: ",
-                padded, ". Kernel size: ", kernel,
+    TORCH_CHECK(padded >= kernel,
+                "Calculated padded input size per channel: ", padded,
+                ". Kernel size: ", kernel,
                 ". Kernel size can't be greater than actual input size");
   }
 }
@@ -75,9 +76,9 @@ std::vector<Dim> output_sizes(const at::Tensor& input, const at::Tensor& weight,
                               const Parameters& conv) {
   std::vector<Dim> sizes =
       conv.transposed
-          ? at::native::conv_input_size(
-                input.sym_sizes(), weight.sym_sizes(), conv.padding,
-                conv.output_padding, conv.stride, conv.dilation, conv.groups)
+          ? at::native::conv_input_size(input.sym_sizes(), weight.sym_sizes(),
+                                        conv.padding, conv.output_padding,
+                                        conv.stride, conv.dilation, conv.groups)
           : at::native::conv_output_size(input.sym_sizes(), weight.sym_sizes(),
                                          conv.padding, conv.stride,
                                          conv.dilation);
@@ -87,9 +88,8 @@ std::vector<Dim> output_sizes(const at::Tensor& input, const at::Tensor& weight,
 c10::MemoryFormat format_of(at::native::ConvBackend backend,
                             const at::Tensor& input, const at::Tensor& weight) {
   using Backend = at::native::ConvBackend;
-  c10::MemoryFormat last = weight.dim() == 5
-                               ? c10::MemoryFormat::ChannelsLast3d
-                               : c10::MemoryFormat::ChannelsLast;
+  c10::MemoryFormat last = weight.dim() == 5 ? c10::MemoryFormat::ChannelsLast3d
+                                             : c10::MemoryFormat::ChannelsLast;
   switch (backend) {
     case Backend::Cudnn:
     case Backend::CudnnTranspose:
@@ -149,7 +149,8 @@ at::Tensor convolution(const at::Tensor& input, const at::Tensor& weight,
                   expand_parameter(padding, count, "padding"),
                   expand_parameter(dilation, count, "dilation"),
                   expand_parameter(output_padding, count, "output_padding"),
-                  transposed, groups};
+                  transposed,
+                  groups};
   check_shapes(input, weight, bias, conv);
   TORCH_CHECK(input.scalar_type() == weight.scalar_type(), "Input type (",
               input.toString(), ") and weight type (", weight.toString(),
@@ -159,8 +160,10 @@ at::Tensor convolution(const at::Tensor& input, const at::Tensor& weight,
   c10::Device device = common_device(both);
   std::vector<Dim> sizes = output_sizes(input, weight, conv);
   for (const Dim& size : sizes) {
-    TORCH_CHECK(size >= 0, "the convolution's output would have the negative "
-                "size ", DimList(sizes));
+    TORCH_CHECK(size >= 0,
+                "the convolution's output would have the negative "
+                "size ",
+                DimList(sizes));
   }
   // In one dimension torch works on a contiguous copy with a height of one.
   if (count == 1) return make_contiguous(sizes, input.scalar_type(), device);

@@ -22,8 +22,8 @@ at::Tensor clone_of(const at::Tensor& self, Format format) {
 
 at::Tensor to_copy(const at::Tensor& self, std::optional<c10::ScalarType> dtype,
                    std::optional<c10::Layout> layout,
-                   std::optional<c10::Device> device, std::optional<bool>,
-                   bool, Format format) {
+                   std::optional<c10::Device> device, std::optional<bool>, bool,
+                   Format format) {
   TORCH_CHECK(layout.value_or(c10::kStrided) == c10::kStrided,
               "to(options) doesn't support converting to a different layout, "
               "but got self.layout being Strided and options.layout set as ",
@@ -35,9 +35,9 @@ at::Tensor to_copy(const at::Tensor& self, std::optional<c10::ScalarType> dtype,
 // Raises where `source` doesn't broadcast to `self`.
 void check_expandable(const at::Tensor& self, const at::Tensor& source) {
   DimVec shape = broadcast(self.sym_sizes(), source.sym_sizes());
-  TORCH_CHECK(DimList(shape).equals(self.sym_sizes()),
-              "output with shape ", self.sym_sizes(),
-              " doesn't match the broadcast shape ", DimList(shape));
+  TORCH_CHECK(DimList(shape).equals(self.sym_sizes()), "output with shape ",
+              self.sym_sizes(), " doesn't match the broadcast shape ",
+              DimList(shape));
 }
 
 at::Tensor copy_into(const at::Tensor& self, const at::Tensor& source, bool) {

@@ -3,8 +3,8 @@
 #include <ATen/WrapDimUtilsMulti.h>
 #include <ATen/native/TypeProperties.h>
 
-#include "tensor/fill_checks.h"
 #include "tensor/elementwise.h"
+#include "tensor/fill_checks.h"
 #include "tensor/limits.h"
 #include "tensor/rule.h"
 #include "tensor/shape.h"
@@ -52,16 +52,16 @@ at::Tensor gather(const at::Tensor& self, int64_t dim, const at::Tensor& index,
   if (index.sym_numel() != 0) {
     TORCH_CHECK(is_index_type(index),
                 "gather(): Expected dtype int32/int64 for index");
-    TORCH_CHECK(std::max<int64_t>(self.dim(), 1) ==
-                    std::max<int64_t>(index.dim(), 1),
-                "Index tensor must have the same number of dimensions as input "
-                "tensor");
+    TORCH_CHECK(
+        std::max<int64_t>(self.dim(), 1) == std::max<int64_t>(index.dim(), 1),
+        "Index tensor must have the same number of dimensions as input "
+        "tensor");
     for (int64_t i = 0; i < self.dim(); ++i) {
-      TORCH_CHECK(i == dim || index.dim() == 0 ||
-                      index.sym_size(i) <= self.sym_size(i),
-                  "Size does not match at dimension ", i, " expected index ",
-                  index.sym_sizes(), " to be no larger than self ",
-                  self.sym_sizes(), " apart from dimension ", dim);
+      TORCH_CHECK(
+          i == dim || index.dim() == 0 || index.sym_size(i) <= self.sym_size(i),
+          "Size does not match at dimension ", i, " expected index ",
+          index.sym_sizes(), " to be no larger than self ", self.sym_sizes(),
+          " apart from dimension ", dim);
     }
   }
   return make_contiguous(index.sym_sizes(), self.scalar_type(), self.device());
@@ -173,13 +173,11 @@ c10::MemoryFormat common_format(at::TensorList tensors) {
 }
 
 at::Tensor cat(at::TensorList tensors, int64_t dim) {
-  TORCH_CHECK_VALUE(!tensors.empty(),
-                    "expected a non-empty list of Tensors");
+  TORCH_CHECK_VALUE(!tensors.empty(), "expected a non-empty list of Tensors");
   const at::Tensor* first = nullptr;
   for (const at::Tensor& tensor : tensors) {
-    TORCH_CHECK(tensor.dim() > 0,
-                "zero-dimensional tensor (at position ", &tensor - &tensors[0],
-                ") cannot be concatenated");
+    TORCH_CHECK(tensor.dim() > 0, "zero-dimensional tensor (at position ",
+                &tensor - &tensors[0], ") cannot be concatenated");
     if (!first && !is_overlooked(tensor)) first = &tensor;
   }
   c10::ScalarType type = at::native::result_type(at::ITensorListRef(tensors));
@@ -229,10 +227,10 @@ at::Tensor flip(const at::Tensor& self, c10::IntArrayRef dims) {
 
 at::Tensor roll(const at::Tensor& self, DimList shifts, c10::IntArrayRef dims) {
   TORCH_CHECK(!shifts.empty(), "`shifts` required");
-  TORCH_CHECK(dims.size() == shifts.size() ||
-                  (dims.empty() && shifts.size() == 1),
-              "shifts and dimensions must align. shifts: ", shifts.size(),
-              ", dims:", dims.size());
+  TORCH_CHECK(
+      dims.size() == shifts.size() || (dims.empty() && shifts.size() == 1),
+      "shifts and dimensions must align. shifts: ", shifts.size(),
+      ", dims:", dims.size());
   for (int64_t dim : dims) wrap_dim(dim, self.dim());
   if (dims.empty() || (self.sym_numel() != 0 && !self.is_cuda())) {
     // Made by concatenating its parts.

@@ -53,8 +53,8 @@ at::Tensor new_full(const at::Tensor& self, DimList size, const Scalar&,
   return new_of(self, size, dtype, layout, device, pin);
 }
 at::Tensor new_empty_strided(const at::Tensor& self, DimList size,
-                             DimList stride, Dtype dtype, Layout,
-                             Device device, Pin) {
+                             DimList stride, Dtype dtype, Layout, Device device,
+                             Pin) {
   return make_tensor(size, stride, dtype.value_or(self.scalar_type()),
                      device.value_or(self.device()));
 }

@@ -24,13 +24,15 @@ at::Tensor pairwise(const at::Tensor& input, const at::Tensor& target,
 }
 at::Tensor huber_loss(const at::Tensor& input, const at::Tensor& target,
                       int64_t reduction, double delta) {
-  TORCH_CHECK(delta > 0, "huber_loss does not support non-positive values for "
+  TORCH_CHECK(delta > 0,
+              "huber_loss does not support non-positive values for "
               "delta.");
   return pairwise(input, target, reduction);
 }
 at::Tensor smooth_l1_loss(const at::Tensor& input, const at::Tensor& target,
                           int64_t reduction, double beta) {
-  TORCH_CHECK(beta >= 0, "smooth_l1_loss does not support negative values for "
+  TORCH_CHECK(beta >= 0,
+              "smooth_l1_loss does not support negative values for "
               "beta.");
   return pairwise(input, target, reduction);
 }
@@ -58,7 +60,8 @@ std::tuple<at::Tensor, at::Tensor> nll_loss(const at::Tensor& self,
                                             const at::Tensor& target,
                                             OptionalTensor weight,
                                             int64_t reduction, Dim) {
-  TORCH_CHECK(self.dim() > 0 && self.dim() <= 2, "input tensor should be 1D "
+  TORCH_CHECK(self.dim() > 0 && self.dim() <= 2,
+              "input tensor should be 1D "
               "or 2D");
   TORCH_CHECK(target.dim() <= 1,
               "0D or 1D target tensor expected, multi-target not supported");
@@ -68,10 +71,9 @@ std::tuple<at::Tensor, at::Tensor> nll_loss(const at::Tensor& self,
               ", target: ", target.sym_sizes(), ")");
   check_classes(self, target, weight, self.dim() - 1);
   bool each = reduction == at::Reduction::None && self.dim() == 2;
-  at::Tensor output =
-      each ? make_contiguous(DimVec{self.sym_size(0)}, self.scalar_type(),
-                             self.device())
-           : single(self, self.scalar_type());
+  at::Tensor output = each ? make_contiguous(DimVec{self.sym_size(0)},
+                                             self.scalar_type(), self.device())
+                           : single(self, self.scalar_type());
   return {output, single(self, self.scalar_type())};
 }
 
@@ -93,11 +95,10 @@ std::tuple<at::Tensor, at::Tensor> nll_loss2d(const at::Tensor& self,
               "size mismatch (got input: ", self.sym_sizes(),
               " , target: ", target.sym_sizes());
   check_classes(self, target, weight, 1);
-  at::Tensor output =
-      reduction == at::Reduction::None
-          ? make_contiguous(target.sym_sizes(), self.scalar_type(),
-                            self.device())
-          : single(self, self.scalar_type());
+  at::Tensor output = reduction == at::Reduction::None
+                          ? make_contiguous(target.sym_sizes(),
+                                            self.scalar_type(), self.device())
+                          : single(self, self.scalar_type());
   return {output, single(self, self.scalar_type())};
 }
 

@@ -54,9 +54,9 @@ at::Tensor resize(const at::Tensor& self, DimList size, Format format) {
   }
   bool same = self.sym_sizes().equals(size);
   if (same && !format) return self;
-  DimVec strides = same ? DimVec(self.sym_strides().begin(),
-                                 self.sym_strides().end())
-                        : contiguous_strides(size);
+  DimVec strides =
+      same ? DimVec(self.sym_strides().begin(), self.sym_strides().end())
+           : contiguous_strides(size);
   if (format) {
     TORCH_CHECK(*format != c10::MemoryFormat::Preserve,
                 "Unsupported memory format", *format);

@@ -218,7 +218,8 @@ std::vector<at::Tensor> unbind(const at::Tensor& self, int64_t dim) {
   int64_t count = self.sym_sizes()[dim].guard_int(__FILE__, __LINE__);
   std::vector<at::Tensor> result;
   result.reserve(count);
-  for (int64_t i = 0; i < count; ++i) result.push_back(select_index(self, dim, i));
+  for (int64_t i = 0; i < count; ++i)
+    result.push_back(select_index(self, dim, i));
   return result;
 }
 
@@ -374,8 +375,7 @@ at::Tensor flip_key(const at::Tensor& self, c10::DispatchKey key) {
   return result;
 }
 at::Tensor conj_view(const at::Tensor& self) {
-  TORCH_CHECK(self.is_complex(),
-              "_conj is only supported for complex tensors");
+  TORCH_CHECK(self.is_complex(), "_conj is only supported for complex tensors");
   return flip_key(self, c10::DispatchKey::Conjugate);
 }
 at::Tensor neg_view(const at::Tensor& self) {

@@ -83,8 +83,7 @@ DimVec broadcast(DimList a, DimList b) {
 }
 
 bool is_dense(const at::Tensor& tensor) {
-  return tensor.unsafeGetTensorImpl()
-      ->is_non_overlapping_and_dense_or_false();
+  return tensor.unsafeGetTensorImpl()->is_non_overlapping_and_dense_or_false();
 }
 
 namespace {
@@ -108,8 +107,8 @@ DimVec packed_strides(DimList sizes, DimList strides) {
     }
     return packed;
   }
-  std::vector<int64_t> packed = at::infer_dense_strides(*int_sizes,
-                                                        *int_strides);
+  std::vector<int64_t> packed =
+      at::infer_dense_strides(*int_sizes, *int_strides);
   return DimVec(packed.begin(), packed.end());
 }
 

@@ -37,8 +37,7 @@ namespace {
 // Sizes and strides are those stored in the TensorImpl itself.
 bool has_plain_shape(c10::TensorImpl* impl) {
   return impl->layout() == c10::kStrided && !impl->is_nested() &&
-         !impl->has_symbolic_sizes_strides() &&
-         !impl->is_python_dispatch();
+         !impl->has_symbolic_sizes_strides() && !impl->is_python_dispatch();
 }
 
 std::span<const int64_t> span_of(c10::IntArrayRef values) {
@@ -113,9 +112,8 @@ bool matches(PyObject* object, const TensorSnapshot& snapshot) noexcept {
   const auto& dims = impl->sizes_and_strides();
   uint32_t ndim = snapshot.sizes.size();
   if (dims.size() != ndim) return false;
-  if (impl->dtype() !=
-      c10::scalarTypeToTypeMeta(
-          static_cast<c10::ScalarType>(snapshot.scalar_type))) {
+  if (impl->dtype() != c10::scalarTypeToTypeMeta(static_cast<c10::ScalarType>(
+                           snapshot.scalar_type))) {
     return false;
   }
   c10::Device device = impl->device();

@@ -5,10 +5,10 @@
 // breaks leaves its frame as it was, and the frames of inlined calls are gone.
 #pragma once
 
+#include <vector>
+
 #include "bytecode/decode.h"
 #include "values/context.h"
-
-#include <vector>
 
 namespace magneto::trace {
 
@@ -18,19 +18,19 @@ struct Frame {
   PyCodeObject* py_code = nullptr;
   const bytecode::Code* code = nullptr;
   PyObject* globals = nullptr;
-  V globals_value = nullptr;      // Dict
-  std::vector<V> locals;          // localsplus; Null where unbound
-  std::vector<V> stack;           // may hold Null
-  std::span<const V> closure;     // cells, for CopyFreeVars
-  int32_t pc = 0;                 // next instruction
-  int32_t current = 0;            // the one being executed
+  V globals_value = nullptr;   // Dict
+  std::vector<V> locals;       // localsplus; Null where unbound
+  std::vector<V> stack;        // may hold Null
+  std::span<const V> closure;  // cells, for CopyFreeVars
+  int32_t pc = 0;              // next instruction
+  int32_t current = 0;         // the one being executed
   Frame* caller = nullptr;
   graph::LocationId caller_location;  // valid once asked for
-  V result = nullptr;             // of Return and Yield
-  V generator = nullptr;          // the Generator value that this frame runs
-  values::DirectCall direct;      // how it was called
-  V handled = nullptr;            // of Yield: the exception it is handling
-  V handled_outside = nullptr;    // by who called it
+  V result = nullptr;                 // of Return and Yield
+  V generator = nullptr;        // the Generator value that this frame runs
+  values::DirectCall direct;    // how it was called
+  V handled = nullptr;          // of Yield: the exception it is handling
+  V handled_outside = nullptr;  // by who called it
 
   V top(size_t depth = 1) const { return stack[stack.size() - depth]; }
   void push(V value) { stack.push_back(value); }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Generators: frames that are left at a yield and entered again.
-#include "trace/interpreter.h"
-
 #include "python/names.h"
+#include "trace/interpreter.h"
 #include "values/exceptions.h"
 
 namespace magneto::trace {
@@ -14,9 +13,9 @@ enum Undo : uint64_t { kMade, kResumed };
 }  // namespace
 
 V Interpreter::make_generator(Frame& frame) {
-  V generator = ctx.iterator(&PyGen_Type, {},
-                             static_cast<int64_t>(generators_.size()),
-                             Kind::Generator);
+  V generator =
+      ctx.iterator(&PyGen_Type, {}, static_cast<int64_t>(generators_.size()),
+                   Kind::Generator);
   auto state = std::make_unique<GeneratorState>();
   state->frame = std::move(frame);
   state->frame.generator = generator;
@@ -100,8 +99,7 @@ void Interpreter::undo(uint64_t what, uint64_t index) noexcept {
 Outcome<V> Interpreter::resume_generator(V generator, V sent, V thrown,
                                          V* returned) {
   *returned = ctx.none();
-  const auto index =
-      static_cast<size_t>(ctx.heap[generator->heap].number);
+  const auto index = static_cast<size_t>(ctx.heap[generator->heap].number);
   GeneratorState& state = *generators_[index];
   using Phase = GeneratorState::Phase;
   if (state.phase == Phase::Running)

@@ -13,9 +13,9 @@ namespace magneto::trace {
 #undef MG_OP
 
 // An operation that has no meaning yet: a named graph break.
-#define MG_UNSUPPORTED(name, hint)                                         \
-  Outcome<Next> op_##name(Interpreter& in, Frame&, Instruction) {          \
-    return in.ctx.graph_break("unsupported-instruction", #name, hint);     \
+#define MG_UNSUPPORTED(name, hint)                                     \
+  Outcome<Next> op_##name(Interpreter& in, Frame&, Instruction) {      \
+    return in.ctx.graph_break("unsupported-instruction", #name, hint); \
   }
 
 }  // namespace magneto::trace

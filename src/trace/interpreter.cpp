@@ -95,11 +95,12 @@ void Interpreter::keep_broken(Frame& frame, Journal::Position before,
   const auto through = frame.direct.through;
   for (size_t i = through.size(); i-- > 0;) {
     // function, arguments, keyword arguments
-    broken_.push_back({.code = through[i].code,
-                       .globals = through[i].globals,
-                       .index = static_cast<size_t>(through[i].index),
-                       .stack = {ctx.null(), ctx.none(), ctx.none(), ctx.none()},
-                       .locals = {}});
+    broken_.push_back(
+        {.code = through[i].code,
+         .globals = through[i].globals,
+         .index = static_cast<size_t>(through[i].index),
+         .stack = {ctx.null(), ctx.none(), ctx.none(), ctx.none()},
+         .locals = {}});
   }
 }
 

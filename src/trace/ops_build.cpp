@@ -62,9 +62,9 @@ Outcome<Next> op_BuildConstKeyMap(Interpreter& in, Frame& frame,
   PyObject* keys = frame.top()->object;
   auto items = operands(frame, ins.arg + 1);
   for (int32_t i = 0; i < ins.arg; ++i)
-    MG_DO(values::dict_set(
-        in.ctx, dict, in.ctx.constant_share(PyTuple_GET_ITEM(keys, i)),
-        items[static_cast<size_t>(i)]));
+    MG_DO(values::dict_set(in.ctx, dict,
+                           in.ctx.constant_share(PyTuple_GET_ITEM(keys, i)),
+                           items[static_cast<size_t>(i)]));
   frame.replace(items.size(), dict);
   return Next::Continue;
 }
@@ -213,8 +213,7 @@ Outcome<Next> op_FormatValue(Interpreter& in, Frame& frame, Instruction ins) {
   // value [spec] -- str
   const bool has_spec = ins.arg & FVS_HAVE_SPEC;
   V spec = has_spec ? in.ctx.look(frame.top(1)) : nullptr;
-  MG_TRY(V text, in.ctx.natives->format(in.ctx,
-                                        frame.top(has_spec ? 2 : 1),
+  MG_TRY(V text, in.ctx.natives->format(in.ctx, frame.top(has_spec ? 2 : 1),
                                         ins.arg & FVC_MASK, spec));
   frame.replace(has_spec ? 2 : 1, text);
   return Next::Continue;
@@ -264,8 +263,7 @@ Outcome<Next> op_UnpackEx(Interpreter& in, Frame& frame, Instruction ins) {
   if (items.size() < before + after)
     return wrong_count(in.ctx, before + after, items.size(), true);
   std::span<const V> all(items);
-  V rest = in.ctx.list(
-      all.subspan(before, items.size() - before - after));
+  V rest = in.ctx.list(all.subspan(before, items.size() - before - after));
   frame.pop();
   for (size_t i = items.size(); i-- > items.size() - after;)
     frame.push(items[i]);

@@ -11,8 +11,9 @@ Outcome<Next> op_Call(Interpreter& in, Frame& frame, Instruction ins) {
   const bool is_method = !frame.stack[base]->is_null();
   V callable = frame.stack[base + (is_method ? 0 : 1)];
   // The operands stay on the stack during the call, so views of it do.
-  auto given = std::span<const V>(frame.stack).subspan(
-      base + (is_method ? 1 : 2), count + (is_method ? 1 : 0));
+  auto given =
+      std::span<const V>(frame.stack)
+          .subspan(base + (is_method ? 1 : 2), count + (is_method ? 1 : 0));
   Arguments args{.positional = given};
   if (ins.aux >= 0) {
     PyObject* names = frame.constant(ins.aux);

@@ -29,8 +29,7 @@ namespace {
 Outcome<bool> matches(Context& ctx, V exception, V type) {
   type = ctx.look(type);
   if (type->is_constant() && PyType_Check(type->object) &&
-      values::is_exception_type(
-          reinterpret_cast<PyTypeObject*>(type->object)))
+      values::is_exception_type(reinterpret_cast<PyTypeObject*>(type->object)))
     return values::is_instance_of(
         exception, reinterpret_cast<PyTypeObject*>(type->object));
   if (values::is_instance_of(type, &PyTuple_Type)) {
@@ -96,8 +95,7 @@ Outcome<Next> op_RaiseVarargs(Interpreter& in, Frame& frame, Instruction ins) {
   Context& ctx = in.ctx;
   if (ins.arg == 0) {
     if (in.handled == nullptr)
-      return ctx.raise(PyExc_RuntimeError,
-                       "No active exception to reraise");
+      return ctx.raise(PyExc_RuntimeError, "No active exception to reraise");
     return raise_again(in, in.handled);
   }
   MG_TRY(V exception,
@@ -107,8 +105,7 @@ Outcome<Next> op_RaiseVarargs(Interpreter& in, Frame& frame, Instruction ins) {
     if (cause != ctx.none()) {
       MG_TRY(cause, as_exception(ctx, cause));
     }
-    values::set_exception_field(ctx, exception, interned().dunder_cause,
-                                cause);
+    values::set_exception_field(ctx, exception, interned().dunder_cause, cause);
   }
   return ctx.raise_value(exception);
 }

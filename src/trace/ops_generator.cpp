@@ -27,13 +27,12 @@ Outcome<Next> op_Send(Interpreter& in, Frame& frame, Instruction ins) {
   V returned = ctx.none();
   V result = nullptr;
   if (receiver->kind == Kind::Generator) {
-    MG_TRY(result, ctx.inliner->resume_generator(receiver, sent, nullptr,
-                                                 &returned));
+    MG_TRY(result,
+           ctx.inliner->resume_generator(receiver, sent, nullptr, &returned));
   } else if (ctx.look(sent) == ctx.none()) {
     MG_TRY(result, values::next(ctx, receiver));
   } else {
-    MG_TRY(result,
-           values::call_method(ctx, receiver, interned().send, {sent}));
+    MG_TRY(result, values::call_method(ctx, receiver, interned().send, {sent}));
   }
   if (result) {
     frame.replace(1, result);

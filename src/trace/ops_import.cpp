@@ -52,9 +52,10 @@ Outcome<Next> op_ImportName(Interpreter& in, Frame& frame, Instruction ins) {
                          "attempted relative import beyond top-level package");
       base = Ref::steal(PyUnicode_Substring(base, 0, dot));
     }
-    absolute = PyUnicode_GET_LENGTH(name) == 0
-                   ? std::move(base)
-                   : Ref::steal(PyUnicode_FromFormat("%U.%U", base.get(), name));
+    absolute =
+        PyUnicode_GET_LENGTH(name) == 0
+            ? std::move(base)
+            : Ref::steal(PyUnicode_FromFormat("%U.%U", base.get(), name));
     MG_CHECK(absolute, "out of memory");
   }
   PyObject* kept = ctx.keep(std::move(absolute));

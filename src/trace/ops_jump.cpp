@@ -39,16 +39,14 @@ Outcome<Next> pop_jump_if_none(Interpreter& in, Frame& frame, Instruction ins,
 
 }  // namespace
 
-Outcome<Next> op_PopJumpIfTrue(Interpreter& in, Frame& frame,
-                               Instruction ins) {
+Outcome<Next> op_PopJumpIfTrue(Interpreter& in, Frame& frame, Instruction ins) {
   return pop_jump_if(in, frame, ins, true);
 }
 Outcome<Next> op_PopJumpIfFalse(Interpreter& in, Frame& frame,
                                 Instruction ins) {
   return pop_jump_if(in, frame, ins, false);
 }
-Outcome<Next> op_PopJumpIfNone(Interpreter& in, Frame& frame,
-                               Instruction ins) {
+Outcome<Next> op_PopJumpIfNone(Interpreter& in, Frame& frame, Instruction ins) {
   return pop_jump_if_none(in, frame, ins, true);
 }
 Outcome<Next> op_PopJumpIfNotNone(Interpreter& in, Frame& frame,
@@ -85,8 +83,7 @@ Outcome<Next> op_ForIter(Interpreter& in, Frame& frame, Instruction ins) {
   return Next::Continue;
 }
 
-Outcome<Next> op_GetYieldFromIter(Interpreter& in, Frame& frame,
-                                  Instruction) {
+Outcome<Next> op_GetYieldFromIter(Interpreter& in, Frame& frame, Instruction) {
   // it -- iter
   MG_TRY(V iterator, values::iterate(in.ctx, frame.top()));
   frame.replace(1, iterator);

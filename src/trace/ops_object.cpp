@@ -8,8 +8,8 @@ using values::Unary;
 
 Outcome<Next> op_LoadAttr(Interpreter& in, Frame& frame, Instruction ins) {
   // obj -- value
-  MG_TRY(V value, values::get_attribute(in.ctx, frame.top(),
-                                        frame.name(ins.arg)));
+  MG_TRY(V value,
+         values::get_attribute(in.ctx, frame.top(), frame.name(ins.arg)));
   frame.replace(1, value);
   return Next::Continue;
 }
@@ -17,8 +17,8 @@ Outcome<Next> op_LoadAttr(Interpreter& in, Frame& frame, Instruction ins) {
 Outcome<Next> op_LoadMethod(Interpreter& in, Frame& frame, Instruction ins) {
   // obj -- NULL value | method self
   V self = nullptr;
-  MG_TRY(V value, values::load_method(in.ctx, frame.top(),
-                                      frame.name(ins.arg), &self));
+  MG_TRY(V value,
+         values::load_method(in.ctx, frame.top(), frame.name(ins.arg), &self));
   frame.pop();
   frame.push(self ? value : in.ctx.null());
   frame.push(self ? self : value);
@@ -92,16 +92,15 @@ Outcome<Next> op_UnaryNot(Interpreter& in, Frame& frame, Instruction) {
 
 Outcome<Next> op_BinaryOp(Interpreter& in, Frame& frame, Instruction ins) {
   // a b -- a op b
-  MG_TRY(V value, values::binary_operation(in.ctx, ins.arg, frame.top(2),
-                                           frame.top(1)));
+  MG_TRY(V value,
+         values::binary_operation(in.ctx, ins.arg, frame.top(2), frame.top(1)));
   frame.replace(2, value);
   return Next::Continue;
 }
 
 Outcome<Next> op_CompareOp(Interpreter& in, Frame& frame, Instruction ins) {
   // a b -- a op b
-  MG_TRY(V value,
-         values::compare(in.ctx, ins.arg, frame.top(2), frame.top(1)));
+  MG_TRY(V value, values::compare(in.ctx, ins.arg, frame.top(2), frame.top(1)));
   frame.replace(2, value);
   return Next::Continue;
 }

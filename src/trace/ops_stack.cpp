@@ -106,8 +106,7 @@ Outcome<Next> op_CopyFreeVars(Interpreter&, Frame& frame, Instruction ins) {
   const auto count = static_cast<size_t>(ins.arg);
   MG_CHECK(frame.closure.size() == count, "a closure has all free variables");
   const size_t first = frame.locals.size() - count;
-  for (size_t i = 0; i < count; ++i)
-    frame.locals[first + i] = frame.closure[i];
+  for (size_t i = 0; i < count; ++i) frame.locals[first + i] = frame.closure[i];
   return Next::Continue;
 }
 
@@ -208,8 +207,7 @@ Outcome<Next> op_DeleteGlobal(Interpreter& in, Frame& frame, Instruction ins) {
   MG_TRY(V old, values::dict_pop(in.ctx, frame.globals_value,
                                  in.ctx.constant_share(frame.name(ins.arg))));
   if (!old)
-    return in.ctx.raise(PyExc_NameError, "name '" +
-                                             text(frame.name(ins.arg)) +
+    return in.ctx.raise(PyExc_NameError, "name '" + text(frame.name(ins.arg)) +
                                              "' is not defined");
   return Next::Continue;
 }

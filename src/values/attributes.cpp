@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Attribute look-up: object.__getattribute__, type.__getattribute__, modules,
 // super, descriptors; and the writes.
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <structmember.h>
+
 #include "python/names.h"
 #include "values/exceptions.h"
 #include "values/functions.h"
 #include "values/protocol.h"
-
-#include <structmember.h>
 
 namespace magneto::values {
 
@@ -23,8 +26,8 @@ std::string text(PyObject* name) {
 
 Signal attribute_error(Context& ctx, V object, PyObject* name) {
   if (object->is_constant() && PyModule_Check(object->object)) {
-    PyObject* module = PyDict_GetItemWithError(
-        PyModule_GetDict(object->object), interned().dunder_name);
+    PyObject* module = PyDict_GetItemWithError(PyModule_GetDict(object->object),
+                                               interned().dunder_name);
     if (module && PyUnicode_Check(module))
       return ctx.raise(PyExc_AttributeError, "module '" + text(module) +
                                                  "' has no attribute '" +
@@ -36,10 +39,9 @@ Signal attribute_error(Context& ctx, V object, PyObject* name) {
         std::string("type object '") +
             reinterpret_cast<PyTypeObject*>(object->object)->tp_name +
             "' has no attribute '" + text(name) + "'");
-  return ctx.raise(PyExc_AttributeError, std::string("'") +
-                                             object->type->tp_name +
-                                             "' object has no attribute '" +
-                                             text(name) + "'");
+  return ctx.raise(PyExc_AttributeError,
+                   std::string("'") + object->type->tp_name +
+                       "' object has no attribute '" + text(name) + "'");
 }
 
 bool is_data_descriptor(PyObject* descriptor) {
@@ -64,8 +66,7 @@ V class_value(Context& ctx, PyTypeObject* type) {
 // object with the source where it can be found again.
 V class_attribute(Context& ctx, PyTypeObject* type, PyObject* name,
                   PyObject* object) {
-  return ctx.known(object,
-                   ctx.sources.type_attr(type_source(ctx, type), name));
+  return ctx.known(object, ctx.sources.type_attr(type_source(ctx, type), name));
 }
 
 // A read of a C-level attribute (getset, member, method of a C type) of a real
@@ -102,10 +103,9 @@ Outcome<V> named_item(Context& ctx, PyObject* descriptor, V object,
   const PyMemberDef* member =
       reinterpret_cast<PyMemberDescrObject*>(descriptor)->d_member;
   auto items = tuple_items(object);
-  const auto first =
-      static_cast<Py_ssize_t>(offsetof(PyTupleObject, ob_item));
-  const auto at = static_cast<size_t>(member->offset - first) /
-                  sizeof(PyObject*);
+  const auto first = static_cast<Py_ssize_t>(offsetof(PyTupleObject, ob_item));
+  const auto at =
+      static_cast<size_t>(member->offset - first) / sizeof(PyObject*);
   if (member->offset < first || at >= items.size())
     return attribute_error(ctx, object, name);
   return items[at];
@@ -114,8 +114,7 @@ Outcome<V> named_item(Context& ctx, PyObject* descriptor, V object,
 Outcome<V> bind_getset(Context& ctx, PyObject* descriptor, V object,
                        PyObject* name) {
   const Names& names = interned();
-  if (name == names.dunder_class)
-    return class_value(ctx, object->type);
+  if (name == names.dunder_class) return class_value(ctx, object->type);
   if (name == names.dunder_dict) {
     V mapping = attribute_mapping(ctx, object);
     if (mapping) return mapping;
@@ -147,9 +146,9 @@ Outcome<V> bind_getset(Context& ctx, PyObject* descriptor, V object,
     return ctx.natives->call(ctx, ctx.constant_share(descriptor),
                              {.positional = receiver});
   }
-  return ctx.graph_break(
-      "c-attribute", std::string(object->type->tp_name) + "." + text(name),
-      "read it outside of the compiled function");
+  return ctx.graph_break("c-attribute",
+                         std::string(object->type->tp_name) + "." + text(name),
+                         "read it outside of the compiled function");
 }
 
 }  // namespace
@@ -189,9 +188,8 @@ Outcome<V> bind_descriptor(Context& ctx, PyObject* descriptor, V object,
                       class_value(ctx, type));
   }
   if (kind == &PyClassMethodDescr_Type) {
-    Ref method =
-        Ref::steal(kind->tp_descr_get(descriptor, nullptr,
-                                      reinterpret_cast<PyObject*>(type)));
+    Ref method = Ref::steal(kind->tp_descr_get(
+        descriptor, nullptr, reinterpret_cast<PyObject*>(type)));
     if (!method) return ctx.raise_from_python();
     return ctx.constant(std::move(method));
   }
@@ -220,15 +218,15 @@ Outcome<V> bind_descriptor(Context& ctx, PyObject* descriptor, V object,
   if (kind == &PyCFunction_Type) return ctx.constant_share(descriptor);
   // A user's descriptor: its class says __get__.
   PyObject* getter = type_lookup(ctx, kind, interned().dunder_get);
-  if (getter && (Py_IS_TYPE(getter, &PyFunction_Type) ||
-                 ctx.natives->has(getter))) {
+  if (getter &&
+      (Py_IS_TYPE(getter, &PyFunction_Type) || ctx.natives->has(getter))) {
     V self = class_attribute(ctx, type, name, descriptor);
     return call(ctx, ctx.known(getter, ctx.sources.constant(getter)),
                 {self, bound ? object : ctx.none(), class_value(ctx, type)});
   }
-  return ctx.graph_break("descriptor",
-                         std::string(kind->tp_name) + " in class " +
-                             type->tp_name + ", attribute " + text(name));
+  return ctx.graph_break("descriptor", std::string(kind->tp_name) +
+                                           " in class " + type->tp_name +
+                                           ", attribute " + text(name));
 }
 
 Outcome<V> special_method(Context& ctx, V object, PyObject* name) {
@@ -245,10 +243,9 @@ Outcome<V> call_special(Context& ctx, V object, PyObject* name,
   const Context::Question question{ctx.look(object), name};
   for (const Context::Question& earlier : ctx.open_questions)
     if (earlier == question)
-      return ctx.graph_break("c-protocol",
-                             text(name) + " of a " +
-                                 question.object->type->tp_name,
-                             "use it outside of the compiled function");
+      return ctx.graph_break(
+          "c-protocol", text(name) + " of a " + question.object->type->tp_name,
+          "use it outside of the compiled function");
   struct Open {
     Context& ctx;
     ~Open() { ctx.open_questions.pop_back(); }
@@ -329,8 +326,7 @@ Outcome<V> lookup(Context& ctx, V object, PyObject* name) {
       if (name == interned().dunder_self) return method->self;
       if (name == interned().dunder_func) return method->function;
       PyObject* found = _PyType_Lookup(&PyMethod_Type, name);
-      if (found && !is_data_descriptor(found) &&
-          name != interned().dunder_doc)
+      if (found && !is_data_descriptor(found) && name != interned().dunder_doc)
         return bind_descriptor(ctx, found, object, &PyMethod_Type, name);
       return get_attribute(ctx, method->function, name);
     }
@@ -419,13 +415,12 @@ Outcome<V> super_attribute(Context& ctx, V super_value, PyObject* name) {
     return ctx.constant_share(reinterpret_cast<PyObject*>(&PySuper_Type));
   // The class whose MRO is searched: self's, or self if it is a subclass of the
   // class that super() names (not an instance of it, as in a metaclass).
-  bool of_class =
-      self->is_constant() && PyType_Check(self->object) &&
-      PyType_IsSubtype(
-          reinterpret_cast<PyTypeObject*>(self->object),
-          reinterpret_cast<PyTypeObject*>(super->function->object));
-  auto* start = of_class ? reinterpret_cast<PyTypeObject*>(self->object)
-                         : self->type;
+  bool of_class = self->is_constant() && PyType_Check(self->object) &&
+                  PyType_IsSubtype(
+                      reinterpret_cast<PyTypeObject*>(self->object),
+                      reinterpret_cast<PyTypeObject*>(super->function->object));
+  auto* start =
+      of_class ? reinterpret_cast<PyTypeObject*>(self->object) : self->type;
   PyObject* mro = start->tp_mro;
   Py_ssize_t i = 0;
   while (i < PyTuple_GET_SIZE(mro) &&
@@ -457,8 +452,8 @@ namespace {
 Status write(Context& ctx, V object, PyObject* name, V value) {
   // Numbers and strings have no attributes to write: CPython says so itself.
   if (object->is_constant() && is_safe_type(object->type)) {
-    const int written = PyObject_SetAttr(object->object, name,
-                                         value ? Py_None : nullptr);
+    const int written =
+        PyObject_SetAttr(object->object, name, value ? Py_None : nullptr);
     MG_CHECK(written < 0, "plain data has no attributes that can be set");
     return ctx.raise_from_python();
   }
@@ -504,23 +499,24 @@ Status write(Context& ctx, V object, PyObject* name, V value) {
         std::string(object->type->tp_name) + "." + text(name));
   }
   // Slots and no dictionary: other names can't be written.
-  const bool has_dictionary = object->type->tp_dictoffset != 0 ||
-                              (object->type->tp_flags & Py_TPFLAGS_MANAGED_DICT);
+  const bool has_dictionary =
+      object->type->tp_dictoffset != 0 ||
+      (object->type->tp_flags & Py_TPFLAGS_MANAGED_DICT);
   if (!has_dictionary && object->kind == Kind::Object && value &&
       (object->type->tp_flags & Py_TPFLAGS_HEAPTYPE) &&
       !(found && is_slot_member(found))) {
     if (!found) return attribute_error(ctx, object, name);
-    return ctx.raise(PyExc_AttributeError,
-                     std::string("'") + object->type->tp_name +
-                         "' object attribute '" + text(name) +
-                         "' is read-only");
+    return ctx.raise(PyExc_AttributeError, std::string("'") +
+                                               object->type->tp_name +
+                                               "' object attribute '" +
+                                               text(name) + "' is read-only");
   }
   V mapping = attribute_mapping(ctx, object);
   if (!mapping) {
     if (object->is_constant() || object->object)
-      return ctx.graph_break("attribute-write",
-                             std::string("attribute ") + text(name) + " of a " +
-                                 object->type->tp_name);
+      return ctx.graph_break("attribute-write", std::string("attribute ") +
+                                                    text(name) + " of a " +
+                                                    object->type->tp_name);
     return attribute_error(ctx, object, name);
   }
   V key = ctx.constant_share(name);
@@ -548,11 +544,11 @@ Status write_through(Context& ctx, V object, PyObject* hook, PyObject* name,
       if (!result) return result.signal();
       return done;
     }
-    if (object->is_constant() && (PyType_Check(object->object) ||
-                                  PyModule_Check(object->object)))
-      return ctx.graph_break("attribute-write",
-                             std::string("attribute ") + text(name) +
-                                 " of a class or module");
+    if (object->is_constant() &&
+        (PyType_Check(object->object) || PyModule_Check(object->object)))
+      return ctx.graph_break(
+          "attribute-write",
+          std::string("attribute ") + text(name) + " of a class or module");
   }
   return write(ctx, object, name, value);
 }

@@ -30,10 +30,9 @@ Outcome<V> builtin_new(Context& ctx, PyTypeObject* type, PyObject* found,
                        const Arguments& args) {
   if (is_exception_type(type)) {
     if (has_own_fields(type, args.has_keywords()))
-      return ctx.graph_break("instantiate",
-                             std::string("an instance of ") +
-                                 _PyType_Name(type),
-                             "make it outside of the compiled function");
+      return ctx.graph_break(
+          "instantiate", std::string("an instance of ") + _PyType_Name(type),
+          "make it outside of the compiled function");
     return make_exception(ctx, type, args.positional);
   }
   if (PyType_IsSubtype(type, &PyDict_Type)) return ctx.dict(type);
@@ -110,8 +109,7 @@ Outcome<V> call_instance(Context& ctx, V callable, const Arguments& args,
     ctx.direct_call = direct;
     return call(ctx, method, args);
   }
-  return ctx.raise(PyExc_TypeError, std::string("'") +
-                                        callable->type->tp_name +
+  return ctx.raise(PyExc_TypeError, std::string("'") + callable->type->tp_name +
                                         "' object is not callable");
 }
 
@@ -123,8 +121,7 @@ Outcome<V> instantiate(Context& ctx, V class_value, const Arguments& args) {
     return ctx.graph_break("instantiate",
                            std::string("an instance of ") + type->tp_name,
                            "make it outside of the compiled function");
-  if (type->tp_flags & Py_TPFLAGS_IS_ABSTRACT)
-    return abstract_class(ctx, type);
+  if (type->tp_flags & Py_TPFLAGS_IS_ABSTRACT) return abstract_class(ctx, type);
 
   static PyObject* const finalizer = PyUnicode_InternFromString("__del__");
   if (type_lookup(ctx, type, finalizer))
@@ -164,8 +161,7 @@ Outcome<V> instantiate(Context& ctx, V class_value, const Arguments& args) {
           (!new_function || !Py_IS_TYPE(new_function, &PyFunction_Type)) &&
           type->tp_new == PyBaseObject_Type.tp_new)
         return ctx.raise(PyExc_TypeError,
-                         std::string(type->tp_name) +
-                             "() takes no arguments");
+                         std::string(type->tp_name) + "() takes no arguments");
       return made;
     }
     std::vector<V> positional = prepend(made, args.positional);

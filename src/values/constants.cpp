@@ -14,10 +14,9 @@ bool is_safe_type(PyTypeObject* type) {
          type == &PyBytes_Type || type == &PyComplex_Type ||
          type == &PyRange_Type || type == &PySlice_Type ||
          type == &PyFrozenSet_Type || type == &PyEllipsis_Type ||
-         type == Py_TYPE(Py_NotImplemented) ||
-         type == torch_types().dtype || type == torch_types().device ||
-         type == torch_types().layout || type == torch_types().memory_format ||
-         type == torch_types().size;
+         type == Py_TYPE(Py_NotImplemented) || type == torch_types().dtype ||
+         type == torch_types().device || type == torch_types().layout ||
+         type == torch_types().memory_format || type == torch_types().size;
 }
 
 namespace {
@@ -49,8 +48,8 @@ Ref build(Context& ctx, V value) {
                          item.release());
       }
       if (value->type == &PyTuple_Type) return tuple;
-      Ref converted = Ref::steal(PyObject_CallOneArg(
-          reinterpret_cast<PyObject*>(value->type), tuple));
+      Ref converted = Ref::steal(
+          PyObject_CallOneArg(reinterpret_cast<PyObject*>(value->type), tuple));
       MG_CHECK(converted, "a tuple of ints makes a size");
       return converted;
     }
@@ -62,8 +61,7 @@ Ref build(Context& ctx, V value) {
       for (size_t i = 0; i < items.size(); ++i) {
         Ref item = build(ctx, ctx.heap[value->heap].items[i]);
         if (!item) return {};
-        PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i),
-                        item.release());
+        PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i), item.release());
       }
       return list;
     }
@@ -120,8 +118,7 @@ Outcome<V> from_constant(Context& ctx, Ref object) {
   if (PyList_CheckExact(real)) {
     std::vector<V> items;
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(real); ++i) {
-      MG_TRY(V item,
-             from_constant(ctx, Ref::share(PyList_GET_ITEM(real, i))));
+      MG_TRY(V item, from_constant(ctx, Ref::share(PyList_GET_ITEM(real, i))));
       items.push_back(item);
     }
     return ctx.list(items);
@@ -129,8 +126,7 @@ Outcome<V> from_constant(Context& ctx, Ref object) {
   if (PyTuple_CheckExact(real) && !guards::is_constant(real)) {
     std::vector<V> items;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(real); ++i) {
-      MG_TRY(V item,
-             from_constant(ctx, Ref::share(PyTuple_GET_ITEM(real, i))));
+      MG_TRY(V item, from_constant(ctx, Ref::share(PyTuple_GET_ITEM(real, i))));
       items.push_back(item);
     }
     return ctx.tuple(items);

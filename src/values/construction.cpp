@@ -103,8 +103,8 @@ std::optional<Construction> construction(Context& ctx, V value) {
   PyTypeObject* type = value->type;
   if (type == &PyZip_Type && state.number != 0) {
     V keywords = ctx.dict();
-    Outcome<Done> set = dict_set(ctx, keywords, ctx.string("strict"),
-                                 ctx.boolean(true));
+    Outcome<Done> set =
+        dict_set(ctx, keywords, ctx.string("strict"), ctx.boolean(true));
     MG_CHECK(set, "a string is hashable");
     return with_keywords(ctx, class_value(ctx, value), ctx.tuple(state.slots),
                          keywords);
@@ -152,19 +152,20 @@ std::optional<Construction> construction(Context& ctx, V value) {
 }
 
 V reversed_iterator(Context& ctx, V sequence, size_t left) {
-  return ctx.iterator(sequence->kind == Kind::List &&
-                              sequence->type == &PyList_Type
-                          ? &PyListRevIter_Type
-                          : &PyReversed_Type,
-                      {&sequence, 1}, static_cast<int64_t>(left));
+  return ctx.iterator(
+      sequence->kind == Kind::List && sequence->type == &PyList_Type
+          ? &PyListRevIter_Type
+          : &PyReversed_Type,
+      {&sequence, 1}, static_cast<int64_t>(left));
 }
 
 V dict_view(Context& ctx, V dict, std::string_view method) {
   const bool ordered = PyType_IsSubtype(dict->type, &PyODict_Type);
   PyTypeObject* type =
-      method == "keys"     ? (ordered ? &PyODictKeys_Type : &PyDictKeys_Type)
-      : method == "values" ? (ordered ? &PyODictValues_Type : &PyDictValues_Type)
-                           : (ordered ? &PyODictItems_Type : &PyDictItems_Type);
+      method == "keys" ? (ordered ? &PyODictKeys_Type : &PyDictKeys_Type)
+      : method == "values"
+          ? (ordered ? &PyODictValues_Type : &PyDictValues_Type)
+          : (ordered ? &PyODictItems_Type : &PyDictItems_Type);
   return ctx.iterator(type, {&dict, 1}, 0, Kind::Object);
 }
 

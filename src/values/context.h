@@ -73,8 +73,7 @@ class NativeTable {
   virtual Outcome<V> next_item(Context& ctx, V iterator) = 0;
   // format(value, spec) after the conversion (FVC_STR, FVC_REPR, FVC_ASCII or
   // none) of an f-string; `spec` may be null.
-  virtual Outcome<V> format(Context& ctx, V value, int conversion,
-                            V spec) = 0;
+  virtual Outcome<V> format(Context& ctx, V value, int conversion, V spec) = 0;
   // Attributes of tensors: a null value if there is no such attribute.
   virtual Outcome<V> tensor_attribute(Context& ctx, V tensor,
                                       PyObject* name) = 0;

@@ -26,8 +26,8 @@ bool has_own_fields(PyTypeObject* type, bool has_keywords) {
   if (is_one_of(type, {PyExc_OSError, PyExc_SyntaxError, PyExc_UnicodeError,
                        PyExc_BaseExceptionGroup}))
     return true;
-  return has_keywords && is_one_of(type, {PyExc_AttributeError,
-                                          PyExc_NameError, PyExc_ImportError});
+  return has_keywords && is_one_of(type, {PyExc_AttributeError, PyExc_NameError,
+                                          PyExc_ImportError});
 }
 
 V make_exception(Context& ctx, PyTypeObject* type, std::span<const V> args) {

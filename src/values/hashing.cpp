@@ -71,20 +71,18 @@ Outcome<PyObject*> key_token(Context& ctx, V key) {
           PyTypeObject* item = Py_TYPE(PyTuple_GET_ITEM(object, i));
           if (!is_plain_key_type(item) && !is_static_type(item) &&
               !hashes_by_identity(item))
-            return ctx.graph_break("dict-key",
-                                   std::string("a key of type ") +
-                                       item->tp_name);
+            return ctx.graph_break(
+                "dict-key", std::string("a key of type ") + item->tp_name);
           if (item->tp_hash == PyObject_HashNotImplemented)
-            return ctx.raise(PyExc_TypeError,
-                             std::string("unhashable type: '") +
-                                 item->tp_name + "'");
+            return ctx.raise(
+                PyExc_TypeError,
+                std::string("unhashable type: '") + item->tp_name + "'");
         }
         return object;
       }
       // Classes: a metaclass may define __eq__ or __hash__ in Python.
       if (is_static_type(type) || hashes_by_identity(type) ||
-          (PyType_Check(object) &&
-           type->tp_hash == PyType_Type.tp_hash &&
+          (PyType_Check(object) && type->tp_hash == PyType_Type.tp_hash &&
            type->tp_richcompare == PyType_Type.tp_richcompare))
         return object;
       // Enum members: their hash is Python code over an immutable name, and
@@ -101,7 +99,8 @@ Outcome<PyObject*> key_token(Context& ctx, V key) {
           key->type->tp_richcompare != PyTuple_Type.tp_richcompare)
         break;
       auto items = tuple_items(key);
-      Ref token = Ref::steal(PyTuple_New(static_cast<Py_ssize_t>(items.size())));
+      Ref token =
+          Ref::steal(PyTuple_New(static_cast<Py_ssize_t>(items.size())));
       MG_CHECK(token, "out of memory");
       for (size_t i = 0; i < items.size(); ++i) {
         MG_TRY(PyObject * item, key_token(ctx, items[i]));

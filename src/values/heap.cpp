@@ -34,8 +34,10 @@ HeapId Heap::make() {
 }
 
 void Heap::mark(HeapId id, Change change) {
-  if (id.index < counted_below_) ++counted_writes_;
   HeapObject& object = objects_[id.index];
+  if (id.index < counted_below_ ||
+      (object.owner && object.owner->source.valid()))
+    ++counted_writes_;
   const auto bit = static_cast<uint8_t>(change);
   if (object.changes & bit) return;
   saved_.push_back({.count = object.changes});
@@ -54,8 +56,8 @@ void Heap::splice(HeapId id, size_t position, size_t removed,
   auto first = items.begin() + static_cast<std::ptrdiff_t>(position);
   auto last = first + static_cast<std::ptrdiff_t>(removed);
   saved_.push_back({.position = position,
-            .count = static_cast<int64_t>(inserted.size()),
-            .items = std::vector<V>(first, last)});
+                    .count = static_cast<int64_t>(inserted.size()),
+                    .items = std::vector<V>(first, last)});
   journal_.record(this, static_cast<uint64_t>(Undo::Splice), id.index);
   // `inserted` may be a part of `items` itself.
   std::vector<V> copy(inserted.begin(), inserted.end());
@@ -150,8 +152,8 @@ void Heap::dict_set(HeapId id, V key, V value, PyObject* token) {
     DictEntry& entry = dict.entries[static_cast<size_t>(before)];
     if (entry.value) {
       saved_.push_back({.position = static_cast<size_t>(before),
-                .value = entry.value,
-                .flag = entry.written});
+                        .value = entry.value,
+                        .flag = entry.written});
       entry.value = value;
       entry.written = true;
       journal_.record(this, static_cast<uint64_t>(Undo::EntryValue), id.index);
@@ -174,8 +176,8 @@ void Heap::dict_delete(HeapId id, PyObject* token) {
   DictEntry& entry = dict.entries[static_cast<size_t>(position)];
   MG_CHECK(entry.value, "a key that is deleted must be there");
   saved_.push_back({.position = static_cast<size_t>(position),
-            .value = entry.value,
-            .flag = entry.written});
+                    .value = entry.value,
+                    .flag = entry.written});
   entry.value = nullptr;
   entry.written = true;
   --dict.live;
@@ -295,8 +297,8 @@ void Heap::undo(uint64_t a, uint64_t b) noexcept {
   saved_.pop_back();
   switch (what) {
     case Undo::Splice: {
-      auto first = object.items.begin() +
-                   static_cast<std::ptrdiff_t>(saved.position);
+      auto first =
+          object.items.begin() + static_cast<std::ptrdiff_t>(saved.position);
       object.items.erase(first, first + saved.count);
       object.items.insert(
           object.items.begin() + static_cast<std::ptrdiff_t>(saved.position),

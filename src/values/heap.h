@@ -4,13 +4,13 @@
 // caller's object means is asked of a Backing.
 #pragma once
 
-#include "python/ref.h"
-#include "support/journal.h"
-#include "values/value.h"
-
 #include <deque>
 #include <memory>
 #include <vector>
+
+#include "python/ref.h"
+#include "support/journal.h"
+#include "values/value.h"
 
 namespace magneto::values {
 
@@ -30,8 +30,8 @@ class Backing {
 
 struct DictEntry {
   V key = nullptr;
-  V value = nullptr;   // null: no such key (deleted, or read and not found)
-  Ref token;           // a real object that hashes and compares as the key does
+  V value = nullptr;  // null: no such key (deleted, or read and not found)
+  Ref token;          // a real object that hashes and compares as the key does
   bool written = false;  // by the trace, as opposed to read from the caller
 };
 
@@ -49,15 +49,15 @@ struct DictState {
 enum class Change : uint8_t { Items = 1, Entries = 2, Slots = 4 };
 
 struct HeapObject {
-  V owner = nullptr;            // the value that this state belongs to
-  std::vector<V> items;         // List
+  V owner = nullptr;                // the value that this state belongs to
+  std::vector<V> items;             // List
   std::unique_ptr<DictState> dict;  // Dict, Set; an attribute mapping
-  HeapId attributes;            // the attribute mapping, itself in the heap
-  HeapId attributes_of;         // set on an attribute mapping: whose it is
-  std::vector<V> slots;         // Cell, Iterator: by position
-  int64_t number = 0;           // Iterator: position
-  graph::NodeId node;           // Tensor: the node that yields it
-  uint8_t changes = 0;          // Change bits
+  HeapId attributes;                // the attribute mapping, itself in the heap
+  HeapId attributes_of;             // set on an attribute mapping: whose it is
+  std::vector<V> slots;             // Cell, Iterator: by position
+  int64_t number = 0;               // Iterator: position
+  graph::NodeId node;               // Tensor: the node that yields it
+  uint8_t changes = 0;              // Change bits
 };
 
 class Heap : public Journaled {
@@ -101,7 +101,8 @@ class Heap : public Journaled {
   void set_node(HeapId id, graph::NodeId node);
   void set_attributes(HeapId id, HeapId attributes);
 
-  // From here on, writes to objects that there are now are counted.
+  // From here on, writes to objects of the caller's, and to those that there
+  // are now, are counted.
   void count_writes() {
     counted_below_ = size();
     counted_writes_ = 0;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Items and lengths of containers.
+#include <algorithm>
+
 #include "python/names.h"
 #include "values/exceptions.h"
 #include "values/hashing.h"
 #include "values/protocol.h"
 #include "values/torch_types.h"
-
-#include <algorithm>
 
 namespace magneto::values {
 
@@ -130,10 +130,10 @@ Outcome<Index> sequence_index(Context& ctx, V container, V key, size_t size,
   if (index.position == -1 && PyErr_Occurred()) return ctx.raise_from_python();
   if (index.position < 0) index.position += static_cast<Py_ssize_t>(size);
   if (index.position < 0 || index.position >= static_cast<Py_ssize_t>(size))
-    return ctx.raise(PyExc_IndexError,
-                     what + (access != Access::Read && !deque ? " assignment"
-                                                              : "") +
-                         " index out of range");
+    return ctx.raise(
+        PyExc_IndexError,
+        what + (access != Access::Read && !deque ? " assignment" : "") +
+            " index out of range");
   return index;
 }
 
@@ -157,8 +157,7 @@ Outcome<V> get_dict_item(Context& ctx, V container, V key) {
     PyObject* missing =
         type_lookup(ctx, container->type, interned().dunder_missing);
     if (missing) {
-      MG_TRY(V method, bind_descriptor(ctx, missing, container,
-                                       container->type,
+      MG_TRY(V method, bind_descriptor(ctx, missing, container, container->type,
                                        interned().dunder_missing));
       return call(ctx, method, {key});
     }
@@ -212,8 +211,7 @@ Outcome<V> plain_get_item(Context& ctx, V container, V key) {
       PyObject* real = as_constant(ctx, key);
       if (!real)
         return ctx.graph_break("tensor-as-index",
-                               std::string("a ") +
-                                   container->type->tp_name +
+                               std::string("a ") + container->type->tp_name +
                                    " is indexed with a value that isn't known");
       Ref item = Ref::steal(PyObject_GetItem(container->object, real));
       if (!item) return ctx.raise_from_python();
@@ -224,9 +222,8 @@ Outcome<V> plain_get_item(Context& ctx, V container, V key) {
       MG_TRY(Index index, sequence_index(ctx, container, key, items.size()));
       if (!index.is_slice) return items[static_cast<size_t>(index.position)];
       return ctx.tuple(slice_of(items, index),
-                       container->type == torch_types().size
-                           ? container->type
-                           : &PyTuple_Type);
+                       container->type == torch_types().size ? container->type
+                                                             : &PyTuple_Type);
     }
     case Kind::List: {
       const auto& items = ctx.heap[container->heap].items;
@@ -291,10 +288,9 @@ Status plain_set_item(Context& ctx, V container, V key, V value) {
                                            "slice");
       }
       if (index.step == 1) {
-        ctx.heap.splice(container->heap, static_cast<size_t>(index.start),
-                        static_cast<size_t>(
-                            std::max<Py_ssize_t>(index.count, 0)),
-                        items);
+        ctx.heap.splice(
+            container->heap, static_cast<size_t>(index.start),
+            static_cast<size_t>(std::max<Py_ssize_t>(index.count, 0)), items);
         return done;
       }
       if (static_cast<Py_ssize_t>(items.size()) != index.count)

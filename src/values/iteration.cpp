@@ -76,7 +76,8 @@ Outcome<V> iterate(Context& ctx, V iterable) {
 
 namespace {
 
-// A tensor's rows, all taken when the iteration begins, as Tensor.__iter__ does.
+// A tensor's rows, all taken when the iteration begins, as Tensor.__iter__
+// does.
 Outcome<V> tensor_rows(Context& ctx, V tensor) {
   std::vector<V> rows;
   const int64_t count = tensor::sizes(as<TensorValue>(tensor)->fake)[0];
@@ -184,10 +185,10 @@ Outcome<V> next(Context& ctx, V iterator) {
         V original = state.slots[1];
         if (ctx.heap[original->heap].dict->live !=
             tuple_items(container).size())
-          return ctx.raise(PyExc_RuntimeError,
-                           std::string(type == kKeyIterator ? "dictionary"
-                                                            : "Set") +
-                               " changed size during iteration");
+          return ctx.raise(
+              PyExc_RuntimeError,
+              std::string(type == kKeyIterator ? "dictionary" : "Set") +
+                  " changed size during iteration");
         // As many keys as before, but others: which come next is C's affair.
         if (static_cast<int64_t>(
                 ctx.heap[original->heap].dict->entries.size()) !=
@@ -217,8 +218,7 @@ Outcome<V> next(Context& ctx, V iterator) {
   // The sequence protocol: items until an IndexError.
   Outcome<V> item = get_item(ctx, container, ctx.integer(position));
   if (!item) {
-    if (item.signal() == Signal::Raised &&
-        ctx.exception_is(PyExc_IndexError)) {
+    if (item.signal() == Signal::Raised && ctx.exception_is(PyExc_IndexError)) {
       (void)ctx.take_exception();
       return finish(ctx, iterator);
     }
@@ -242,8 +242,7 @@ Status unpack(Context& ctx, V iterable, std::vector<V>& into) {
   }
   if (iterable->is_constant() && PyTuple_CheckExact(iterable->object)) {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(iterable->object); ++i)
-      into.push_back(
-          ctx.constant_share(PyTuple_GET_ITEM(iterable->object, i)));
+      into.push_back(ctx.constant_share(PyTuple_GET_ITEM(iterable->object, i)));
     return done;
   }
   MG_TRY(V iterator, iterate(ctx, iterable));

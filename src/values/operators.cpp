@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Operators, comparison, truth, identity.
+// Operators and comparison.
+#include "values/operators.h"
+
 #include <array>
 #include <optional>
 
@@ -17,11 +19,11 @@ namespace {
 
 // CPython's NB_* numbers, in order; in place from 13.
 struct BinaryRow {
-  const char* function;          // in the operator module
-  const char* in_place;          // in the operator module
-  const char* method;            // __add__
-  const char* reflected;         // __radd__
-  const char* in_place_method;   // __iadd__
+  const char* function;         // in the operator module
+  const char* in_place;         // in the operator module
+  const char* method;           // __add__
+  const char* reflected;        // __radd__
+  const char* in_place_method;  // __iadd__
   const char* symbol;
   binaryfunc run;
   binaryfunc run_in_place;
@@ -73,9 +75,9 @@ struct CompareRow {
   int reflected;
 };
 constexpr CompareRow kCompare[] = {
-    {"lt", "__lt__", "<", Py_GT}, {"le", "__le__", "<=", Py_GE},
+    {"lt", "__lt__", "<", Py_GT},  {"le", "__le__", "<=", Py_GE},
     {"eq", "__eq__", "==", Py_EQ}, {"ne", "__ne__", "!=", Py_NE},
-    {"gt", "__gt__", ">", Py_LT}, {"ge", "__ge__", ">=", Py_LE}};
+    {"gt", "__gt__", ">", Py_LT},  {"ge", "__ge__", ">=", Py_LE}};
 
 struct UnaryRow {
   const char* function;
@@ -126,9 +128,13 @@ const Operators& operators() {
   return table;
 }
 
+}  // namespace
+
 bool is_safe_constant(V value) {
   return value->is_constant() && is_safe_type(value->type);
 }
+
+namespace {
 
 // Classes whose operators are written below, where nothing is overridden.
 bool is_basic(V value) {
@@ -146,8 +152,8 @@ bool is_basic(V value) {
   }
 }
 
-// A method that Python code or the natives' tables define for the value's
-// class, bound; null if there is none.
+}  // namespace
+
 Outcome<V> python_method(Context& ctx, V value, PyObject* name) {
   if (is_basic(value)) return nullptr;
   PyObject* found = type_lookup(ctx, value->type, name);
@@ -157,7 +163,6 @@ Outcome<V> python_method(Context& ctx, V value, PyObject* name) {
   return bind_descriptor(ctx, found, value, value->type, name);
 }
 
-// Whether C code of the object's class answers this, of which nothing is known.
 bool answers_in_c(Context& ctx, V value, PyObject* name) {
   if (value->kind != Kind::Object) return false;
   PyObject* found = type_lookup(ctx, value->type, name);
@@ -177,11 +182,12 @@ Signal unknown_operator(Context& ctx, const char* symbol, V operand) {
                          std::string(symbol) + " of " + operand->type->tp_name);
 }
 
-// A function may give back the builtin that it has just read, not looked at.
 bool is_not_implemented(Context& ctx, V value) {
   value = ctx.look(value);
   return value->is_constant() && value->object == Py_NotImplemented;
 }
+
+namespace {
 
 // What `*` repeats a sequence by: an integer, through __index__; null if it is
 // something else.
@@ -216,8 +222,7 @@ std::vector<V> items_of(Context& ctx, V sequence) {
   }
   std::vector<V> items;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(sequence->object); ++i)
-    items.push_back(
-        ctx.constant_share(PyTuple_GET_ITEM(sequence->object, i)));
+    items.push_back(ctx.constant_share(PyTuple_GET_ITEM(sequence->object, i)));
   return items;
 }
 
@@ -239,8 +244,7 @@ Outcome<V> sequence_add(Context& ctx, V left, V right, bool in_place) {
 constexpr size_t kMostRepeated = 1 << 20;
 
 Outcome<V> repeat(Context& ctx, V sequence, V count, bool in_place) {
-  Py_ssize_t times =
-      PyNumber_AsSsize_t(count->object, PyExc_OverflowError);
+  Py_ssize_t times = PyNumber_AsSsize_t(count->object, PyExc_OverflowError);
   if (times == -1 && PyErr_Occurred()) return ctx.raise_from_python();
   const std::vector<V> once = items_of(ctx, sequence);
   if (times > 0 && once.size() > kMostRepeated / static_cast<size_t>(times))
@@ -265,9 +269,8 @@ Signal unsupported_operands(Context& ctx, bool in_place, int op, V left,
   std::string symbol = kBinary[op].symbol;
   if (in_place) symbol = op == kPower ? "**=" : symbol + "=";
   return ctx.raise(PyExc_TypeError, "unsupported operand type(s) for " +
-                                        symbol + ": '" +
-                                        left->type->tp_name + "' and '" +
-                                        right->type->tp_name + "'");
+                                        symbol + ": '" + left->type->tp_name +
+                                        "' and '" + right->type->tp_name + "'");
 }
 
 // The method of an operator. Dicts have theirs in the natives' tables.
@@ -292,9 +295,9 @@ Status check_concatenation(Context& ctx, int op, V left, V right) {
   const bool left_sequence = is_list(left) || is_tuple_like(left);
   if (op == kAdd && left_sequence) {
     const std::string what = is_list(left) ? "list" : "tuple";
-    return ctx.raise(PyExc_TypeError,
-                     "can only concatenate " + what + " (not \"" +
-                         right->type->tp_name + "\") to " + what);
+    return ctx.raise(PyExc_TypeError, "can only concatenate " + what +
+                                          " (not \"" + right->type->tp_name +
+                                          "\") to " + what);
   }
   const bool right_sequence = is_list(right) || is_tuple_like(right);
   if (op == kMultiply && (left_sequence || right_sequence)) {
@@ -456,12 +459,11 @@ Outcome<V> unary_operation(Context& ctx, Unary kind, V operand) {
     if (!result) return ctx.raise_from_python();
     return ctx.constant(std::move(result));
   }
-  return ctx.raise(PyExc_TypeError,
-                   std::string("bad operand type for unary ") +
-                       (kind == Unary::Positive   ? "+"
-                        : kind == Unary::Negative ? "-"
-                                                  : "~") +
-                       ": '" + operand->type->tp_name + "'");
+  return ctx.raise(PyExc_TypeError, std::string("bad operand type for unary ") +
+                                        (kind == Unary::Positive   ? "+"
+                                         : kind == Unary::Negative ? "-"
+                                                                   : "~") +
+                                        ": '" + operand->type->tp_name + "'");
 }
 
 // -- comparison ---------------------------------------------------------------
@@ -487,12 +489,18 @@ Outcome<V> compare_sequences(Context& ctx, int kind, V left, V right) {
     return compare(ctx, kind, a[i], b[i]);
   }
   switch (kind) {
-    case Py_EQ: return ctx.boolean(a.size() == b.size());
-    case Py_NE: return ctx.boolean(a.size() != b.size());
-    case Py_LT: return ctx.boolean(a.size() < b.size());
-    case Py_LE: return ctx.boolean(a.size() <= b.size());
-    case Py_GT: return ctx.boolean(a.size() > b.size());
-    default: return ctx.boolean(a.size() >= b.size());
+    case Py_EQ:
+      return ctx.boolean(a.size() == b.size());
+    case Py_NE:
+      return ctx.boolean(a.size() != b.size());
+    case Py_LT:
+      return ctx.boolean(a.size() < b.size());
+    case Py_LE:
+      return ctx.boolean(a.size() <= b.size());
+    case Py_GT:
+      return ctx.boolean(a.size() > b.size());
+    default:
+      return ctx.boolean(a.size() >= b.size());
   }
 }
 
@@ -563,8 +571,7 @@ Outcome<V> compare(Context& ctx, int kind, V left, V right) {
       answers_in_c(ctx, right, table.compare_method[mirrored]))
     return unknown_operator(ctx, kCompare[kind].symbol, left, right);
   MG_TRY(V forward, python_method(ctx, left, table.compare_method[at]));
-  MG_TRY(V backward,
-         python_method(ctx, right, table.compare_method[mirrored]));
+  MG_TRY(V backward, python_method(ctx, right, table.compare_method[mirrored]));
   if (forward || backward) {
     const bool backward_first = backward && left->type != right->type &&
                                 PyType_IsSubtype(right->type, left->type);
@@ -665,8 +672,8 @@ Outcome<V> plain_compare(Context& ctx, int kind, V left, V right) {
   return ctx.raise(PyExc_TypeError,
                    std::string("'") + kCompare[kind].symbol +
                        "' not supported between instances of '" +
-                       left->type->tp_name + "' and '" +
-                       right->type->tp_name + "'");
+                       left->type->tp_name + "' and '" + right->type->tp_name +
+                       "'");
 }
 
 Outcome<bool> equal(Context& ctx, V left, V right) {
@@ -675,163 +682,6 @@ Outcome<bool> equal(Context& ctx, V left, V right) {
   if (left == right) return true;
   MG_TRY(V result, compare(ctx, Py_EQ, left, right));
   return truth(ctx, result);
-}
-
-Outcome<bool> truth(Context& ctx, V value) {
-  value = ctx.look(value);
-  switch (value->kind) {
-    case Kind::Constant: {
-      if (value->object == Py_True) return true;
-      if (value->object == Py_False || value->object == Py_None) return false;
-      break;
-    }
-    case Kind::Tensor:
-      return ctx.graph_break("data-dependent-branch",
-                             "the truth of a tensor depends on its data",
-                             "use torch.where or torch.cond, or move the "
-                             "condition out of the compiled function");
-    default:
-      break;
-  }
-  MG_TRY(V method, python_method(ctx, value, interned().dunder_bool));
-  if (method) {
-    MG_TRY(V called, call(ctx, method, {}));
-    V result = ctx.look(called);
-    if (result->is_constant() && PyBool_Check(result->object))
-      return result->object == Py_True;
-    return ctx.raise(PyExc_TypeError,
-                     std::string("__bool__ should return bool, returned ") +
-                         _PyType_Name(result->type));
-  }
-  switch (value->kind) {
-    case Kind::Constant: {
-      int result = PyObject_IsTrue(value->object);
-      if (result < 0) return ctx.raise_from_python();
-      return result == 1;
-    }
-    case Kind::Tuple:
-      return !tuple_items(value).empty();
-    case Kind::List:
-    case Kind::Dict:
-    case Kind::Set: {
-      MG_TRY(V count, length(ctx, value));
-      return truth(ctx, count);
-    }
-    case Kind::Object: {
-      if (answers_in_c(ctx, value, interned().dunder_bool) ||
-          answers_in_c(ctx, value, interned().dunder_len))
-        return unknown_operator(ctx, "the truth", value);
-      MG_TRY(V len, python_method(ctx, value, interned().dunder_len));
-      if (!len) return true;
-      MG_TRY(V count, length(ctx, value));
-      return truth(ctx, count);
-    }
-    default:
-      return true;
-  }
-}
-
-Outcome<bool> identical(Context& ctx, V left, V right) {
-  if (left == right) return true;
-  // Nothing that is made while tracing is one of the singletons; and a caller's
-  // object that is compared with None needs no more than that guard.
-  left = ctx.look(left);
-  right = ctx.look(right);
-  if (left == right) return true;
-  if (left->kind == Kind::Tensor && right->kind == Kind::Tensor)
-    return as<TensorValue>(left)->fake == as<TensorValue>(right)->fake;
-  if (left->object && right->object) {
-    if (left->object == right->object) return true;
-    if (left->is_constant() && right->is_constant() &&
-        left->type == right->type && is_plain_key_type(left->type) &&
-        left->type != &PyBool_Type && left->type != Py_TYPE(Py_None)) {
-      // Equal numbers and strings may or may not be one object at run time.
-      int same = PyObject_RichCompareBool(left->object, right->object, Py_EQ);
-      if (same < 0) return ctx.raise_from_python();
-      return same == 1;
-    }
-    if (left->source.valid() && right->source.valid() &&
-        !(left->is_constant() && right->is_constant())) {
-      SourceId both[] = {left->source, right->source};
-      ctx.guards.distinct(both);
-    }
-  }
-  return false;
-}
-
-Outcome<bool> contains(Context& ctx, V container, V item) {
-  container = ctx.look(container);
-  V method = nullptr;
-  if (container->kind != Kind::Tensor) {
-    MG_TRY(method, python_method(ctx, container, interned().dunder_contains));
-  }
-  if (method) {
-    MG_TRY(V result, call(ctx, method, {item}));
-    return truth(ctx, result);
-  }
-  return plain_contains(ctx, container, item);
-}
-
-Outcome<bool> plain_contains(Context& ctx, V container, V item) {
-  switch (container->kind) {
-    case Kind::Constant: {
-      V looked = ctx.look(item);
-      if (is_safe_type(container->type) && is_safe_constant(looked) &&
-          PySequence_Check(container->object)) {
-        int found = PySequence_Contains(container->object, looked->object);
-        if (found < 0) return ctx.raise_from_python();
-        return found == 1;
-      }
-      if (PyFrozenSet_Check(container->object)) {
-        MG_TRY(PyObject * token, key_token(ctx, looked));
-        int found = PySequence_Contains(container->object, token);
-        if (found < 0) return ctx.raise_from_python();
-        return found == 1;
-      }
-      // An enum class and the like: C and standard library code on constants.
-      if (PyType_Check(container->object) && looked->is_constant()) {
-        int found = PySequence_Contains(container->object, looked->object);
-        if (found < 0) return ctx.raise_from_python();
-        return found == 1;
-      }
-      break;
-    }
-    case Kind::Dict:
-    case Kind::Set: {
-      MG_TRY(V found, dict_get(ctx, container, item));
-      return found != nullptr;
-    }
-    case Kind::Tensor: {
-      PyObject* name = interned().dunder_contains;
-      V args[] = {container, item};
-      MG_TRY(V result, record_method(ctx, name, {.positional = args}));
-      return truth(ctx, result);
-    }
-    default:
-      break;
-  }
-  Outcome<V> begun = iterate(ctx, container);
-  if (!begun) {
-    if (begun.signal() != Signal::Raised || !ctx.exception_is(PyExc_TypeError))
-      return begun.signal();
-    (void)ctx.take_exception();
-    return ctx.raise(PyExc_TypeError, std::string("argument of type '") +
-                                          container->type->tp_name +
-                                          "' is not iterable");
-  }
-  V iterator = begun.value();
-  for (;;) {
-    MG_TRY(V candidate, next(ctx, iterator));
-    if (!candidate) return false;
-    MG_TRY(bool same, identical(ctx, candidate, item));
-    if (same) return true;
-    MG_TRY(same, equal(ctx, candidate, item));
-    if (same) return true;
-  }
-}
-
-bool is_instance_of(V value, PyTypeObject* type) {
-  return value->type && PyType_IsSubtype(value->type, type);
 }
 
 }  // namespace magneto::values

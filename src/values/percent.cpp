@@ -187,9 +187,9 @@ Status Percent::refuse(Py_UCS4 letter, V value) {
                           : integral || letter == 'c' ? names.dunder_index
                                                       : names.dunder_int));
     if (method)
-      return ctx_.graph_break(
-          "operator", std::string("% of a ") + value->type->tp_name,
-          "convert it with int() or float()");
+      return ctx_.graph_break("operator",
+                              std::string("% of a ") + value->type->tp_name,
+                              "convert it with int() or float()");
   }
   if (letter == 'c')
     return ctx_.raise(PyExc_TypeError, "%c requires int or char");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Python's data model over symbolic values: attribute look-up, calls, operators,
-// items and iteration, each implemented once, as CPython defines it, for any
-// value. Everything here looks at its operands (Context::look) itself.
+// Python's data model over symbolic values: attribute look-up, calls,
+// operators, items and iteration, each implemented once, as CPython defines it,
+// for any value. Everything here looks at its operands (Context::look) itself.
 #pragma once
 
 #include "values/context.h"
@@ -26,9 +26,9 @@ PyObject* type_lookup(Context& ctx, PyTypeObject* type, PyObject* name);
 // Binds what type_lookup found, as a special method is: never through the
 // instance. Null if the class has no such method.
 Outcome<V> special_method(Context& ctx, V object, PyObject* name);
-// Calls the special method of a class that the protocol itself knows nothing of;
-// null if there is none. A method in C whose row comes back to the very same
-// question breaks the graph.
+// Calls the special method of a class that the protocol itself knows nothing
+// of; null if there is none. A method in C whose row comes back to the very
+// same question breaks the graph.
 Outcome<V> call_special(Context& ctx, V object, PyObject* name,
                         std::initializer_list<V> args);
 // What a class attribute `descriptor` gives for `object` of `type`; for a null

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The tensor program: a call of one of torch's callables is made for real on
 // fake tensors, and recorded as a node of the graph.
+#include <cstring>
+
 #include "python/names.h"
 #include "values/protocol.h"
 #include "values/torch_types.h"
-
-#include <cstring>
 
 namespace magneto::values {
 
@@ -139,8 +139,8 @@ Outcome<V> lift(Context& ctx, PyObject* object, graph::NodeId node) {
         is_tuple ? PyTuple_GET_SIZE(object) : PyList_GET_SIZE(object);
     std::vector<V> items;
     for (Py_ssize_t i = 0; i < count; ++i) {
-      PyObject* item = is_tuple ? PyTuple_GET_ITEM(object, i)
-                                : PyList_GET_ITEM(object, i);
+      PyObject* item =
+          is_tuple ? PyTuple_GET_ITEM(object, i) : PyList_GET_ITEM(object, i);
       if (!holds_tensor(item)) {
         MG_TRY(V plain, from_constant(ctx, Ref::share(item)));
         items.push_back(plain);

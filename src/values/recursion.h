@@ -16,9 +16,8 @@ class RecursionScope {
   // As Python bounds calls of C code.
   Status check(Context& ctx, const char* where = "") const {
     if (depth_ <= Py_GetRecursionLimit()) return done;
-    return ctx.raise(
-        PyExc_RecursionError,
-        std::string("maximum recursion depth exceeded") + where);
+    return ctx.raise(PyExc_RecursionError,
+                     std::string("maximum recursion depth exceeded") + where);
   }
 
  private:

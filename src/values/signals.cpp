@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What ends a step otherwise than with a value: traced exceptions, graph breaks.
+// What ends a step otherwise than with a value: traced exceptions, graph
+// breaks.
 #include <algorithm>
 
 #include "values/context.h"

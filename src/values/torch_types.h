@@ -19,14 +19,14 @@ struct TorchTypes {
   PyTypeObject* layout;
   PyTypeObject* memory_format;
   PyTypeObject* generator;
-  PyTypeObject* module;       // torch.nn.Module
-  PyObject* module_call;      // Module.__call__, and what that calls
+  PyTypeObject* module;   // torch.nn.Module
+  PyObject* module_call;  // Module.__call__, and what that calls
   PyObject* module_call_impl;
-  PyTypeObject* union_type;   // types.UnionType: int | None
-  PyTypeObject* enum_meta;    // enum.EnumMeta, for its members
-  PyTypeObject* pattern;      // re.Pattern
-  PyTypeObject* match;        // re.Match
-  PyTypeObject* typing_final; // typing._Final: special forms, aliases, TypeVar
+  PyTypeObject* union_type;    // types.UnionType: int | None
+  PyTypeObject* enum_meta;     // enum.EnumMeta, for its members
+  PyTypeObject* pattern;       // re.Pattern
+  PyTypeObject* match;         // re.Match
+  PyTypeObject* typing_final;  // typing._Final: special forms, aliases, TypeVar
 };
 
 // Throws InternalError with a Python error set if torch can't be imported.

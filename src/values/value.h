@@ -7,13 +7,13 @@
 // freely, and a rollback never has to look for them.
 #pragma once
 
+#include <span>
+#include <type_traits>
+
 #include "graph/graph.h"
 #include "guards/source.h"
 #include "python/ref.h"
 #include "support/strong_id.h"
-
-#include <span>
-#include <type_traits>
 
 namespace magneto::values {
 
@@ -23,23 +23,23 @@ using HeapId = StrongId<struct HeapTag>;
 // How the object is laid out; `Value::type` says of which class it is. An
 // instance of a list subclass is a List whose type is that subclass.
 enum class Kind : uint8_t {
-  Null,        // CPython's NULL: pushed for calls; an unbound local or cell
-  Lazy,        // from the caller, not yet looked at: see Context::look
-  Constant,    // `object` itself, known and not changed by the trace: numbers,
-               // strings, None, types, functions, Python modules, builtins
-  Tensor,      // TensorValue
-  Tuple,       // TupleValue, also of tuple subclasses (namedtuple, torch.Size)
-  List,        // heap: items; list and its subclasses, deque
-  Dict,        // heap: entries; dict and its subclasses
-  Set,         // heap: entries without values; set, frozenset
-  Slice,       // TupleValue of start, stop, step
-  Object,      // heap: attributes; any other instance
-  Function,    // FunctionValue: a Python function made by the trace
-  BoundMethod, // MethodValue
-  Cell,        // heap: slot 0 is the content, or null
-  Iterator,    // heap: see iterators.h
-  Generator,   // heap: a suspended frame of the trace room
-  Super,       // MethodValue: function is the class after which to search
+  Null,         // CPython's NULL: pushed for calls; an unbound local or cell
+  Lazy,         // from the caller, not yet looked at: see Context::look
+  Constant,     // `object` itself, known and not changed by the trace: numbers,
+                // strings, None, types, functions, Python modules, builtins
+  Tensor,       // TensorValue
+  Tuple,        // TupleValue, also of tuple subclasses (namedtuple, torch.Size)
+  List,         // heap: items; list and its subclasses, deque
+  Dict,         // heap: entries; dict and its subclasses
+  Set,          // heap: entries without values; set, frozenset
+  Slice,        // TupleValue of start, stop, step
+  Object,       // heap: attributes; any other instance
+  Function,     // FunctionValue: a Python function made by the trace
+  BoundMethod,  // MethodValue
+  Cell,         // heap: slot 0 is the content, or null
+  Iterator,     // heap: see iterators.h
+  Generator,    // heap: a suspended frame of the trace room
+  Super,        // MethodValue: function is the class after which to search
 };
 
 struct Value {
@@ -71,9 +71,9 @@ struct MethodValue : Value {
 struct FunctionValue : Value {
   PyCodeObject* code = nullptr;
   PyObject* globals = nullptr;
-  V defaults = nullptr;     // Tuple or null
-  V kwdefaults = nullptr;   // Dict or null
-  V annotations = nullptr;  // or null
+  V defaults = nullptr;        // Tuple or null
+  V kwdefaults = nullptr;      // Dict or null
+  V annotations = nullptr;     // or null
   std::span<const V> closure;  // Cells
 };
 

@@ -144,7 +144,8 @@ std::string attribute_path(const guards::SourceTable& sources, SourceId id) {
       const char* name = PyUnicode_AsUTF8(step.object);
       std::string_view view = name ? name : "";
       if (view != "_modules" && view != "_parameters" && view != "_buffers")
-        path = path.empty() ? std::string(view) : std::string(view) + "." + path;
+        path =
+            path.empty() ? std::string(view) : std::string(view) + "." + path;
     }
     id = step.base;
   }
@@ -157,12 +158,12 @@ V Context::wrap_tensor(PyObject* object, SourceId source) {
   const TorchTypes& torch = torch_types();
   PyTypeObject* type = Py_TYPE(object);
   if (type != torch.tensor && type != torch.parameter && type != torch.buffer)
-    throw BreakException{{"tensor-subclass",
-                          std::string("a ") + type->tp_name + " at " +
-                              sources.print(source),
-                          "pass a plain torch.Tensor"}};
-  auto snapshot = std::make_shared<tensor::TensorSnapshot>(
-      tensor::take_snapshot(object));
+    throw BreakException{
+        {"tensor-subclass",
+         std::string("a ") + type->tp_name + " at " + sources.print(source),
+         "pass a plain torch.Tensor"}};
+  auto snapshot =
+      std::make_shared<tensor::TensorSnapshot>(tensor::take_snapshot(object));
   Ref fake = fakes.fake_of(object);
   if (!fake) {
     PyErr_Clear();
@@ -254,10 +255,10 @@ V Context::wrap_set(PyObject* object, SourceId source) {
   Py_hash_t hash;
   while (_PySet_NextEntry(object, &position, &item, &hash)) {
     if (!guards::is_plain_key(item))
-      throw BreakException{{"set-item",
-                            std::string("a set that holds a ") +
-                                Py_TYPE(item)->tp_name,
-                            "use strings or numbers as items"}};
+      throw BreakException{
+          {"set-item",
+           std::string("a set that holds a ") + Py_TYPE(item)->tp_name,
+           "use strings or numbers as items"}};
     V value = constant_share(item);
     heap.dict_initial(id, value, value, Ref::share(item));
   }
@@ -270,10 +271,8 @@ V Context::wrap_set(PyObject* object, SourceId source) {
 // A read-only view of a dict shares the dict's state; null for anything else.
 V Context::wrap_mapping_proxy(PyObject* object, SourceId source) {
   if (!Py_IS_TYPE(object, &PyDictProxy_Type)) return nullptr;
-  Reading target =
-      guards::read_field(SourceKind::MappingProxyTarget, object);
-  if (!target.is_present() || !PyDict_Check(target.value()))
-    return nullptr;
+  Reading target = guards::read_field(SourceKind::MappingProxyTarget, object);
+  if (!target.is_present() || !PyDict_Check(target.value())) return nullptr;
   guards.type_is(source, &PyDictProxy_Type);
   V dict = wrap(target.value(),
                 sources.field(source, SourceKind::MappingProxyTarget), false);
@@ -321,8 +320,8 @@ V Context::wrap_cell(PyObject* object, SourceId source) {
 
 HeapId Context::make_attributes(V object) {
   PyTypeObject* type = object->type;
-  bool has_dictionary = type->tp_dictoffset != 0 ||
-                        (type->tp_flags & Py_TPFLAGS_MANAGED_DICT);
+  bool has_dictionary =
+      type->tp_dictoffset != 0 || (type->tp_flags & Py_TPFLAGS_MANAGED_DICT);
   bool has_slots = (type->tp_flags & Py_TPFLAGS_HEAPTYPE) &&
                    type->tp_basicsize > PyBaseObject_Type.tp_basicsize;
   if (!has_dictionary && !has_slots) return {};
@@ -420,9 +419,8 @@ V Context::read(HeapId dict, V key, PyObject* token) {
   SourceId source;
   if (mapping.attributes_of.valid()) {
     V object = heap[mapping.attributes_of].owner;
-    PyObject* member = PyUnicode_Check(token)
-                           ? _PyType_Lookup(object->type, token)
-                           : nullptr;
+    PyObject* member =
+        PyUnicode_Check(token) ? _PyType_Lookup(object->type, token) : nullptr;
     if (member && guards::is_slot_member(member)) {
       source = sources.slot_member(object->source, member);
       reading = guards::read_slot_member(object->object, member);
@@ -441,10 +439,10 @@ V Context::read(HeapId dict, V key, PyObject* token) {
     reading = guards::read_dict_item(object->object, token, hash);
   }
   if (reading.is_unreadable())
-    throw BreakException{{"unreadable",
-                          "reading " + sources.print(source) +
-                              " would run user code",
-                          "read it outside of the compiled function"}};
+    throw BreakException{
+        {"unreadable",
+         "reading " + sources.print(source) + " would run user code",
+         "read it outside of the compiled function"}};
   V value = nullptr;
   if (reading.is_present()) {
     value = lazy(reading.value(), source);
@@ -476,10 +474,10 @@ std::vector<V> Context::keys(HeapId dict) {
     PyObject* key = PyTuple_GET_ITEM(keys.get(), i);
     if (!guards::is_plain_key(key) &&
         !PyType_IsSubtype(Py_TYPE(Py_TYPE(key)), torch_types().enum_meta))
-      throw BreakException{{"dict-key",
-                            std::string("a dict with a key of type ") +
-                                Py_TYPE(key)->tp_name,
-                            "use strings or numbers as keys"}};
+      throw BreakException{
+          {"dict-key",
+           std::string("a dict with a key of type ") + Py_TYPE(key)->tp_name,
+           "use strings or numbers as keys"}};
     values.push_back(constant_share(key));
   }
   if (of_instance)

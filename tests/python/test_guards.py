@@ -525,7 +525,9 @@ def test_cell_that_was_bound_is_guarded_even_if_its_value_is_not_used():
 
         return program
 
-    harness = [magneto.compile(make(bound), backend="eager") for bound in (1, 0)]
+    harness = [
+        magneto.compile(make(bound), backend="eager") for bound in (1, 0)
+    ]
     x = torch.ones(2)
     assert torch.equal(harness[0](x), x + 1)
     assert torch.equal(harness[1](x), x - 1)

@@ -36,8 +36,7 @@ Outcome run(Program& python, const char* function, int32_t index,
   Ref given = python.eval(operands);
   EXPECT_EQ(PyTuple_GET_SIZE(given.get()), island->operands);
   const auto slots = static_cast<size_t>(code->co_nlocalsplus);
-  std::vector<PyObject*> values(slots +
-                                static_cast<size_t>(island->operands));
+  std::vector<PyObject*> values(slots + static_cast<size_t>(island->operands));
   for (const auto& [slot, text] : locals)
     values[static_cast<size_t>(slot)] = python.eval(text).release();
   for (Py_ssize_t i = 0; i < island->operands; ++i) {
@@ -71,8 +70,9 @@ void expect_stack(Program& python, const Outcome& outcome,
 }
 
 TEST(Island, CallReturnsItsResult) {
-  Program python("def f(g, x):\n  return g(x, k=3)\n"
-                 "def g(*a, **k): return (a, k)\n");
+  Program python(
+      "def f(g, x):\n  return g(x, k=3)\n"
+      "def g(*a, **k): return (a, k)\n");
   const int32_t call = find(python.code("f"), Op::Call);
   Outcome outcome = run(python, "f", call, "(None, g, 7, 3)");
   expect_stack(python, outcome, "(((7,), {'k': 3}),)");
@@ -106,9 +106,10 @@ TEST(Island, ErrorsHaveTheUsersTraceback) {
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
   python.set("tb", traceback);
-  EXPECT_TRUE(python.check("[(s.name, s.lineno) for s in "
-                           "traceback.extract_tb(tb)] == [('f', 3), "
-                           "('g', 5)]"));
+  EXPECT_TRUE(
+      python.check("[(s.name, s.lineno) for s in "
+                   "traceback.extract_tb(tb)] == [('f', 3), "
+                   "('g', 5)]"));
   Ref kind = Ref::steal(type), error = Ref::steal(value),
       trace = Ref::steal(traceback);
 }
@@ -150,18 +151,17 @@ TEST(Island, StatementsPushNothing) {
       "class O: pass\no = O()\n"
       "def f(o):\n  o.a = 1\n  o[2] = 3\n  del o.a\n"
       "d = {}\n");
-  expect_stack(python, run(python, "f", find(python.code("f"), Op::StoreAttr),
-                           "(5, o)"),
-               "()");
+  expect_stack(
+      python, run(python, "f", find(python.code("f"), Op::StoreAttr), "(5, o)"),
+      "()");
   EXPECT_TRUE(python.check("o.a == 5"));
-  expect_stack(python, run(python, "f",
-                           find(python.code("f"), Op::StoreSubscr),
-                           "(6, d, 'k')"),
-               "()");
+  expect_stack(
+      python,
+      run(python, "f", find(python.code("f"), Op::StoreSubscr), "(6, d, 'k')"),
+      "()");
   EXPECT_TRUE(python.check("d == {'k': 6}"));
   expect_stack(python,
-               run(python, "f", find(python.code("f"), Op::DeleteAttr),
-                   "(o,)"),
+               run(python, "f", find(python.code("f"), Op::DeleteAttr), "(o,)"),
                "()");
   EXPECT_TRUE(python.check("not hasattr(o, 'a')"));
 }
@@ -173,10 +173,10 @@ TEST(Island, MethodsAndGlobalsComeWithNull) {
   ASSERT_TRUE(method.stack) << take_error();
   python.set("stack", method.stack);
   EXPECT_TRUE(python.check("stack[0] is None and stack[1]() == 'AB'"));
-  expect_stack(python,
-               run(python, "f", find(python.code("f"), Op::LoadGlobalNull),
-                   "()"),
-               "(None, 8)");
+  expect_stack(
+      python,
+      run(python, "f", find(python.code("f"), Op::LoadGlobalNull), "()"),
+      "(None, 8)");
 }
 
 TEST(Island, ImportsAndUnpacking) {
@@ -192,18 +192,18 @@ TEST(Island, ImportsAndUnpacking) {
                run(python, "f", find(python.code("f"), Op::ImportFrom),
                    "(__import__('os'),)"),
                "(__import__('os'), __import__('os').path)");
-  expect_stack(python,
-               run(python, "f", find(python.code("f"), Op::UnpackSequence),
-                   "((1, 2),)"),
-               "(2, 1)");
-  expect_stack(python,
-               run(python, "f", find(python.code("f"), Op::UnpackEx),
-                   "((1, 2, 3),)"),
-               "([2, 3], 1)");
-  expect_stack(python,
-               run(python, "f", find(python.code("f"), Op::ListExtend),
-                   "([1], (2, 3))"),
-               "([1, 2, 3],)");
+  expect_stack(
+      python,
+      run(python, "f", find(python.code("f"), Op::UnpackSequence), "((1, 2),)"),
+      "(2, 1)");
+  expect_stack(
+      python,
+      run(python, "f", find(python.code("f"), Op::UnpackEx), "((1, 2, 3),)"),
+      "([2, 3], 1)");
+  expect_stack(
+      python,
+      run(python, "f", find(python.code("f"), Op::ListExtend), "([1], (2, 3))"),
+      "([1, 2, 3],)");
 }
 
 TEST(Island, LocalsOfAFunctionWithCellsAreSeen) {
@@ -216,8 +216,8 @@ TEST(Island, LocalsOfAFunctionWithCellsAreSeen) {
       "import sys\n"
       "def g(): return sys._getframe(1).f_locals['x']\n");
   PyCodeObject* code = python.code("f");
-  Outcome outcome = run(python, "f", find(code, Op::Call), "(None, g)",
-                        {{0, "cell(5)"}});
+  Outcome outcome =
+      run(python, "f", find(code, Op::Call), "(None, g)", {{0, "cell(5)"}});
   expect_stack(python, outcome, "(5,)");
 }
 

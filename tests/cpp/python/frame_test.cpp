@@ -18,8 +18,9 @@ int32_t unit_of(PyCodeObject* code, bytecode::Op op) {
 }
 
 TEST(Frame, RunsFromTheMiddleWithLocalsAndStack) {
-  Program python("def f(a, *rest, b=1, **more):\n  c = a * 2\n"
-                 "  return c + b\n");
+  Program python(
+      "def f(a, *rest, b=1, **more):\n  c = a * 2\n"
+      "  return c + b\n");
   PyCodeObject* code = python.code("f");
   // c and b, with c on the stack; then the addition.
   std::vector<PyObject*> values(static_cast<size_t>(code->co_nlocalsplus));
@@ -69,9 +70,9 @@ TEST(Frame, FreeVariablesAreThere) {
   PyObject* cells[] = {PyTuple_GET_ITEM(closure, 0)};
   std::vector<PyObject*> values(static_cast<size_t>(code->co_nlocalsplus));
   values[0] = PyLong_FromLong(3);
-  Ref result = Ref::steal(
-      run_from_middle({code, unit_of(code, bytecode::Op::LoadFast),
-                       python.globals(), cells, values}));
+  Ref result =
+      Ref::steal(run_from_middle({code, unit_of(code, bytecode::Op::LoadFast),
+                                  python.globals(), cells, values}));
   ASSERT_TRUE(result) << take_error();
   EXPECT_EQ(PyLong_AsLong(result), 10);
 }
@@ -151,8 +152,7 @@ TEST_F(Hook, CallPlainlyLooksAtWhatIsCalled) {
   Program python("def inner(a): return a\ndef f(a): return inner(a)\n");
   Ref argument = Ref::steal(PyLong_FromLong(4));
   PyObject* args[] = {argument};
-  Ref result =
-      Ref::steal(call_plainly(python.get("f"), args, 1, nullptr));
+  Ref result = Ref::steal(call_plainly(python.get("f"), args, 1, nullptr));
   EXPECT_EQ(result.get(), argument.get());
   EXPECT_EQ(seen_.names, std::vector<std::string>{"inner"});
   EXPECT_FALSE(frames_are_looked_at());

@@ -46,16 +46,13 @@ class RandomHeap {
         });
         break;
       case 5:
-        with_object([&](HeapId id) {
-          heap.set_node(id, graph::NodeId{pick(100)});
-        });
+        with_object(
+            [&](HeapId id) { heap.set_node(id, graph::NodeId{pick(100)}); });
         break;
       case 6:
       case 7:
       case 8:
-        with_dict([&](HeapId id) {
-          heap.dict_set(id, any(), any(), token());
-        });
+        with_dict([&](HeapId id) { heap.dict_set(id, any(), any(), token()); });
         break;
       case 9:
         with_dict([&](HeapId id) {
@@ -165,20 +162,20 @@ TEST(HeapTest, CompletingAMappingKeepsPythonsOrder) {
     tokens.push_back(Ref::steal(PyLong_FromLong(2000 + static_cast<long>(i))));
     keys[i] = {.kind = Kind::Constant, .object = tokens[i].get()};
   }
-  FixedBacking backing(heap, {{&keys[0], &values[0]},
-                              {&keys[1], &values[1]},
-                              {&keys[2], &values[2]}});
+  FixedBacking backing(
+      heap,
+      {{&keys[0], &values[0]}, {&keys[1], &values[1]}, {&keys[2], &values[2]}});
   HeapId id = heap.make();
   heap.make_dict(id, false);
   auto set = [&](size_t k, size_t v) {
     heap.dict_set(id, &keys[k], &values[v], tokens[k]);
   };
-  set(3, 3);                                        // new
-  (void)backing.read(id, &keys[0], tokens[0]);      // read, then deleted ...
+  set(3, 3);                                    // new
+  (void)backing.read(id, &keys[0], tokens[0]);  // read, then deleted ...
   heap.dict_delete(id, tokens[0]);
-  set(0, 4);                                        // ... and set again: last
-  set(2, 5);                                        // overwritten in place
-  (void)backing.read(id, &keys[4], tokens[4]);      // known to be absent
+  set(0, 4);                                    // ... and set again: last
+  set(2, 5);                                    // overwritten in place
+  (void)backing.read(id, &keys[4], tokens[4]);  // known to be absent
   std::string before = heap.dump();
   Journal::Position checkpoint = journal.position();
 

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What operators, comparison, truth and containment ask of their operands.
+#pragma once
+
+#include "values/context.h"
+
+namespace magneto::values {
+
+// A constant on which C code may be run as it is.
+bool is_safe_constant(V value);
+
+// A method that Python code or the natives' tables define for the value's
+// class, bound; null if there is none.
+Outcome<V> python_method(Context& ctx, V value, PyObject* name);
+
+// Whether C code of the object's class answers this, of which nothing is known.
+bool answers_in_c(Context& ctx, V value, PyObject* name);
+
+Signal unknown_operator(Context& ctx, const char* symbol, V left, V right);
+Signal unknown_operator(Context& ctx, const char* symbol, V operand);
+
+// A function may give back the builtin that it has just read, not looked at.
+bool is_not_implemented(Context& ctx, V value);
+
+}  // namespace magneto::values

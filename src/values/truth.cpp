@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Questions with a yes or no: truth, identity, containment, class.
+#include "python/names.h"
+#include "values/hashing.h"
+#include "values/operators.h"
+#include "values/protocol.h"
+#include "values/torch_types.h"
+
+namespace magneto::values {
+
+Outcome<bool> truth(Context& ctx, V value) {
+  value = ctx.look(value);
+  switch (value->kind) {
+    case Kind::Constant: {
+      if (value->object == Py_True) return true;
+      if (value->object == Py_False || value->object == Py_None) return false;
+      break;
+    }
+    case Kind::Tensor:
+      return ctx.graph_break("data-dependent-branch",
+                             "the truth of a tensor depends on its data",
+                             "use torch.where or torch.cond, or move the "
+                             "condition out of the compiled function");
+    default:
+      break;
+  }
+  MG_TRY(V method, python_method(ctx, value, interned().dunder_bool));
+  if (method) {
+    MG_TRY(V called, call(ctx, method, {}));
+    V result = ctx.look(called);
+    if (result->is_constant() && PyBool_Check(result->object))
+      return result->object == Py_True;
+    return ctx.raise(PyExc_TypeError,
+                     std::string("__bool__ should return bool, returned ") +
+                         _PyType_Name(result->type));
+  }
+  switch (value->kind) {
+    case Kind::Constant: {
+      int result = PyObject_IsTrue(value->object);
+      if (result < 0) return ctx.raise_from_python();
+      return result == 1;
+    }
+    case Kind::Tuple:
+      return !tuple_items(value).empty();
+    case Kind::List:
+    case Kind::Dict:
+    case Kind::Set: {
+      MG_TRY(V count, length(ctx, value));
+      return truth(ctx, count);
+    }
+    case Kind::Object: {
+      if (answers_in_c(ctx, value, interned().dunder_bool) ||
+          answers_in_c(ctx, value, interned().dunder_len))
+        return unknown_operator(ctx, "the truth", value);
+      MG_TRY(V len, python_method(ctx, value, interned().dunder_len));
+      if (!len) return true;
+      MG_TRY(V count, length(ctx, value));
+      return truth(ctx, count);
+    }
+    default:
+      return true;
+  }
+}
+
+Outcome<bool> identical(Context& ctx, V left, V right) {
+  if (left == right) return true;
+  // Nothing that is made while tracing is one of the singletons; and a caller's
+  // object that is compared with None needs no more than that guard.
+  left = ctx.look(left);
+  right = ctx.look(right);
+  if (left == right) return true;
+  if (left->kind == Kind::Tensor && right->kind == Kind::Tensor)
+    return as<TensorValue>(left)->fake == as<TensorValue>(right)->fake;
+  if (left->object && right->object) {
+    if (left->object == right->object) return true;
+    if (left->is_constant() && right->is_constant() &&
+        left->type == right->type && is_plain_key_type(left->type) &&
+        left->type != &PyBool_Type && left->type != Py_TYPE(Py_None)) {
+      // Equal numbers and strings may or may not be one object at run time.
+      int same = PyObject_RichCompareBool(left->object, right->object, Py_EQ);
+      if (same < 0) return ctx.raise_from_python();
+      return same == 1;
+    }
+    if (left->source.valid() && right->source.valid() &&
+        !(left->is_constant() && right->is_constant())) {
+      SourceId both[] = {left->source, right->source};
+      ctx.guards.distinct(both);
+    }
+  }
+  return false;
+}
+
+Outcome<bool> contains(Context& ctx, V container, V item) {
+  container = ctx.look(container);
+  V method = nullptr;
+  if (container->kind != Kind::Tensor) {
+    MG_TRY(method, python_method(ctx, container, interned().dunder_contains));
+  }
+  if (method) {
+    MG_TRY(V result, call(ctx, method, {item}));
+    return truth(ctx, result);
+  }
+  return plain_contains(ctx, container, item);
+}
+
+Outcome<bool> plain_contains(Context& ctx, V container, V item) {
+  switch (container->kind) {
+    case Kind::Constant: {
+      V looked = ctx.look(item);
+      if (is_safe_type(container->type) && is_safe_constant(looked) &&
+          PySequence_Check(container->object)) {
+        int found = PySequence_Contains(container->object, looked->object);
+        if (found < 0) return ctx.raise_from_python();
+        return found == 1;
+      }
+      if (PyFrozenSet_Check(container->object)) {
+        MG_TRY(PyObject * token, key_token(ctx, looked));
+        int found = PySequence_Contains(container->object, token);
+        if (found < 0) return ctx.raise_from_python();
+        return found == 1;
+      }
+      // An enum class and the like: C and standard library code on constants.
+      if (PyType_Check(container->object) && looked->is_constant()) {
+        int found = PySequence_Contains(container->object, looked->object);
+        if (found < 0) return ctx.raise_from_python();
+        return found == 1;
+      }
+      break;
+    }
+    case Kind::Dict:
+    case Kind::Set: {
+      MG_TRY(V found, dict_get(ctx, container, item));
+      return found != nullptr;
+    }
+    case Kind::Tensor: {
+      PyObject* name = interned().dunder_contains;
+      V args[] = {container, item};
+      MG_TRY(V result, record_method(ctx, name, {.positional = args}));
+      return truth(ctx, result);
+    }
+    default:
+      break;
+  }
+  Outcome<V> begun = iterate(ctx, container);
+  if (!begun) {
+    if (begun.signal() != Signal::Raised || !ctx.exception_is(PyExc_TypeError))
+      return begun.signal();
+    (void)ctx.take_exception();
+    return ctx.raise(PyExc_TypeError, std::string("argument of type '") +
+                                          container->type->tp_name +
+                                          "' is not iterable");
+  }
+  V iterator = begun.value();
+  for (;;) {
+    MG_TRY(V candidate, next(ctx, iterator));
+    if (!candidate) return false;
+    MG_TRY(bool same, identical(ctx, candidate, item));
+    if (same) return true;
+    MG_TRY(same, equal(ctx, candidate, item));
+    if (same) return true;
+  }
+}
+
+bool is_instance_of(V value, PyTypeObject* type) {
+  return value->type && PyType_IsSubtype(value->type, type);
+}
+
+}  // namespace magneto::values

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# A slice of `make fuzz`: random programs, eager against compiled.
+import pytest
+
+from tests.fuzz.running import difference, write
+
+
+@pytest.mark.parametrize("first", range(0, 200, 20))
+def test_random_programs_do_what_they_do_in_plain_python(first):
+    for seed in range(first, first + 20):
+        source = write(seed, size=20)
+        assert difference(source) == "", f"seed {seed}\n{source}"
+
+
+# Programs in which a difference was found once.
+FOUND = {
+    "a key that was found, and whose value nobody uses": """
+def program(x, y, n, items, table, thing, notes):
+    for i1 in range(n % 4):
+        table.setdefault(f'{x!s:.3}', y)
+""",
+    "a generator that runs code of the user's when it dies": """
+def program(x, y, n, items, table, thing, notes):
+    def f4(a, m=1):
+        try:
+            yield torch.cat([a, x]).reshape(2, 4)[m % 2]
+        finally:
+            notes.append('end')
+    for y in f4(x - y, 2):
+        return y, n, list(items)
+""",
+    "a global of another module": """
+def program(x, y, n, items, table, thing, notes):
+    reset_total()
+    magneto.graph_break()
+    with Noted(str(n % 9), notes):
+        add_to_total(thing.double)
+    return world.total, x + y
+""",
+}
+
+
+@pytest.mark.parametrize("source", FOUND.values(), ids=FOUND)
+def test_difference_that_was_found_is_gone(source):
+    assert difference(source) == ""
