@@ -38,8 +38,7 @@ bool is_traced_call(Context& ctx) {
   const graph::LocationId id = ctx.inliner->origin().location;
   if (!id.valid()) return false;
   const graph::Location& location = ctx.graph.locations()[id.index];
-  PyObject* call =
-      object_at<"torch.nn.modules.module.Module._wrapped_call_impl">();
+  PyObject* call = values::torch_types().module_call;
   return !location.caller.valid() &&
          location.code.get() ==
              reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(call));
@@ -147,16 +146,12 @@ Outcome<V> call_module(Context& ctx, const Arguments& args) {
   ModuleScope scope(ctx, module);
   if (module->kind != Kind::Object) {
     return ctx.inliner->inline_function(
-        ctx.constant_share(
-            object_at<"torch.nn.modules.module.Module._call_impl">()),
-        args);
+        ctx.constant_share(values::torch_types().module_call_impl), args);
   }
   MG_TRY(bool hooked, has_hooks(ctx, module));
   if (hooked)
     return ctx.inliner->inline_function(
-        ctx.constant_share(
-            object_at<"torch.nn.modules.module.Module._call_impl">()),
-        args);
+        ctx.constant_share(values::torch_types().module_call_impl), args);
   MG_TRY(V forward, values::get_attribute(ctx, module, name<"forward">()));
   if (is_direct) ctx.direct_call = {true, frames_to_forward<kIsImpl>()};
   return values::call(ctx, forward, without(args, 1));

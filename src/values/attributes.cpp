@@ -300,8 +300,7 @@ Outcome<V> type_get(Context& ctx, V object, PyObject* name) {
 
 // A Python module: its dictionary, then its own __getattr__ (PEP 562).
 Outcome<V> module_get(Context& ctx, V object, PyObject* name) {
-  const DictEntry* written = ctx.written_global(object->object, name);
-  V value = written ? written->value : ctx.constant_attribute(object, name);
+  V value = ctx.constant_attribute(object, name);
   if (value) return value;
   PyObject* found = type_lookup(ctx, object->type, name);
   if (found) return bind_descriptor(ctx, found, object, object->type, name);

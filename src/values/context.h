@@ -229,9 +229,6 @@ class Context final : public Backing, public Journaled {
   V constant_attribute(V constant, PyObject* name);
   // The dictionary of a Constant that is a function or a module, or null.
   V constant_namespace(V constant);
-  // What the trace has written (value null: deleted) to a module's variable, as
-  // a global of a function of it; null if nothing.
-  const DictEntry* written_global(PyObject* module, PyObject* name);
   // What the class has under that name in its MRO is guarded.
   void guard_type_attribute(PyTypeObject* type, PyObject* name,
                             PyObject* found);

@@ -539,9 +539,9 @@ Outcome<V> compare_identity(Context& ctx, int kind, V left, V right) {
 Outcome<V> compare_methods(Context& ctx, int kind, V left, V right) {
   const auto* a = as<MethodValue>(left);
   const auto* b = as<MethodValue>(right);
-  MG_TRY(bool same, identical(ctx, a->self, b->self));
+  MG_TRY(bool same, equal(ctx, a->function, b->function));
   if (same) {
-    MG_TRY(same, equal(ctx, a->function, b->function));
+    MG_TRY(same, identical(ctx, a->self, b->self));
   }
   return ctx.boolean(same == (kind == Py_EQ));
 }
@@ -645,15 +645,8 @@ Outcome<V> plain_compare(Context& ctx, int kind, V left, V right) {
                    is_sequence(right) || right->kind == Kind::Dict))
     return ctx.boolean(kind == Py_NE);
   if (equality && left->kind == Kind::BoundMethod &&
-      right->kind == Kind::BoundMethod) {
-    const auto* one = as<MethodValue>(left);
-    const auto* other = as<MethodValue>(right);
-    MG_TRY(bool same, equal(ctx, one->function, other->function));
-    if (same) {
-      MG_TRY(same, identical(ctx, one->self, other->self));
-    }
-    return ctx.boolean(same == (kind == Py_EQ));
-  }
+      right->kind == Kind::BoundMethod)
+    return compare_methods(ctx, kind, left, right);
   PyObject* a = as_constant(ctx, left);
   PyObject* b = as_constant(ctx, right);
   if (a && b) {
@@ -661,9 +654,6 @@ Outcome<V> plain_compare(Context& ctx, int kind, V left, V right) {
     if (!result) return ctx.raise_from_python();
     return from_constant(ctx, std::move(result));
   }
-  if (left->kind == Kind::BoundMethod && right->kind == Kind::BoundMethod &&
-      equality)
-    return compare_methods(ctx, kind, left, right);
   if (!compares_as_object(left, kind) || !compares_as_object(right, kind))
     return ctx.graph_break("operator", std::string(kCompare[kind].symbol) +
                                            " of " + _PyType_Name(left->type) +

@@ -391,16 +391,6 @@ V Context::constant_attribute(V object, PyObject* name) {
   return nullptr;
 }
 
-const DictEntry* Context::written_global(PyObject* module, PyObject* name) {
-  auto found = memo_->seen.find(PyModule_GetDict(module));
-  if (found == memo_->seen.end()) return nullptr;
-  const HeapId dict = found->second->heap;
-  const Py_ssize_t at = heap.find(dict, name);
-  if (at < 0) return nullptr;
-  const DictEntry& entry = heap[dict].dict->entries[static_cast<size_t>(at)];
-  return entry.written ? &entry : nullptr;
-}
-
 void Context::guard_type_attribute(PyTypeObject* type, PyObject* name,
                                    PyObject* found) {
   SourceId source = sources.type_attr(
