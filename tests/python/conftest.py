@@ -61,3 +61,18 @@ def clean_state():
         magneto.reset()
     if "torch._dynamo" in sys.modules:
         torch._dynamo.reset()
+
+
+@pytest.fixture
+def defect(monkeypatch):
+    """Compilations fail a check inside magneto."""
+    from magneto import backends
+
+    original = backends.compile_graph
+
+    def compile_graph(*args, guards=None, **kwargs):
+        result = original(*args, guards=guards, **kwargs)
+        guards.append(("nonsense", 0, 0))
+        return result
+
+    monkeypatch.setattr(backends, "compile_graph", compile_graph)

@@ -352,21 +352,6 @@ def test_generator_functions_are_refused_with_full_graph():
 # -- internal failures ---------------------------------------------------------
 
 
-@pytest.fixture
-def defect(monkeypatch):
-    """Compilations fail a check inside magneto."""
-    from magneto import backends
-
-    original = backends.compile_graph
-
-    def compile_graph(*args, guards=None, **kwargs):
-        result = original(*args, guards=guards, **kwargs)
-        guards.append(("nonsense", 0, 0))
-        return result
-
-    monkeypatch.setattr(backends, "compile_graph", compile_graph)
-
-
 @pytest.mark.parametrize("fullgraph", [False, True])
 def test_a_defect_runs_plain_python_with_a_warning(defect, fullgraph):
     log = []

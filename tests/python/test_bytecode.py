@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 import torch
 
-_C = pytest.importorskip("magneto._C")
+from magneto import _C
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 

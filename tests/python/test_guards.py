@@ -14,8 +14,6 @@ import weakref
 import pytest
 import torch
 
-pytest.importorskip("magneto._C")
-
 import magneto
 from magneto.testing import RecordingBackend, check_calls
 

@@ -8,8 +8,6 @@ from pathlib import Path
 import pytest
 import torch
 
-pytest.importorskip("magneto._C")
-
 import magneto
 from magneto.testing import RecordingBackend
 

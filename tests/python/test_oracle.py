@@ -6,8 +6,6 @@ import random
 import pytest
 import torch
 
-pytest.importorskip("magneto._C")
-
 from magneto.testing import Difference, check, check_calls
 
 

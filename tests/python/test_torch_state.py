@@ -11,12 +11,7 @@ from magneto.testing import check
 
 X = torch.arange(12.0).reshape(3, 4) / 7
 Y = torch.linspace(-1, 1, 20).reshape(4, 5)
-Z = torch.tensor([[1, 2, 0], [2, 0, 1]])
-M = torch.tensor([[True, False, True, True]] * 3)
 G = torch.linspace(0, 1, 12).reshape(3, 4).requires_grad_()
-IMAGE = torch.linspace(-1, 1, 2 * 3 * 8 * 8).reshape(2, 3, 8, 8)
-KERNEL = torch.linspace(-1, 1, 4 * 3 * 3 * 3).reshape(4, 3, 3, 3)
-HEADS = torch.linspace(-1, 1, 2 * 2 * 5 * 4).reshape(2, 2, 5, 4)
 
 
 def program(fn, *inputs, id=None):

@@ -103,21 +103,6 @@ def test_compiled_graph_that_returns_nonsense():
 # -- defects and interrupts ----------------------------------------------------
 
 
-@pytest.fixture
-def defect(monkeypatch):
-    """Makes compilations fail a check inside magneto."""
-    import magneto.backends as backends
-
-    original = backends.compile_graph
-
-    def compile_graph(*args, guards=None, **kwargs):
-        result = original(*args, guards=guards, **kwargs)
-        guards.append(("nonsense", 0, 0))
-        return result
-
-    monkeypatch.setattr(backends, "compile_graph", compile_graph)
-
-
 def test_defect_warns_and_runs_plain_python(defect):
     call = compiled(defaults)
     with pytest.warns(magneto.exc.InternalErrorWarning, match="report"):

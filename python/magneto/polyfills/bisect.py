@@ -9,10 +9,25 @@ from typing import Any
 Key = Callable[[Any], Any] | None
 
 
-def _bounds(a: Sequence[Any], lo: int, hi: int | None) -> tuple[int, int]:
+def _search(
+    a: Sequence[Any],
+    lo: int,
+    hi: int | None,
+    key: Key,
+    is_before: Callable[[Any], bool],
+) -> int:
+    """The first position whose item, or its key, isn't before the place."""
     if lo < 0:
         raise ValueError("lo must be non-negative")
-    return lo, len(a) if hi is None else hi
+    low, high = lo, len(a) if hi is None else hi
+    while low < high:
+        middle = (low + high) // 2
+        item = a[middle] if key is None else key(a[middle])
+        if is_before(item):
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 def bisect_left(
@@ -24,15 +39,7 @@ def bisect_left(
     key: Key = None,
 ) -> int:
     """``bisect.bisect_left``."""
-    low, high = _bounds(a, lo, hi)
-    while low < high:
-        middle = (low + high) // 2
-        item = a[middle] if key is None else key(a[middle])
-        if item < x:
-            low = middle + 1
-        else:
-            high = middle
-    return low
+    return _search(a, lo, hi, key, lambda item: item < x)
 
 
 def bisect_right(
@@ -44,15 +51,7 @@ def bisect_right(
     key: Key = None,
 ) -> int:
     """``bisect.bisect_right``."""
-    low, high = _bounds(a, lo, hi)
-    while low < high:
-        middle = (low + high) // 2
-        item = a[middle] if key is None else key(a[middle])
-        if x < item:
-            high = middle
-        else:
-            low = middle + 1
-    return low
+    return _search(a, lo, hi, key, lambda item: not x < item)
 
 
 def insort_left(
