@@ -76,3 +76,15 @@ def defect(monkeypatch):
         return result
 
     monkeypatch.setattr(backends, "compile_graph", compile_graph)
+
+
+@pytest.fixture
+def settings(monkeypatch):
+    """Sets fields of magneto.config for the length of a test."""
+    from magneto import config
+
+    def set_fields(**fields):
+        for name, value in fields.items():
+            monkeypatch.setattr(config, name, value)
+
+    return set_fields

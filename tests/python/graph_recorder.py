@@ -2,6 +2,7 @@
 """Graphs recorded by hand, so that what is made of them can be tested alone."""
 
 import importlib.util
+import operator
 import os
 from pathlib import Path
 
@@ -193,3 +194,29 @@ def linear_relu_eager(x, weight, bias=None):
     """What the graph of linear_relu() computes."""
     y = torch.nn.functional.linear(x, weight, bias)
     return torch.relu(y).sum(-1, keepdim=True), y
+
+
+def mutating():
+    """Batch normalization in training mode by hand: running is written."""
+    recorder = Recorder()
+    x = recorder.input("L['x']", torch.randn(5, 3))
+    weight = recorder.parameter(
+        "norm.weight", torch.nn.Parameter(torch.rand(3))
+    )
+    running = recorder.input(
+        "L['self']._buffers['running']", torch.zeros(3), "buffer", "running"
+    )
+    scaled = recorder.call(operator.mul, x, weight)
+    mean = recorder.call("mean", scaled, 0)
+    detached = recorder.call("detach", mean)
+    recorder.call("mul_", running, 0.9)
+    recorder.call("add_", running, detached, alpha=0.1)
+    result = recorder.call(operator.sub, scaled, mean)
+    return recorder.finish((result,)), recorder.inputs
+
+
+def mutating_eager(x, weight, running):
+    scaled = x * weight
+    mean = scaled.mean(0)
+    running.mul_(0.9).add_(mean.detach(), alpha=0.1)
+    return (scaled - mean,)

@@ -8,15 +8,12 @@ import traceback
 
 import pytest
 import torch
+from compiled_calls import compiled
 
 import magneto
 from magneto.testing import check, check_calls
 
 X = torch.arange(4.0)
-
-
-def compiled(fn, **kwargs):
-    return magneto.compile(fn, backend="eager", **kwargs)
 
 
 def counted(fn, *args, calls=3, **kwargs):

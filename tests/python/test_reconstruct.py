@@ -9,15 +9,12 @@ import types
 
 import pytest
 import torch
+from compiled_calls import compiled
 
 import magneto
 from magneto.testing import check, check_calls
 
 X = torch.arange(4.0)
-
-
-def compiled(fn, **kwargs):
-    return magneto.compile(fn, backend="eager", **kwargs)
 
 
 def both(fn, *args):

@@ -9,15 +9,12 @@ from pathlib import Path
 
 import pytest
 import torch
+from compiled_calls import compiled
 
 import magneto
 from magneto.testing import check_calls
 
 X = torch.arange(4.0)
-
-
-def compiled(fn, **kwargs):
-    return magneto.compile(fn, backend="eager", **kwargs)
 
 
 def defaults(a, b=3, c=(1, 2)):
