@@ -3,23 +3,20 @@
 
     python tools/gen_torch_table.py > src/natives/torch_graph.def
 
-The names come from the running torch, each audited: a callable written in C
-must be an operator of the dispatcher (those touch tensors, nothing of
-Python's), one written in Python must store to no global and no attribute.
-What is left out on purpose stands below with its reason. A test compares the
-file with what this prints.
+The names come from the running torch, each audited (tools/torch_audit.py) not
+to change anything but tensors. What is left out on purpose stands below with
+its reason. A test compares the file with what this prints.
 """
 
 from __future__ import annotations
 
-import dis
 import importlib
 import sys
 import types
 import warnings
-from collections.abc import Iterator
 
 import torch
+from torch_audit import objections, schemas, touches_tensors
 
 HEADER = """\
 // SPDX-License-Identifier: BSD-3-Clause
@@ -128,7 +125,7 @@ METHODS_LEFT_OUT = {
 
 
 def is_operator(name: str) -> bool:
-    return bool(torch._C._jit_get_schemas_for_operator(f"aten::{name}"))
+    return bool(schemas(name)) and touches_tensors(name)
 
 
 def built_in_names(module: str, inside: str) -> list[str]:
@@ -146,20 +143,9 @@ def built_in_names(module: str, inside: str) -> list[str]:
     return names
 
 
-def instructions(code: types.CodeType) -> Iterator[dis.Instruction]:
-    yield from dis.get_instructions(code)
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from instructions(constant)
-
-
-def changes_python_state(function: types.FunctionType) -> bool:
-    """Whether the function stores to a global or to an object's attribute."""
-    stores = {"STORE_GLOBAL", "DELETE_GLOBAL", "STORE_ATTR", "DELETE_ATTR"}
-    return any(
-        instruction.opname in stores
-        for instruction in instructions(function.__code__)
-    )
+def audit(name: str, function: types.FunctionType) -> None:
+    if against := objections(function):
+        raise SystemExit(f"{name} can't be recorded: " + "; ".join(against))
 
 
 def python_names(owner: str) -> list[str]:
@@ -180,8 +166,7 @@ def python_names(owner: str) -> list[str]:
         decorated = hasattr(value, "__wrapped__")
         if not (at_home or decorated) or name in SEEN_THROUGH:
             continue
-        if changes_python_state(value):
-            raise SystemExit(f"{owner}.{name} changes Python's state")
+        audit(f"{owner}.{name}", value)
         found.append(name)
     return found
 
@@ -198,6 +183,7 @@ def method_names(owner: type) -> list[str]:
             if known and value.__name__ == name:
                 names.append(name)
         elif isinstance(value, types.FunctionType) and name in PYTHON_METHODS:
+            audit(f"{owner.__name__}.{name}", value)
             names.append(name)
     return names
 

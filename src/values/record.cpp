@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The tensor program: a call of one of torch's callables is made for real on
 // fake tensors, and recorded as a node of the graph.
-#include <cstring>
-
+#include "python/held_warnings.h"
 #include "python/names.h"
 #include "values/protocol.h"
 #include "values/torch_types.h"
@@ -189,6 +188,20 @@ Status lower_call(Context& ctx, const Arguments& args, Lowered& out) {
   return done;
 }
 
+// The call on fake tensors; null with a Python error set.
+Ref run_function(PyObject* callable, size_t positional,
+                 const Lowered& lowered) {
+  const python::HeldWarnings held;
+  return Ref::steal(PyObject_Vectorcall(callable, lowered.reals.data(),
+                                        positional, lowered.names));
+}
+
+Ref run_method(PyObject* name, size_t positional, const Lowered& lowered) {
+  const python::HeldWarnings held;
+  return Ref::steal(PyObject_VectorcallMethod(name, lowered.reals.data(),
+                                              positional, lowered.names));
+}
+
 // Whether the call is nothing to the graph: a question with a plain answer. One
 // that takes tensors and gives None is made for its effect.
 bool is_question(PyObject* result, const Lowered& lowered) {
@@ -235,8 +248,7 @@ Outcome<V> record_function_as(Context& ctx, PyObject* callable, PyObject* run,
                               const Arguments& args) {
   Lowered lowered;
   MG_DO(lower_call(ctx, args, lowered));
-  Ref result = Ref::steal(PyObject_Vectorcall(run, lowered.reals.data(),
-                                              args.count(), lowered.names));
+  Ref result = run_function(run, args.count(), lowered);
   if (!result) return ctx.raise_from_python();
   if (is_question(result, lowered))
     return from_constant(ctx, std::move(result));
@@ -250,8 +262,7 @@ Status record_effect(Context& ctx, PyObject* callable,
                      std::initializer_list<V> args) {
   Lowered lowered;
   MG_DO(lower_call(ctx, {.positional = {args.begin(), args.size()}}, lowered));
-  Ref result = Ref::steal(PyObject_Vectorcall(callable, lowered.reals.data(),
-                                              args.size(), nullptr));
+  Ref result = run_function(callable, args.size(), lowered);
   if (!result) return ctx.raise_from_python();
   ctx.graph.call_function(callable, lowered.args, {}, std::move(result),
                           ctx.inliner->origin());
@@ -261,8 +272,7 @@ Status record_effect(Context& ctx, PyObject* callable,
 Outcome<V> record_method(Context& ctx, PyObject* name, const Arguments& args) {
   Lowered lowered;
   MG_DO(lower_call(ctx, args, lowered));
-  Ref result = Ref::steal(PyObject_VectorcallMethod(
-      name, lowered.reals.data(), args.count(), lowered.names));
+  Ref result = run_method(name, args.count(), lowered);
   if (!result) return ctx.raise_from_python();
   if (is_question(result, lowered))
     return from_constant(ctx, std::move(result));
