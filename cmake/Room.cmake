@@ -42,6 +42,11 @@ function(magneto_room name)
     if(EXISTS ${CMAKE_SOURCE_DIR}/src/${name}/precompiled.h)
       target_precompile_headers(room_${name} PRIVATE
         ${CMAKE_SOURCE_DIR}/src/${name}/precompiled.h)
+      # Without precompiled headers (clang-tidy) sources see the same.
+      if(CMAKE_DISABLE_PRECOMPILE_HEADERS)
+        target_compile_options(room_${name} PRIVATE
+          -include ${CMAKE_SOURCE_DIR}/src/${name}/precompiled.h)
+      endif()
     endif()
   endif()
   set(MAGNETO_ROOMS ${MAGNETO_ROOMS} ${name} CACHE INTERNAL "")

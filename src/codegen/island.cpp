@@ -117,11 +117,14 @@ Op stand_in(Op op) {
 
 std::vector<bool> pushes_of(const Instruction& instruction, int32_t operands,
                             bool jumps) {
-  const auto count = static_cast<size_t>(
-      operands + bytecode::stack_effect(instruction, jumps));
-  std::vector<bool> pushes(count, true);
+  const int32_t count = operands + bytecode::stack_effect(instruction, jumps);
+  std::vector<bool> pushes(static_cast<size_t>(count), true);
   if (instruction.op != stand_in(instruction.op)) pushes[0] = false;
   return pushes;
+}
+
+const Branch* pointer_to(const std::optional<Branch>& branch) {
+  return branch ? &*branch : nullptr;
 }
 
 // The token of the branch that pushes nothing. Lives as long as the process.
@@ -161,8 +164,10 @@ void emit_return(CodeBuilder& builder, const Branch& branch, bool is_token,
 // The branch whose return value is the token; null for an instruction with one
 // way on.
 const Branch* token_branch(const Island& island) {
-  if (!island.jump) return nullptr;
-  return island.jump->pushes.empty() ? &*island.jump : &*island.through;
+  const Branch* jump = pointer_to(island.jump);
+  const bool has_one_way = jump == nullptr;
+  return has_one_way || jump->pushes.empty() ? jump
+                                             : pointer_to(island.through);
 }
 
 bool falls_through(Op op) { return !bytecode::info(op).terminates; }
@@ -240,10 +245,12 @@ std::optional<Island> make_island(PyCodeObject* code_object, int32_t index) {
 }
 
 const Branch& branch_taken(const Island& island, PyObject* returned) {
+  const Branch* through = pointer_to(island.through);
   const Branch* token = token_branch(island);
-  if (token == nullptr) return *island.through;
-  if (returned == branch_token()) return *token;
-  return token == &*island.through ? *island.jump : *island.through;
+  const Branch* taken = token == through ? pointer_to(island.jump) : through;
+  if (token != nullptr && returned == branch_token()) taken = token;
+  MG_CHECK(taken, "an instruction that always raises doesn't return");
+  return *taken;
 }
 
 void take_results(const Branch& branch, Ref returned,

@@ -134,7 +134,7 @@ DirectProgram ProgramBuilder::finish(size_t graph_inputs,
 
 std::string DirectProgram::print() const {
   auto name = [&](Place place) -> std::string {
-    if (place < 0) return text_of(constants_[static_cast<size_t>(~place)]);
+    if (place < 0) return text_of(constants_[constant_index(place)]);
     const auto slot = static_cast<size_t>(place);
     if (slot < graph_input_count_) return "graph_input" + std::to_string(slot);
     if (slot < input_count_)

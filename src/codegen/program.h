@@ -31,6 +31,11 @@ PyObject* null_token();
 // Where an operand is found: a slot (>= 0) or a constant (~index).
 using Place = int32_t;
 
+constexpr size_t constant_index(Place place) {
+  const Place index = ~place;
+  return static_cast<size_t>(index);
+}
+
 struct Step {
   StepOp op;
   uint32_t first;  // operands: [first, first + count) of the program's list

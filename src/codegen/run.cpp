@@ -242,7 +242,7 @@ class Run {
 
   PyObject* at(Place place) const {
     return place >= 0 ? slots_[place]
-                      : program_.constants_[static_cast<size_t>(~place)].get();
+                      : program_.constants_[constant_index(place)].get();
   }
 
  private:

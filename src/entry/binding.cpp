@@ -77,8 +77,8 @@ bool BoundArguments::bind_positional(PyFunctionObject* function,
 bool BoundArguments::bind_keywords(PyFunctionObject* function,
                                    PyObject* const* values, PyObject* names) {
   PyCodeObject* code = code_of(function);
-  const auto named =
-      static_cast<size_t>(code->co_argcount + code->co_kwonlyargcount);
+  const size_t named = static_cast<size_t>(code->co_argcount) +
+                       static_cast<size_t>(code->co_kwonlyargcount);
   const auto only_positional = static_cast<size_t>(code->co_posonlyargcount);
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); ++i) {
     PyObject* name = PyTuple_GET_ITEM(names, i);

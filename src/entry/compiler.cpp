@@ -67,8 +67,8 @@ class Compilation {
   bool can_break(const Capture& capture, BreakInfo* why);
   bool writes_inputs(std::span<PyObject* const> reals) const;
   std::vector<guards::SourceId> requests(const codegen::Plan& plan) const;
-  bool compile_graph(std::vector<guards::SourceId>& requests, Ref examples,
-                     const Capture& capture, Entry& entry);
+  Ref compile_graph(std::vector<guards::SourceId>& requests, Ref examples,
+                    const Capture& capture, Entry& entry);
   bool add_backend_guards(PyObject* list,
                           std::span<const guards::SourceId> requests);
   Continuation continuation(const Capture& capture,
@@ -255,22 +255,25 @@ Compiled Compilation::add(codegen::Plan& plan, const Capture& capture) {
                         entry->guards->explain_failure(view));
 
   const size_t graph_inputs = graph.inputs().size();
-  entry->program = plan.builder.finish(graph_inputs, graph.call_count() != 0);
+  codegen::DirectProgram& program = entry->program.emplace(
+      plan.builder.finish(graph_inputs, graph.call_count() != 0));
   if (capture.ending == Ending::Break)
     entry->rest = continuation(capture, plan.shapes);
   entry->calls_in_blocks = capture.calls_in_blocks;
   entry->is_repeatable = !writes_inputs({inputs.data(), graph_inputs});
-  if (entry->program->calls_graph()) {
+  if (program.calls_graph()) {
     Ref examples =
         Ref::steal(PyList_New(static_cast<Py_ssize_t>(graph_inputs)));
     if (!examples) return Compiled::Error;
     for (size_t i = 0; i < graph_inputs; ++i)
       PyList_SET_ITEM(examples.get(), static_cast<Py_ssize_t>(i),
                       Ref::share(inputs[i]).release());
-    if (!compile_graph(sources, std::move(examples), capture, *entry)) {
+    Ref compiled = compile_graph(sources, std::move(examples), capture, *entry);
+    if (!compiled) {
       Ref skip = Ref::steal(PyErr_Occurred() ? nullptr : PyList_New(0));
       return skip ? add_plain() : Compiled::Error;
     }
+    program.set_graph(std::move(compiled));
   }
   if (entry->rest) ++counters().graph_breaks;
   if (is_observed()) report_entry(cache_, *entry, capture.info);
@@ -278,18 +281,18 @@ Compiled Compilation::add(codegen::Plan& plan, const Capture& capture) {
   return Compiled::Entry;
 }
 
-// False with a Python error set, or without one if the backend doesn't want the
-// frame.
-bool Compilation::compile_graph(std::vector<guards::SourceId>& requests,
-                                Ref examples, const Capture& capture,
-                                Entry& entry) {
+// The backend's callable. Null with a Python error set, or without one if the
+// backend doesn't want the frame.
+Ref Compilation::compile_graph(std::vector<guards::SourceId>& requests,
+                               Ref examples, const Capture& capture,
+                               Entry& entry) {
   Ref backend = backend_of(cache_.settings());
   Ref module = Ref::steal(PyImport_ImportModule("magneto.backends"));
   Ref function = Ref::steal(
       module ? PyObject_GetAttrString(module, "compile_graph") : nullptr);
   Ref handle = graph::make_handle(std::move(ctx_.owned_graph));
   Ref backend_guards = Ref::steal(PyList_New(0));
-  if (!backend || !function || !handle || !backend_guards) return false;
+  if (!backend || !function || !handle || !backend_guards) return nullptr;
   Details reason;
   reason.add_break(capture.info)
       .add("graph_break", capture.ending == Ending::Break ? Py_True : Py_False)
@@ -305,18 +308,17 @@ bool Compilation::compile_graph(std::vector<guards::SourceId>& requests,
   Ref exceptions = Ref::steal(PyImport_ImportModule("magneto.exc"));
   Ref skip = Ref::steal(
       exceptions ? PyObject_GetAttrString(exceptions, "SkipFrame") : nullptr);
-  if (!args || !keywords || !skip) return false;
+  if (!args || !keywords || !skip) return nullptr;
   Ref compiled = Ref::steal(PyObject_Call(function, args, keywords));
   ++counters().graphs;
   if (!compiled) {
     if (PyErr_ExceptionMatches(skip)) PyErr_Clear();
-    return false;
+    return nullptr;
   }
-  if (!add_backend_guards(backend_guards, requests)) return false;
+  if (!add_backend_guards(backend_guards, requests)) return nullptr;
   if (PyList_GET_SIZE(backend_guards.get()) > 0)
     entry.guards = guards::compile(ctx_.sources, ctx_.guards, requests);
-  entry.program->set_graph(std::move(compiled));
-  return true;
+  return compiled;
 }
 
 bool Compilation::add_backend_guards(
@@ -465,7 +467,7 @@ bool is_compiling() noexcept { return compiling; }
 Compiled compile_frame(CodeCache& cache, const python::FrameRequest& request) {
   MG_CHECK(capture_frame, "the module says how frames are traced");
   cache.drop_dead();
-  Compiled instead;
+  Compiled instead = Compiled::Plain;
   if (!may_compile(cache, request, &instead)) return instead;
   if (cache.frame_id < 0) cache.frame_id = next_frame_id++;
   CompilingScope scope;
@@ -486,6 +488,7 @@ Compiled compile_frame(CodeCache& cache, const python::FrameRequest& request) {
       compiled =
           Compilation(cache, request, /*keeps_inner_frames=*/false).run();
     }
+    MG_CHECK(compiled, "only kept frames are a reason to start again");
   } catch (const InternalError& error) {
     return defect(cache, request, error.what());
   }

@@ -3,6 +3,7 @@
 
 #include "bytecode/disassemble.h"
 #include "python/code_object.h"
+#include "support/check.h"
 
 namespace magneto::entry {
 namespace {
@@ -52,6 +53,7 @@ std::string bytecode_text(PyCodeObject* code) {
 
 void report_entry(const CodeCache& cache, const Entry& entry,
                   const values::BreakInfo& info) {
+  MG_CHECK(entry.program, "only entries with a program are reported");
   PyCodeObject* code = cache.point().code;
   Details details;
   details.add_place(code, cache.point().start)

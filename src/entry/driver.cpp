@@ -63,7 +63,7 @@ Piece try_entry(CodeCache& cache, size_t index, const guards::CallView& view,
   // One in front of the inputs, for the callee (PEP 590).
   const size_t count = entry.program ? entry.program->slot_count() + 1 : 1;
   std::unique_ptr<PyObject*[]> heap;
-  PyObject** slots;
+  PyObject** slots = nullptr;
   if (count <= kStackSlots) {
     slots = static_cast<PyObject**>(alloca(count * sizeof(PyObject*)));
   } else {

@@ -60,7 +60,7 @@ bool holds_tensor(PyObject* object, int depth) {
     return false;
   }
   if (PyDict_Check(object)) {
-    PyObject *key, *value;
+    PyObject *key = nullptr, *value = nullptr;
     Py_ssize_t position = 0;
     while (depth > 0 && PyDict_Next(object, &position, &key, &value))
       if (holds_tensor(value, depth - 1)) return true;

@@ -88,7 +88,7 @@ PyObject* call_inner(PyObject* capsule, PyObject* const*, Py_ssize_t,
 Ref make_inner(Broken& broken, size_t first, Settings* settings) {
   static PyMethodDef method = {
       "inner_frame",
-      reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(call_inner)),
+      reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(call_inner)),
       METH_FASTCALL | METH_KEYWORDS, nullptr};
   auto inner = std::make_unique<InnerFrame>();
   inner->settings = settings;

@@ -3,6 +3,9 @@
 
 #include <structmember.h>
 
+#include <memory>
+#include <new>
+
 #include "entry/cache.h"
 
 namespace magneto::entry {
@@ -26,10 +29,13 @@ PyObject* create(PyTypeObject* type, PyObject* args,
   }
   Ref weak = Ref::steal(PyWeakref_NewRef(backend, nullptr));
   if (!weak) PyErr_Clear();
+  using Caches = std::unordered_set<CodeCache*>;
+  std::unique_ptr<Caches> caches(new (std::nothrow) Caches);
+  if (!caches) return PyErr_NoMemory();
   PyObject* object = type->tp_alloc(type, 0);
   if (!object) return nullptr;
   Settings* self = cast(object);
-  self->caches = new std::unordered_set<CodeCache*>;
+  self->caches = caches.release();
   self->backend_is_weak = static_cast<bool>(weak);
   self->backend = weak ? weak.release() : Ref::share(backend).release();
   self->fullgraph = fullgraph != 0;

@@ -4,7 +4,7 @@
 #include "guards/constant.h"
 
 #include <algorithm>
-#include <cstring>
+#include <bit>
 #include <vector>
 
 #include "guards/hooks.h"
@@ -91,7 +91,7 @@ bool equal_in_c(PyObject* a, PyObject* b) {
 }
 
 bool same_bits(double a, double b) {
-  return std::memcmp(&a, &b, sizeof a) == 0;
+  return std::bit_cast<uint64_t>(a) == std::bit_cast<uint64_t>(b);
 }
 
 // 1 == True and 0.0 == -0.0, so equal sets may still differ. Whether that can

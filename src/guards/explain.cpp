@@ -324,7 +324,7 @@ class Explainer {
   }
 
   std::string integer_name(const IntBinding& binding) const {
-    const std::string base = name(binding.node);
+    std::string base = name(binding.node);
     const std::string dim = std::to_string(binding.dim);
     switch (binding.kind) {
       case IntKind::Value:

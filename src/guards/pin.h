@@ -24,7 +24,7 @@ struct Word {
   uint64_t expected;
 
   static uint64_t load(const void* address) noexcept {
-    uint64_t value;
+    uint64_t value = 0;
     std::memcpy(&value, address, sizeof value);
     return value;
   }

@@ -20,15 +20,15 @@ bool is_safe(PyObject* object) {
     return true;
   }
   if (PyDict_CheckExact(object)) {
-    PyObject *key, *value;
+    PyObject *key = nullptr, *value = nullptr;
     Py_ssize_t position = 0;
     while (PyDict_Next(object, &position, &key, &value))
       if (!is_safe(key) || !is_safe(value)) return false;
     return true;
   }
   if (PyAnySet_CheckExact(object)) {
-    PyObject* item;
-    Py_hash_t hash;
+    PyObject* item = nullptr;
+    Py_hash_t hash = 0;
     Py_ssize_t position = 0;
     while (_PySet_NextEntry(object, &position, &item, &hash))
       if (!is_safe(item)) return false;
@@ -107,7 +107,7 @@ Outcome<V> lift(Context& ctx, Ref object) {
   }
   if (PyDict_CheckExact(real)) {
     V made = ctx.dict();
-    PyObject *key, *item;
+    PyObject *key = nullptr, *item = nullptr;
     Py_ssize_t position = 0;
     while (PyDict_Next(real, &position, &key, &item)) {
       MG_TRY(V value, lift(ctx, Ref::share(item)));

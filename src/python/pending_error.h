@@ -13,7 +13,7 @@ class PendingError {
   PendingError() = default;
   // Takes the error that is set, if there is one.
   static PendingError take() noexcept {
-    PyObject *type, *value, *traceback;
+    PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
     PyErr_Fetch(&type, &value, &traceback);
     PendingError error;
     error.type_ = Ref::steal(type);

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstring>
 #include <memory>
 #include <memory_resource>
 #include <span>
@@ -33,7 +32,7 @@ class Arena {
     if (items.empty()) return {};
     auto* data =
         static_cast<T*>(resource_.allocate(items.size_bytes(), alignof(T)));
-    std::memcpy(data, items.data(), items.size_bytes());
+    std::uninitialized_copy(items.begin(), items.end(), data);
     return {data, items.size()};
   }
 

@@ -42,8 +42,8 @@ Status Interpreter::check_progress() {
 
 Outcome<Next> Interpreter::run(Frame& frame) {
   const Instruction* instructions = frame.code->instructions.data();
-  Journal::Position before;
-  V handled_before;
+  Journal::Position before = ctx.journal.position();
+  V handled_before = handled;
   try {
     for (;;) {
       const Instruction instruction = instructions[frame.pc];

@@ -131,7 +131,7 @@ Outcome<V> instantiate(Context& ctx, V class_value, const Arguments& args) {
                            "make it outside of the compiled function");
 
   PyObject* new_found = type_lookup(ctx, type, interned().dunder_new);
-  V made;
+  V made = nullptr;
   PyObject* new_function = new_found;
   if (new_found && Py_IS_TYPE(new_found, &PyStaticMethod_Type)) {
     Ref inner = Ref::steal(PyObject_GetAttr(new_found, interned().dunder_func));

@@ -133,7 +133,7 @@ Outcome<V> from_constant(Context& ctx, Ref object) {
   }
   if (PyDict_CheckExact(real)) {
     V made = ctx.dict();
-    PyObject *key, *item;
+    PyObject *key = nullptr, *item = nullptr;
     Py_ssize_t position = 0;
     while (PyDict_Next(real, &position, &key, &item)) {
       MG_TRY(V value, from_constant(ctx, Ref::share(item)));

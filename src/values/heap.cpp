@@ -228,8 +228,7 @@ void Heap::dict_complete(HeapId id, Backing& backing) {
   auto take = [&](DictEntry& entry) {
     if (!entry.value) return;
     set_index(dict, entry.token, static_cast<Py_ssize_t>(dict.entries.size()));
-    dict.entries.push_back(std::move(entry));
-    entry.value = nullptr;
+    dict.entries.push_back(std::exchange(entry, DictEntry{}));
   };
   for (V key : keys) {
     size_t position = old_position(key->object);

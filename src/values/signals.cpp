@@ -79,7 +79,7 @@ std::vector<Place> Context::exception_stack() const {
 }
 
 Signal Context::raise_from_python() {
-  PyObject *type, *value, *traceback;
+  PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
   PyErr_Fetch(&type, &value, &traceback);
   MG_CHECK(type, "a C-API call failed without an exception");
   PyErr_NormalizeException(&type, &value, &traceback);

@@ -97,7 +97,7 @@ V Context::wrap(PyObject* object, SourceId source, bool known) {
       guards.same_object(found->second->source, source);
     return found->second;
   }
-  V made;
+  V made = nullptr;
   if (tensor::is_tensor(object))
     made = wrap_tensor(object, source);
   else if (PyTuple_Check(object))
@@ -143,9 +143,11 @@ std::string attribute_path(const guards::SourceTable& sources, SourceId id) {
         step.object && PyUnicode_Check(step.object)) {
       const char* name = PyUnicode_AsUTF8(step.object);
       std::string_view view = name ? name : "";
-      if (view != "_modules" && view != "_parameters" && view != "_buffers")
-        path =
-            path.empty() ? std::string(view) : std::string(view) + "." + path;
+      if (view != "_modules" && view != "_parameters" && view != "_buffers") {
+        std::string longer(view);
+        if (!path.empty()) longer.append(".").append(path);
+        path = std::move(longer);
+      }
     }
     id = step.base;
   }
@@ -251,8 +253,8 @@ V Context::wrap_set(PyObject* object, SourceId source) {
   heap.make_dict(id, true);
   // In the set's own order, and not by an __iter__ written in Python.
   Py_ssize_t position = 0;
-  PyObject* item;
-  Py_hash_t hash;
+  PyObject* item = nullptr;
+  Py_hash_t hash = 0;
   while (_PySet_NextEntry(object, &position, &item, &hash)) {
     if (!guards::is_plain_key(item))
       throw BreakException{

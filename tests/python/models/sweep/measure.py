@@ -174,9 +174,7 @@ def measure(program: Program, training: bool) -> Outcome:
         outcome.detail = f"eager differs from itself: {difference}"
         return outcome
 
-    def observe(
-        kind: str, _frame: int, _compile: int, details: dict[str, Any]
-    ) -> None:
+    def observe(kind: str, _identity: str, details: dict[str, Any]) -> None:
         if kind in ("graph_break", "skip", "raised"):
             outcome.magneto.breaks.append(
                 f"{kind} {details['reason']}: {details['detail']} at "
