@@ -11,6 +11,11 @@ accumulated_recompile_limit: int = 256
 """The same, counting those whose guards can't hold any more as well: because
 they are about an object that is gone."""
 
+automatic_dynamic_shapes: bool = True
+"""A size of a tensor, or an int, that is not the same in two calls becomes a
+symbol where the function is compiled for the second one, so that there is no
+third compilation for a third value; not with `compile(dynamic=False)`."""
+
 raise_internal_errors: bool = False
 """Raise an error where magneto itself fails, instead of a warning and running
 the function in plain Python."""

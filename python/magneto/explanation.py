@@ -145,11 +145,14 @@ def _listed(title: str, items: list[Any]) -> list[str]:
     return [title, *(f"  {i}. {item}" for i, item in enumerate(items, 1))]
 
 
-def explain(fn: Callable[..., Any]) -> Callable[..., Explanation]:
+def explain(
+    fn: Callable[..., Any], *, dynamic: bool | None = None
+) -> Callable[..., Explanation]:
     """Tells how a function is compiled.
 
     Args:
         fn: what you would give to `compile()`.
+        dynamic: as `compile()` takes it.
 
     Returns:
         A callable that takes the arguments of `fn`, calls it compiled (with a
@@ -187,7 +190,7 @@ def explain(fn: Callable[..., Any]) -> Callable[..., Explanation]:
             explanation.graphs.append(gm)
             return gm.forward
 
-        compiled = api.compile(fn, backend=backend)
+        compiled = api.compile(fn, backend=backend, dynamic=dynamic)
         listener = _Listener(explanation)
         observers.add(listener, wants_traces=True)
         try:

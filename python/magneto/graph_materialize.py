@@ -84,7 +84,7 @@ class _Materializer:
             entry[0]: (i, entry) for i, entry in enumerate(handle.inputs())
         }
         self.recorded_names = handle.recorded_names()
-        self.examples = FakeExamples(handle.examples())
+        self.examples = FakeExamples(handle.examples(), captured.symbols)
         self.origins = handle.origins()
         self.stacks = StackTraces(handle.locations())
         self.module_stacks = ModuleStacks(handle.scopes())
@@ -235,9 +235,10 @@ class ModuleStacks:
 class FakeExamples:
     """Example values as tensors of PyTorch's own FakeTensor class."""
 
-    def __init__(self, examples: list[Any]) -> None:
+    def __init__(self, examples: list[Any], symbols: Any = None) -> None:
         self.examples = examples
-        self._mode: Any = None
+        self._symbols = symbols
+        self._mode: Any = None if symbols is None else symbols.mode
         self._made: dict[int, Any] = {}  # by id of the example
 
     def of(self, index: int, is_parameter: bool = False) -> Any:
@@ -261,6 +262,10 @@ class FakeExamples:
             return _rebuild(type(value), items)
         if isinstance(value, dict):
             return {key: self.convert(item) for key, item in value.items()}
+        if self._symbols is not None and isinstance(
+            value, (torch.SymInt, torch.SymFloat, torch.SymBool)
+        ):
+            return self._symbols.number(value)
         return value
 
     def _fake(self, value: torch.Tensor, is_parameter: bool) -> Any:
@@ -272,6 +277,8 @@ class FakeExamples:
             self._mode = FakeTensorMode()
         if value.layout is not torch.strided:
             return None
+        if self._symbols is not None:
+            return self._symbols.fake(value)
         with torch.no_grad():
             meta = torch.empty_strided(
                 value.shape, value.stride(), dtype=value.dtype, device="meta"

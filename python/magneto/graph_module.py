@@ -153,19 +153,26 @@ class Captured:
         handle: the graph, a `magneto._C.Graph`.
         input_refs: weak references to the tensors that the graph is first run
             with, or None where an input is no tensor.
+        symbols: a `backends.symbols.GraphSymbols` where sizes are symbols.
 
     """
 
-    __slots__ = ("attribute_names", "handle", "input_refs")
+    __slots__ = ("attribute_names", "handle", "input_refs", "symbols")
 
-    def __init__(self, handle: Any, input_refs: list[Any]) -> None:
+    def __init__(
+        self, handle: Any, input_refs: list[Any], symbols: Any = None
+    ) -> None:
+        self.symbols = symbols
         self.handle = handle
         self.input_refs = input_refs
         self.attribute_names = frozenset(handle.attributes())
 
 
 def capture_module(
-    handle: Any, example_inputs: list[Any], meta: dict[str, Any] | None = None
+    handle: Any,
+    example_inputs: list[Any],
+    meta: dict[str, Any] | None = None,
+    symbols: Any = None,
 ) -> CapturedGraphModule:
     """The GraphModule of a graph.
 
@@ -173,11 +180,14 @@ def capture_module(
         handle: a `magneto._C.Graph`.
         example_inputs: real values of the graph's inputs; held weakly.
         meta: becomes `gm.meta`.
+        symbols: see `Captured`.
 
     """
     gm = object.__new__(CapturedGraphModule)
     torch.nn.Module.__init__(gm)
-    captured = Captured(handle, [_weak(value) for value in example_inputs])
+    captured = Captured(
+        handle, [_weak(value) for value in example_inputs], symbols
+    )
     state = gm.__dict__
     state["_captured"] = captured
     state["forward"] = handle.function()

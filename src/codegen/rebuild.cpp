@@ -11,6 +11,7 @@
 #include "codegen/island.h"
 #include "python/code_object.h"
 #include "python/names.h"
+#include "shapes/environment.h"
 #include "support/check.h"
 #include "values/construction.h"
 #include "values/exceptions.h"
@@ -78,6 +79,7 @@ class Rebuilder {
  private:
   Operand from_source(SourceId source);
   Operand of_node(graph::NodeId node);
+  Operand of_number(shapes::E number);
   Operand make(V value);
   Operand make_tuple(V value);
   Operand make_of_plain(V value);
@@ -123,6 +125,7 @@ class Rebuilder {
   ProgramBuilder& builder_;
   std::unordered_map<V, Operand> built_;
   std::unordered_map<SourceId, size_t> inputs_;
+  std::unordered_map<shapes::E, size_t> numbers_;
   std::unordered_map<graph::NodeId, size_t> output_of_;
   std::vector<graph::Arg> outputs_;
   // Made, but still empty. Those that hash their items come last: what they
@@ -137,8 +140,20 @@ class Rebuilder {
 // -- where values come from ---------------------------------------------------
 
 Operand Rebuilder::from_source(SourceId source) {
-  auto [found, is_new] = inputs_.try_emplace(source, plan_.sources.size());
-  if (is_new) plan_.sources.push_back(source);
+  auto [found, is_new] = inputs_.try_emplace(source, plan_.requests.size());
+  if (is_new) plan_.requests.push_back({.source = source});
+  return builder_.input(found->second);
+}
+
+// Known when the guards have run, or computed by the graph.
+Operand Rebuilder::of_number(shapes::E number) {
+  number = ctx_.environment()->simplify(number);
+  if (number->is_constant())
+    return builder_.constant(tensor::symbol_object(ctx_.environment(), number));
+  if (ctx_.environment()->has_unbacked(number))
+    return of_node(ctx_.number_argument(number).node());
+  auto [found, is_new] = numbers_.try_emplace(number, plan_.requests.size());
+  if (is_new) plan_.requests.push_back({.number = number});
   return builder_.input(found->second);
 }
 
@@ -174,6 +189,8 @@ std::vector<Operand> Rebuilder::build_all(std::span<const V> values) {
 
 Operand Rebuilder::make(V value) {
   switch (value->kind) {
+    case Kind::Symbol:
+      return of_number(as<values::SymbolValue>(value)->number);
     case Kind::Tensor:
       to_fill_.push_back(value);
       return of_node(ctx_.heap[value->heap].node);

@@ -27,8 +27,8 @@ struct FrameShape {
 // A program whose graph is not cleaned up yet.
 struct Plan {
   ProgramBuilder builder;
-  // The sources of ProgramBuilder::input(n).
-  std::vector<guards::SourceId> sources;
+  // What ProgramBuilder::input(n) are.
+  std::vector<guards::Request> requests;
   // Ending::Break: of the frame, and of the inlined calls that it is in.
   std::vector<FrameShape> shapes;
 };

@@ -89,6 +89,7 @@ void CodeCache::drop_dead() {
 }
 
 std::vector<EntryHold> CodeCache::take() {
+  varied.clear();
   is_plain = false;
   limit_was_reported = false;
   compilations = 0;

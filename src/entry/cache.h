@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -123,6 +124,9 @@ class CodeCache {
   // free them may free this cache.
   std::vector<EntryHold> take();
 
+  // Sizes and numbers that were not the same in all calls that were compiled,
+  // by their names (GuardProgram::variations): they are symbols from then on.
+  std::unordered_set<std::string> varied;
   // Nothing is compiled here any more.
   bool is_plain = false;
   bool limit_was_reported = false;

@@ -5,15 +5,18 @@
 #include <exception>
 
 #include "codegen/rebuild.h"
+#include "entry/backend_conditions.h"
 #include "entry/counters.h"
 #include "entry/describe.h"
 #include "entry/foreign.h"
 #include "entry/report.h"
+#include "entry/symbol_policy.h"
 #include "entry/trace_report.h"
 #include "graph/passes.h"
 #include "graph/python_handle.h"
 #include "guards/hooks.h"
 #include "python/code_object.h"
+#include "shapes/environment.h"
 #include "support/check.h"
 #include "tensor/fake_tensor.h"
 
@@ -51,6 +54,7 @@ class Compilation {
       : cache_(cache), request_(request), code_(request.code) {
     ctx_.keeps_inner_frames = keeps_inner_frames;
     ctx_.must_be_whole = cache.settings()->fullgraph;
+    ctx_.symbol_policy = &symbols_;
   }
 
   // Nothing: an inlined call that breaks the graph can't be gone on with by
@@ -66,11 +70,13 @@ class Compilation {
   std::vector<int32_t> seen_from_outside(const Capture& capture);
   bool can_break(const Capture& capture, BreakInfo* why);
   bool writes_inputs(std::span<PyObject* const> reals) const;
-  std::vector<guards::SourceId> requests(const codegen::Plan& plan) const;
-  Ref compile_graph(std::vector<guards::SourceId>& requests, Ref examples,
+  std::unique_ptr<guards::GuardProgram> compile_guards(
+      std::span<const guards::Request> requests);
+  std::vector<guards::Request> requests(const codegen::Plan& plan);
+  Ref compile_graph(std::span<const guards::Request> requests, Ref examples,
                     const Capture& capture, Entry& entry);
   bool add_backend_guards(PyObject* list,
-                          std::span<const guards::SourceId> requests);
+                          std::span<const guards::Request> requests);
   Continuation continuation(const Capture& capture,
                             std::span<const codegen::FrameShape> shapes);
   Continuation continuation_of(PyCodeObject* code, CodeRecord& caches,
@@ -84,6 +90,7 @@ class Compilation {
   PyCodeObject* code_;
   std::vector<int32_t> kept_;  // see seen_from_outside()
   Context ctx_;
+  FrameSymbols symbols_{cache_, ctx_.sources};
 };
 
 std::optional<Compiled> Compilation::run() {
@@ -144,9 +151,22 @@ Compiled Compilation::refuse(const BreakInfo& why, int32_t instruction) {
 Compiled Compilation::add_plain() {
   auto* entry = new Entry;
   EntryHold hold(entry);
-  entry->guards = guards::compile(ctx_.sources, ctx_.guards, {});
+  entry->guards = compile_guards({});
   cache_.add(std::move(hold));
   return Compiled::Plain;
+}
+
+std::unique_ptr<guards::GuardProgram> Compilation::compile_guards(
+    std::span<const guards::Request> requests) {
+  std::vector<shapes::Decision> conditions;
+  guards::NumberGuards numbers;
+  if (ctx_.has_symbols()) {
+    conditions = ctx_.environment()->guards();
+    numbers = {.environment = ctx_.environment(),
+               .symbols = ctx_.symbol_sources(),
+               .conditions = conditions};
+  }
+  return guards::compile(ctx_.sources, ctx_.guards, numbers, requests);
 }
 
 // Objects in the frame's variables whose death somebody may see, by a weak
@@ -216,13 +236,19 @@ bool Compilation::can_break(const Capture& capture, BreakInfo* why) {
   return false;
 }
 
-std::vector<guards::SourceId> Compilation::requests(
-    const codegen::Plan& plan) const {
-  std::vector<guards::SourceId> sources;
-  for (const graph::Input& input : ctx_.graph.inputs())
-    sources.push_back(guards::SourceId(input.source));
-  sources.insert(sources.end(), plan.sources.begin(), plan.sources.end());
-  return sources;
+std::vector<guards::Request> Compilation::requests(const codegen::Plan& plan) {
+  std::vector<guards::Request> all;
+  for (const graph::Input& input : ctx_.graph.inputs()) {
+    guards::Request request{.source = guards::SourceId(input.source)};
+    if (input.kind == graph::InputKind::Number) {
+      const shapes::SymbolId symbol(input.symbol);
+      request = {.source = {},
+                 .number = ctx_.environment()->symbol(symbol).expression};
+    }
+    all.push_back(request);
+  }
+  all.insert(all.end(), plan.requests.begin(), plan.requests.end());
+  return all;
 }
 
 // Whether the graph's inputs, given as the caller passed them, are written to.
@@ -246,14 +272,17 @@ Compiled Compilation::add(codegen::Plan& plan, const Capture& capture) {
 
   auto* entry = new Entry;
   EntryHold hold(entry);
-  std::vector<guards::SourceId> sources = requests(plan);
-  entry->guards = guards::compile(ctx_.sources, ctx_.guards, sources);
-  std::vector<PyObject*> inputs(sources.size() + 1);
+  const std::vector<guards::Request> wanted = requests(plan);
+  entry->guards = compile_guards(wanted);
+  std::vector<PyObject*> inputs(wanted.size() + 1);
+  std::vector<Ref> numbers;
   const guards::CallView view = view_of(request_);
   if (!entry->guards->run(view, inputs.data()))
     MG_CHECK(false, "the guards must hold for what was traced: " +
                         entry->guards->explain_failure(view));
 
+  if (!make_numbers(*entry->guards, inputs.data(), numbers))
+    return Compiled::Error;
   const size_t graph_inputs = graph.inputs().size();
   codegen::DirectProgram& program = entry->program.emplace(
       plan.builder.finish(graph_inputs, graph.call_count() != 0));
@@ -268,7 +297,7 @@ Compiled Compilation::add(codegen::Plan& plan, const Capture& capture) {
     for (size_t i = 0; i < graph_inputs; ++i)
       PyList_SET_ITEM(examples.get(), static_cast<Py_ssize_t>(i),
                       Ref::share(inputs[i]).release());
-    Ref compiled = compile_graph(sources, std::move(examples), capture, *entry);
+    Ref compiled = compile_graph(wanted, std::move(examples), capture, *entry);
     if (!compiled) {
       Ref skip = Ref::steal(PyErr_Occurred() ? nullptr : PyList_New(0));
       return skip ? add_plain() : Compiled::Error;
@@ -283,7 +312,7 @@ Compiled Compilation::add(codegen::Plan& plan, const Capture& capture) {
 
 // The backend's callable. Null with a Python error set, or without one if the
 // backend doesn't want the frame.
-Ref Compilation::compile_graph(std::vector<guards::SourceId>& requests,
+Ref Compilation::compile_graph(std::span<const guards::Request> requests,
                                Ref examples, const Capture& capture,
                                Entry& entry) {
   Ref backend = backend_of(cache_.settings());
@@ -302,9 +331,10 @@ Ref Compilation::compile_graph(std::vector<guards::SourceId>& requests,
   Ref args =
       Ref::steal(PyTuple_Pack(3, backend.get(), handle.get(), examples.get()));
   Ref keywords = Ref::steal(Py_BuildValue(
-      "{s:i,s:i,s:i,s:O,s:O}", "frame_id", cache_.frame_id, "compile_id",
+      "{s:i,s:i,s:i,s:O,s:O,s:O}", "frame_id", cache_.frame_id, "compile_id",
       cache_.compilations, "restart", cache_.restarts, "reason", reason.dict(),
-      "guards", backend_guards.get()));
+      "guards", backend_guards.get(), "is_symbolic",
+      ctx_.has_symbols() ? Py_True : Py_False));
   Ref exceptions = Ref::steal(PyImport_ImportModule("magneto.exc"));
   Ref skip = Ref::steal(
       exceptions ? PyObject_GetAttrString(exceptions, "SkipFrame") : nullptr);
@@ -317,22 +347,26 @@ Ref Compilation::compile_graph(std::vector<guards::SourceId>& requests,
   }
   if (!add_backend_guards(backend_guards, requests)) return nullptr;
   if (PyList_GET_SIZE(backend_guards.get()) > 0)
-    entry.guards = guards::compile(ctx_.sources, ctx_.guards, requests);
+    entry.guards = compile_guards(requests);
   return compiled;
 }
 
 bool Compilation::add_backend_guards(
-    PyObject* list, std::span<const guards::SourceId> requests) {
+    PyObject* list, std::span<const guards::Request> requests) {
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i) {
+    PyObject* guard = PyList_GET_ITEM(list, i);
+    if (PyTuple_GET_SIZE(guard) == 2) {
+      if (!add_condition(ctx_, PyTuple_GET_ITEM(guard, 1))) return false;
+      continue;
+    }
     const char* kind = nullptr;
     Py_ssize_t one = 0, other = 0;
-    if (!PyArg_ParseTuple(PyList_GET_ITEM(list, i), "snn", &kind, &one, &other))
-      return false;
+    if (!PyArg_ParseTuple(guard, "snn", &kind, &one, &other)) return false;
     MG_CHECK(std::string_view(kind) == "same" &&
                  static_cast<size_t>(std::max(one, other)) < requests.size(),
              "a backend's guard relates two inputs of the graph");
-    ctx_.guards.same_object(requests[static_cast<size_t>(one)],
-                            requests[static_cast<size_t>(other)]);
+    ctx_.guards.same_object(requests[static_cast<size_t>(one)].source,
+                            requests[static_cast<size_t>(other)].source);
   }
   return true;
 }
@@ -464,12 +498,36 @@ void set_capture_frame(CaptureFrame capture) noexcept {
 
 bool is_compiling() noexcept { return compiling; }
 
+bool make_numbers(const guards::GuardProgram& guards, PyObject** inputs,
+                  std::vector<Ref>& numbers) {
+  for (size_t i = 0; i < guards.number_count(); ++i) {
+    const guards::GuardProgram::NumberInput number = guards.number(i);
+    PyObject* made = nullptr;
+    switch (number.type) {
+      case shapes::Type::Integer:
+        made = PyLong_FromLongLong(number.value.integer());
+        break;
+      case shapes::Type::Float:
+        made = PyFloat_FromDouble(number.value.real());
+        break;
+      case shapes::Type::Boolean:
+        made = PyBool_FromLong(number.value.truth());
+        break;
+    }
+    if (!made) return false;
+    numbers.push_back(Ref::steal(made));
+    inputs[number.input] = made;
+  }
+  return true;
+}
+
 Compiled compile_frame(CodeCache& cache, const python::FrameRequest& request) {
   MG_CHECK(capture_frame, "the module says how frames are traced");
   cache.drop_dead();
   Compiled instead = Compiled::Plain;
   if (!may_compile(cache, request, &instead)) return instead;
   if (cache.frame_id < 0) cache.frame_id = next_frame_id++;
+  note_variations(cache, request);
   CompilingScope scope;
   cache.restarts = 0;
   ++counters().compilations;

@@ -36,4 +36,9 @@ inline guards::CallView view_of(const python::FrameRequest& request) {
 // True while this thread traces a frame or a backend compiles its graph.
 bool is_compiling() noexcept;
 
+// Objects for the numbers among a guard program's inputs, which it has just
+// computed; `numbers` owns them. False with a Python error set.
+bool make_numbers(const guards::GuardProgram& guards, PyObject** inputs,
+                  std::vector<Ref>& numbers);
+
 }  // namespace magneto::entry

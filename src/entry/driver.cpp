@@ -71,6 +71,10 @@ Piece try_entry(CodeCache& cache, size_t index, const guards::CallView& view,
     slots = heap.get();
   }
   if (!entry.guards->run(view, slots + 1)) return Piece::Missed;
+  if (entry.guards->number_count() == 0)
+    return run_entry(cache, index, slots + 1, result, broken);
+  std::vector<Ref> numbers;
+  if (!make_numbers(*entry.guards, slots + 1, numbers)) return Piece::Failed;
   return run_entry(cache, index, slots + 1, result, broken);
 }
 

@@ -53,23 +53,32 @@ bool implies(GuardKind strong, GuardKind weak) {
 class ProgramBuilder {
  public:
   ProgramBuilder(const SourceTable& sources, const GuardSet& guards,
-                 std::span<const SourceId> requests)
+                 const NumberGuards& numbers, std::span<const Request> requests)
       : sources_(sources),
         guards_(guards),
+        numbers_(numbers),
         requests_(requests),
         program_(new GuardProgram),
         is_used_(sources.size()),
         node_of_(sources.size(), kNone) {}
 
   std::unique_ptr<GuardProgram> build() {
+    find_symbols();
     mark_used();
     link_children();
     sort_guards();
     add_nodes();
     add_relations();
+    add_numbers();
     add_ambients();
-    for (SourceId request : requests_) {
-      const uint32_t node = node_of_[request.index];
+    for (const Request& request : requests_) {
+      if (request.number) {
+        program_->number_inputs_.push_back(
+            static_cast<uint32_t>(program_->input_nodes_.size()));
+        program_->input_nodes_.push_back(GuardProgram::kNumber);
+        continue;
+      }
+      const uint32_t node = node_of_[request.source.index];
       MG_CHECK(!program_->nodes_[node].must_be_absent,
                "an input of the graph must be there");
       program_->input_nodes_.push_back(node);
@@ -79,6 +88,21 @@ class ProgramBuilder {
   }
 
  private:
+  // Symbols that a condition or a request needs, in their order.
+  void find_symbols() {
+    const auto find = [this](shapes::E e) {
+      shapes::for_each_symbol(
+          e, [this](shapes::SymbolId symbol) { symbols_.push_back(symbol); });
+    };
+    for (const shapes::Decision& decision : numbers_.conditions)
+      find(decision.condition);
+    for (const Request& request : requests_)
+      if (request.number) find(request.number);
+    std::sort(symbols_.begin(), symbols_.end());
+    symbols_.erase(std::unique(symbols_.begin(), symbols_.end()),
+                   symbols_.end());
+  }
+
   void mark(SourceId id) {
     while (id.valid() && !is_used_[id.index]) {
       is_used_[id.index] = 1;
@@ -109,8 +133,9 @@ class ProgramBuilder {
       mark(guard.other);
       for (SourceId member : guard.members) mark(member);
     }
-    for (const IntSource& integer : guards_.integers()) mark(integer.source);
-    for (SourceId request : requests_) mark(request);
+    for (shapes::SymbolId symbol : symbols_)
+      mark(numbers_.symbols[symbol.index].source);
+    for (const Request& request : requests_) mark(request.source);
   }
 
   // A base has a smaller id than what is read from it; going backwards gives
@@ -293,11 +318,6 @@ class ProgramBuilder {
 
   void add_relations() {
     Relations& relations = program_->relations_;
-    for (const IntSource& integer : guards_.integers()) {
-      relations.add_integer(
-          {integer.kind, node_of_[integer.source.index], integer.dim});
-    }
-    for (const IntGuard& guard : guards_.relations()) relations.add(guard);
     for (const Guard& guard : guards_.guards()) {
       if (guard.kind == GuardKind::SameObject) {
         relations.add_same(
@@ -309,6 +329,21 @@ class ProgramBuilder {
       }
     }
     relations.seal(program_->first_pinnable_);
+  }
+
+  void add_numbers() {
+    if (symbols_.empty()) return;
+    std::vector<NumberBinding> bindings;
+    for (shapes::SymbolId symbol : symbols_) {
+      const IntSource& source = numbers_.symbols[symbol.index];
+      bindings.push_back(
+          {symbol, source.kind, node_of_[source.source.index], source.dim});
+    }
+    std::vector<shapes::E> results;
+    for (const Request& request : requests_)
+      if (request.number) results.push_back(request.number);
+    program_->numbers_.compile(numbers_, std::move(bindings), results,
+                               program_->first_pinnable_);
   }
 
   void add_ambients() {
@@ -332,7 +367,9 @@ class ProgramBuilder {
 
   const SourceTable& sources_;
   const GuardSet& guards_;
-  std::span<const SourceId> requests_;
+  const NumberGuards& numbers_;
+  std::span<const Request> requests_;
+  std::vector<shapes::SymbolId> symbols_;
   std::unique_ptr<GuardProgram> program_;
   std::vector<uint8_t> is_used_;
   std::vector<uint32_t> node_of_;  // by source
@@ -344,8 +381,9 @@ class ProgramBuilder {
 
 std::unique_ptr<GuardProgram> compile(const SourceTable& sources,
                                       const GuardSet& guards,
-                                      std::span<const SourceId> requests) {
-  return ProgramBuilder(sources, guards, requests).build();
+                                      const NumberGuards& numbers,
+                                      std::span<const Request> requests) {
+  return ProgramBuilder(sources, guards, numbers, requests).build();
 }
 
 }  // namespace magneto::guards

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The guards in words: all of them, and the first that doesn't hold. What holds
-// is decided by the functions that a run uses (read.h, check.h, relation.h);
+// is decided by the functions that a run uses (read.h, check.h, numbers.h);
 // here is only the text.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <utility>
 
 #include "guards/check.h"
@@ -9,6 +12,7 @@
 #include "guards/read.h"
 #include "guards/show.h"
 #include "python/layout.h"
+#include "shapes/show.h"
 
 namespace magneto::guards {
 namespace {
@@ -143,26 +147,6 @@ Wording word_check(const Check& check, const std::string& name,
   }
 }
 
-const char* symbol(Relation relation) {
-  switch (relation) {
-    case Relation::Equal:
-      return " == ";
-    case Relation::NotEqual:
-      return " != ";
-    case Relation::LessEqual:
-      return " <= ";
-    case Relation::Less:
-      return " < ";
-    case Relation::GreaterEqual:
-      return " >= ";
-    case Relation::Greater:
-      return " > ";
-    case Relation::Multiple:
-      return " % ";
-  }
-  return " ? ";
-}
-
 const char* ambient_name(Ambient id) {
   switch (id) {
 #define MG_AMBIENT(Id, printed) \
@@ -202,8 +186,8 @@ class Explainer {
             word_check(program_.checks_[k], name(i), nullptr).claim);
       }
     }
-    for (const IntGuard& guard : program_.relations_.guards()) {
-      lines.push_back(claim(guard));
+    for (shapes::E condition : program_.numbers_.conditions()) {
+      lines.push_back(claim(condition));
     }
     for (const SamePair& pair : program_.relations_.same()) {
       lines.push_back(name(pair.a) + " is " + name(pair.b));
@@ -270,30 +254,42 @@ class Explainer {
     return {};
   }
 
-  std::string relation_failure() const {
-    const Relations& relations = program_.relations_;
-    std::vector<int64_t> values;
-    for (const IntBinding& binding : relations.integers()) {
-      int64_t value = 0;
-      if (!read_integer(binding.kind, slots_[binding.node], binding.dim,
-                        &value)) {
-        return together(
-            {integer_name(binding) + " is a 64-bit integer",
-             name(binding.node) + " is " + show(slots_[binding.node])});
+  // "x.size(0) <= y.size(0), but x.size(0) is 8 and y.size(0) is 4".
+  std::string number_failure() const {
+    const Numbers& numbers = program_.numbers_;
+    std::vector<shapes::Number> values(numbers.symbol_count());
+    for (const NumberBinding& binding : numbers.bindings()) {
+      if (read_number(binding, slots_[binding.node],
+                      &values[binding.symbol.index]))
+        continue;
+      return together(
+          {number_name(binding) + " is a 64-bit integer",
+           name(binding.node) + " is " + show(slots_[binding.node])});
+    }
+    for (shapes::E condition : numbers.conditions()) {
+      shapes::Program program;
+      program.check(condition);
+      if (program.run(values)) continue;
+      std::vector<std::string> truths;
+      for (const NumberBinding& binding : numbers.bindings()) {
+        bool is_there = false;
+        shapes::for_each_symbol(condition, [&](shapes::SymbolId symbol) {
+          is_there = is_there || symbol == binding.symbol;
+        });
+        if (!is_there) continue;
+        const int64_t value = values[binding.symbol.index].integer();
+        truths.push_back(number_name(binding) + " is " + std::to_string(value));
       }
-      values.push_back(value);
+      return together(
+          {claim(condition), fmt::format("{}", fmt::join(truths, " and "))});
     }
-    for (const IntGuard& guard : relations.guards()) {
-      const int64_t left = values[guard.left.index];
-      const int64_t right =
-          guard.right.valid() ? values[guard.right.index] : guard.number;
-      if (holds(guard.relation, left, right)) continue;
-      const std::string truth = guard.right.valid()
-                                    ? "they are " + std::to_string(left) +
-                                          " and " + std::to_string(right)
-                                    : "it is " + std::to_string(left);
-      return together({claim(guard), truth});
-    }
+    return {};
+  }
+
+  std::string relation_failure() const {
+    if (std::string numbers = number_failure(); !numbers.empty())
+      return numbers;
+    const Relations& relations = program_.relations_;
     for (const SamePair& pair : relations.same()) {
       if (slots_[pair.a] == slots_[pair.b]) continue;
       return together(
@@ -323,7 +319,7 @@ class Explainer {
     return all;
   }
 
-  std::string integer_name(const IntBinding& binding) const {
+  std::string number_name(const NumberBinding& binding) const {
     std::string base = name(binding.node);
     const std::string dim = std::to_string(binding.dim);
     switch (binding.kind) {
@@ -341,14 +337,12 @@ class Explainer {
     return base;
   }
 
-  std::string claim(const IntGuard& guard) const {
-    const auto& integers = program_.relations_.integers();
-    const std::string right = guard.right.valid()
-                                  ? integer_name(integers[guard.right.index])
-                                  : std::to_string(guard.number);
-    const std::string text = integer_name(integers[guard.left.index]) +
-                             symbol(guard.relation) + right;
-    return guard.relation == Relation::Multiple ? text + " == 0" : text;
+  std::string claim(shapes::E condition) const {
+    return shapes::show(condition, [this](shapes::SymbolId symbol) {
+      for (const NumberBinding& binding : program_.numbers_.bindings())
+        if (binding.symbol == symbol) return number_name(binding);
+      return std::string("?");
+    });
   }
 
   static std::string claim(const AmbientGuard& guard) {

@@ -10,7 +10,7 @@
 namespace magneto::guards {
 namespace {
 
-enum List : uint64_t { kGuards, kAmbients, kIntegers, kRelations };
+enum List : uint64_t { kGuards, kAmbients };
 
 constexpr uint32_t bit(GuardKind kind) {
   return uint32_t{1} << static_cast<uint32_t>(kind);
@@ -149,34 +149,6 @@ void GuardSet::ambient(Ambient id, int64_t value) {
   journal_.record(this, kAmbients);
 }
 
-IntId GuardSet::integer(IntKind kind, SourceId source, int64_t dim) {
-  const IntSource wanted{kind, source, dim};
-  const auto old = std::find(integers_.begin(), integers_.end(), wanted);
-  if (old != integers_.end()) {
-    return IntId(static_cast<size_t>(old - integers_.begin()));
-  }
-  integers_.push_back(wanted);
-  journal_.record(this, kIntegers);
-  return IntId(integers_.size() - 1);
-}
-
-void GuardSet::relation(Relation relation, IntId left, IntId right) {
-  add_relation({relation, left, right, 0});
-}
-
-void GuardSet::relation(Relation relation, IntId left, int64_t number) {
-  MG_CHECK(relation != Relation::Multiple || number > 0,
-           "a multiple of a positive number");
-  add_relation({relation, left, IntId(), number});
-}
-
-void GuardSet::add_relation(IntGuard guard) {
-  const auto end = relations_.end();
-  if (std::find(relations_.begin(), end, guard) != end) return;
-  relations_.push_back(guard);
-  journal_.record(this, kRelations);
-}
-
 void GuardSet::undo(uint64_t list, uint64_t) noexcept {
   switch (list) {
     case kGuards: {
@@ -189,12 +161,6 @@ void GuardSet::undo(uint64_t list, uint64_t) noexcept {
     }
     case kAmbients:
       ambients_.pop_back();
-      break;
-    case kIntegers:
-      integers_.pop_back();
-      break;
-    case kRelations:
-      relations_.pop_back();
       break;
   }
 }

@@ -22,6 +22,7 @@
 #include "guards/hooks.h"
 #include "guards/source.h"
 #include "python/ref.h"
+#include "shapes/decision.h"
 #include "support/journal.h"
 #include "support/strong_id.h"
 
@@ -43,35 +44,28 @@ struct Guard {
   std::vector<SourceId> members;         // Distinct
 };
 
-// An integer of the call, bound to a scratch slot when the guards run.
-using IntId = StrongId<struct IntTag>;
-
+// A number of the call's that a symbol stands for.
 enum class IntKind : uint8_t { Value, Length, Size, Stride, StorageOffset };
 
 struct IntSource {
   IntKind kind;
   SourceId source;
   int64_t dim = 0;  // Size, Stride
-  friend bool operator==(const IntSource&, const IntSource&) = default;
 };
 
-enum class Relation : uint8_t {
-  Equal,         // a == b
-  NotEqual,      // a != b
-  LessEqual,     // a <= b
-  Less,          // a < b
-  GreaterEqual,  // a >= b
-  Greater,       // a > b
-  Multiple,      // a % k == 0, with b the number k
+// What the guards say of numbers: conditions over symbols, and where the call
+// brings the numbers that these stand for, by SymbolId.
+struct NumberGuards {
+  std::shared_ptr<const shapes::Environment> environment = {};  // of both
+  std::span<const IntSource> symbols = {};
+  std::span<const shapes::Decision> conditions = {};
 };
 
-// left <relation> right, where right is a slot or, if that is invalid, number.
-struct IntGuard {
-  Relation relation;
-  IntId left;
-  IntId right;
-  int64_t number = 0;
-  friend bool operator==(const IntGuard&, const IntGuard&) = default;
+// What a run of the guards gives to whoever asked: the value at a source, or
+// the value of an expression.
+struct Request {
+  SourceId source;
+  shapes::E number = nullptr;
 };
 
 struct AmbientGuard {
@@ -123,31 +117,17 @@ class GuardSet final : public Journaled {
   void ambient(Ambient id);
   void ambient(Ambient id, int64_t value);
 
-  // Integers and relations between them.
-  IntId integer(IntKind kind, SourceId source, int64_t dim = 0);
-  void relation(Relation relation, IntId left, IntId right);
-  void relation(Relation relation, IntId left, int64_t number);
-  void in_range(IntId value, int64_t least, int64_t most) {
-    relation(Relation::GreaterEqual, value, least);
-    relation(Relation::LessEqual, value, most);
-  }
-
   std::span<const Guard> guards() const { return guards_; }
   std::span<const AmbientGuard> ambients() const { return ambients_; }
-  std::span<const IntSource> integers() const { return integers_; }
-  std::span<const IntGuard> relations() const { return relations_; }
 
   void undo(uint64_t list, uint64_t) noexcept override;
 
  private:
   void add(Guard guard);
-  void add_relation(IntGuard guard);
 
   Journal& journal_;
   std::vector<Guard> guards_;
   std::vector<AmbientGuard> ambients_;
-  std::vector<IntSource> integers_;
-  std::vector<IntGuard> relations_;
   // By source: the kinds of guards that it has, as bits.
   std::vector<uint32_t> kinds_;
 };

@@ -13,6 +13,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace magneto::guards {
 
@@ -56,6 +57,10 @@ struct TensorHooks {
   int64_t (*size)(PyObject* tensor, int64_t dim) noexcept = nullptr;
   int64_t (*stride)(PyObject* tensor, int64_t dim) noexcept = nullptr;
   int64_t (*storage_offset)(PyObject* tensor) noexcept = nullptr;
+  // The dimensions whose size is another one than the snapshot's, for a tensor
+  // that has as many dimensions; optional.
+  std::vector<uint32_t> (*other_sizes)(PyObject* tensor,
+                                       const void* snapshot) = nullptr;
 };
 
 struct AmbientHook {

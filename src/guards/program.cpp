@@ -71,13 +71,14 @@ bool GuardProgram::all_hold(const CallView& view, PyObject** inputs) {
   }
   PyObject** slots = slots_.data();
   if (!run_nodes(0, first_pinnable_, slots, view)) return false;
-  if (!relations_.hold_early(slots)) return false;
+  if (!numbers_.hold_early(slots)) return false;
   for (Region& region : regions_) {
     if (!region_holds(region, view)) return false;
   }
-  if (!relations_.hold_late(slots, epoch_)) return false;
+  if (!relations_.hold(slots, epoch_)) return false;
+  if (!numbers_.hold_late(slots)) return false;
   for (size_t i = 0; i < input_nodes_.size(); ++i) {
-    inputs[i] = slots[input_nodes_[i]];
+    if (input_nodes_[i] != kNumber) inputs[i] = slots[input_nodes_[i]];
   }
   return true;
 }

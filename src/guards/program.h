@@ -28,6 +28,7 @@
 
 #include "guards/guard.h"
 #include "guards/node.h"
+#include "guards/numbers.h"
 #include "guards/pin.h"
 #include "guards/relation.h"
 #include "guards/source.h"
@@ -43,13 +44,22 @@ class GuardProgram {
   // True if every guard holds for this call; then `inputs` (input_count()
   // pointers, may be null if there are none) receives the requested sources,
   // in the order of the requests. They are borrowed: alive as long as the
-  // caller's values hold them, that is until user code runs.
+  // caller's values hold them, that is until user code runs. Requested numbers
+  // are left out: see numbers().
   bool run(const CallView& view, PyObject** inputs) noexcept;
 
   size_t input_count() const { return input_nodes_.size(); }
 
-  // The integers of the guard set, as the last successful run bound them.
-  int64_t integer(IntId id) const { return relations_.value(id); }
+  // The inputs that are numbers, and what they were in the last successful run.
+  struct NumberInput {
+    uint32_t input;
+    shapes::Type type;
+    shapes::Number value;
+  };
+  size_t number_count() const { return number_inputs_.size(); }
+  NumberInput number(size_t n) const {
+    return {number_inputs_[n], numbers_.result_type(n), numbers_.result(n)};
+  }
 
   // False once an object that the guards compare with has been freed: the
   // program never matches again and can be dropped.
@@ -61,6 +71,10 @@ class GuardProgram {
 
   // One line per guard, in the order of checking.
   std::vector<std::string> describe() const;
+
+  // The sizes of tensors and the ints of this call that differ from those that
+  // the guards ask for, all of them, by their names: "x.size(0)", "self.n".
+  std::vector<std::string> variations(const CallView& view) const;
 
   // For tests and statistics.
   struct Counts {
@@ -126,9 +140,12 @@ class GuardProgram {
   std::vector<Check> checks_;
   std::vector<Region> regions_;
   uint32_t first_pinnable_ = 0;  // nodes before it are run on every call
-  std::vector<uint32_t> input_nodes_;
+  static constexpr uint32_t kNumber = 0xffffffffu;
+  std::vector<uint32_t> input_nodes_;    // kNumber: it is none of a node
+  std::vector<uint32_t> number_inputs_;  // which inputs those are
   std::vector<AmbientGuard> ambients_;
   Relations relations_;
+  Numbers numbers_;
 
   // By node. Borrowed and possibly dead between runs: never followed before
   // the words that lead to it are checked.
@@ -152,10 +169,14 @@ class GuardProgram {
   std::vector<std::unique_ptr<PyObject*[]>> key_lists_;
 };
 
+// What variations() calls a size of the tensor at `path`.
+std::string size_name(const std::string& path, size_t dimension);
+
 // Compiles the guards, and the reads of `requests`: the sources of the graph's
 // inputs, in order. A requested source must be present for a run to succeed.
 std::unique_ptr<GuardProgram> compile(const SourceTable& sources,
                                       const GuardSet& guards,
-                                      std::span<const SourceId> requests);
+                                      const NumberGuards& numbers,
+                                      std::span<const Request> requests);
 
 }  // namespace magneto::guards

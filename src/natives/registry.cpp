@@ -10,6 +10,7 @@
 #include "natives/marks.h"
 #include "natives/pure.h"
 #include "natives/signature.h"
+#include "natives/symbolic.h"
 #include "natives/text.h"
 #include "python/names.h"
 #include "values/exceptions.h"
@@ -373,6 +374,8 @@ Outcome<V> Registry::call_any(Context& ctx, V callable, const Arguments& args) {
     return ctx.raise(PyExc_RecursionError, "maximum recursion depth exceeded");
   const Mark mark = mark_of(callable->object);
   if (mark != Mark::None) return call_marked(ctx, callable->object, mark, args);
+  MG_TRY(V number, call_symbolic(ctx, callable->object, args));
+  if (number) return number;
   if (const Row* row = find(callable->object))
     return call_row(ctx, *row, callable->object, args);
   if (const Row* row = find(code_of(callable->object))) {

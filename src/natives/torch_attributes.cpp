@@ -31,7 +31,7 @@ using Getter = Outcome<V> (*)(Context&, V tensor, PyObject* name);
 Outcome<V> get_constant(Context& ctx, V tensor, PyObject* name) {
   Ref value = Ref::steal(PyObject_GetAttr(fake_of(tensor), name));
   if (!value) return ctx.raise_from_python();
-  return ctx.constant(std::move(value));
+  return from_constant(ctx, std::move(value));
 }
 
 // Another tensor: getattr(x, "T") in the graph.

@@ -65,6 +65,19 @@ int64_t storage_offset(PyObject* object) noexcept {
   return tensor::is_tensor(object) ? tensor::storage_offset(object) : -1;
 }
 
+std::vector<uint32_t> other_sizes(PyObject* object, const void* snapshot) {
+  std::vector<uint32_t> dimensions;
+  const auto wanted = snapshot_of(snapshot).sizes.span();
+  if (!tensor::is_tensor(object) ||
+      tensor::dim(object) != static_cast<int64_t>(wanted.size()))
+    return dimensions;
+  const auto now = tensor::sizes(object);
+  for (uint32_t i = 0; i < wanted.size(); ++i)
+    if (wanted[i] != tensor::TensorSnapshot::kDynamic && wanted[i] != now[i])
+      dimensions.push_back(i);
+  return dimensions;
+}
+
 struct StateRow {
   Ambient id;
   int64_t (*read)() noexcept;
@@ -101,7 +114,8 @@ void install_guard_hooks() {
                   .grad = tensor::grad_of,
                   .size = size,
                   .stride = stride,
-                  .storage_offset = storage_offset};
+                  .storage_offset = storage_offset,
+                  .other_sizes = other_sizes};
   for (const StateRow& row : kStates)
     hooks.ambient[static_cast<size_t>(row.id)] = {.read = row.read,
                                                   .print = row.print};

@@ -5,6 +5,7 @@
 #include "natives/torch_objects.h"
 #include "natives/torch_rows.h"
 #include "python/names.h"
+#include "shapes/environment.h"
 #include "values/torch_types.h"
 
 namespace magneto::natives {
@@ -29,7 +30,7 @@ Outcome<V> method_len(Context& ctx, const Arguments& args) {
   V self = receiver(ctx, args);
   if (tensor::dim(fake_of(self)) == 0)
     return ctx.raise(PyExc_TypeError, "len() of a 0-d tensor");
-  return ctx.integer(tensor::sizes(fake_of(self))[0]);
+  return first_size(ctx, self);
 }
 
 Outcome<V> method_getitem(Context& ctx, const Arguments& args) {
@@ -50,11 +51,11 @@ Outcome<V> method_storage_offset(Context& ctx, const Arguments& args) {
   if (self->object) {
     const int64_t offset = tensor::storage_offset(self->object);
     if (offset == tensor::storage_offset(fake_of(self))) {
-      ctx.guards.relation(
-          guards::Relation::Equal,
-          ctx.guards.integer(guards::IntKind::StorageOffset, self->source),
-          offset);
-      return ctx.integer(offset);
+      V symbol = ctx.symbol(
+          ctx.new_symbol(shapes::Number::of(offset),
+                         {guards::IntKind::StorageOffset, self->source},
+                         shapes::Type::Integer, {}));
+      return ctx.look(symbol);
     }
   } else if (!tensor::is_view(fake_of(self))) {
     return ctx.integer(tensor::storage_offset(fake_of(self)));

@@ -16,13 +16,14 @@ Outcome<V> second(Context&, const Arguments& args) {
 }
 
 Outcome<V> is_tensor(Context& ctx, const Arguments& args) {
-  return ctx.boolean(ctx.look(args.positional[0])->kind == Kind::Tensor);
+  return ctx.boolean(ctx.look_symbolic(args.positional[0])->kind ==
+                     Kind::Tensor);
 }
 
 // Tensors here are plain ones, and an object's class must say that it takes
 // part. (Modes that are active see the calls as they are made.)
 Outcome<bool> overrides_functions(Context& ctx, V value) {
-  value = ctx.look(value);
+  value = ctx.look_symbolic(value);
   if (value->kind == Kind::Object)
     return values::type_lookup(ctx, value->type,
                                name<"__torch_function__">()) != nullptr;

@@ -59,6 +59,39 @@ void FakeImpl::shallow_copy_from(
   TensorImpl::shallow_copy_from(impl);
 }
 
+namespace {
+
+c10::DimVector specialized(DimList dims) {
+  c10::DimVector numbers;
+  for (const Dim& dim : dims)
+    numbers.push_back(dim.guard_int(__FILE__, __LINE__));
+  return numbers;
+}
+
+}  // namespace
+
+c10::IntArrayRef FakeImpl::sizes_custom() const {
+  if (!has_symbolic_sizes_strides_) return sizes_default();
+  specialized_sizes_ = specialized(sym_sizes_default());
+  return specialized_sizes_;
+}
+c10::IntArrayRef FakeImpl::strides_custom() const {
+  if (!has_symbolic_sizes_strides_) return strides_default();
+  specialized_strides_ = specialized(sym_strides_default());
+  return specialized_strides_;
+}
+int64_t FakeImpl::size_custom(int64_t dim) const {
+  dim = c10::maybe_wrap_dim(dim, this->dim(), /*wrap_scalar=*/false);
+  return sym_sizes_custom()[static_cast<size_t>(dim)].guard_int(__FILE__,
+                                                                __LINE__);
+}
+int64_t FakeImpl::numel_custom() const {
+  return sym_numel_custom().guard_int(__FILE__, __LINE__);
+}
+int64_t FakeImpl::storage_offset_custom() const {
+  return sym_storage_offset_custom().guard_int(__FILE__, __LINE__);
+}
+
 c10::Storage make_storage(const Dim& bytes, c10::Device device) {
   auto storage = c10::make_intrusive<c10::StorageImpl>(
       c10::StorageImpl::use_byte_size_t(), bytes, c10::DataPtr(nullptr, device),

@@ -62,6 +62,18 @@ class FakeImpl final : public c10::TensorImpl {
   void shallow_copy_from(
       const c10::intrusive_ptr<c10::TensorImpl>& impl) override;
   const char* tensorimpl_type_name() const override { return "FakeImpl"; }
+
+  // Code that asks for plain numbers where sizes are symbols gets those of the
+  // call that is traced, which a guard then asks for.
+  c10::IntArrayRef sizes_custom() const override;
+  c10::IntArrayRef strides_custom() const override;
+  int64_t size_custom(int64_t dim) const override;
+  int64_t numel_custom() const override;
+  int64_t storage_offset_custom() const override;
+
+ private:
+  mutable c10::DimVector specialized_sizes_;
+  mutable c10::DimVector specialized_strides_;
 };
 
 // A storage of that many bytes without memory behind.

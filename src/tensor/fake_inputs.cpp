@@ -9,6 +9,7 @@
 
 #include "tensor/fake_impl.h"
 #include "tensor/fake_tensor.h"
+#include "tensor/symbol_node.h"
 #include "tensor/unwrap.h"
 
 namespace magneto::tensor {
@@ -51,6 +52,11 @@ const char* refusal(const c10::TensorImpl* real) {
   return nullptr;
 }
 
+struct SymbolicSizes {
+  DimVec sizes;
+  DimVec strides;
+};
+
 }  // namespace
 
 struct FakeInputs::State {
@@ -58,7 +64,8 @@ struct FakeInputs::State {
   std::unordered_map<c10::StorageImpl*, c10::Storage> storages;
   std::vector<at::Tensor> kept;  // so that no address is used anew
 
-  at::Tensor fake_of(const at::Tensor& real) {
+  at::Tensor fake_of(const at::Tensor& real,
+                     const SymbolicSizes* symbolic = nullptr) {
     c10::TensorImpl* impl = real.unsafeGetTensorImpl();
     if (is_fake(impl)) return real;
     auto known = fakes.find(impl);
@@ -70,25 +77,33 @@ struct FakeInputs::State {
     // In inference mode a new tensor would become an inference tensor.
     std::optional<c10::InferenceMode> off;
     if (!impl->is_inference()) off.emplace(false);
-    at::Tensor fake = bare_fake(impl);
+    at::Tensor fake = bare_fake(impl, symbolic);
     copy_history(real, fake);
     fakes.emplace(impl, fake);
     return fake;
   }
 
  private:
-  at::Tensor bare_fake(c10::TensorImpl* real) {
+  at::Tensor bare_fake(c10::TensorImpl* real, const SymbolicSizes* symbolic) {
     c10::Storage& storage =
         storages[real->unsafe_storage().unsafeGetStorageImpl()];
     if (!storage) {
-      storage =
-          make_storage(real->unsafe_storage().sym_nbytes(), real->device());
+      // Of a storage whose size the guards don't know, the tensor's own part.
+      Dim bytes = symbolic ? storage_bytes(symbolic->sizes, symbolic->strides,
+                                           real->sym_storage_offset(),
+                                           real->dtype().itemsize())
+                           : real->unsafe_storage().sym_nbytes();
+      storage = make_storage(bytes, real->device());
     }
     auto impl = c10::make_intrusive<FakeImpl>(storage, fake_keys_of(real),
                                               real->dtype());
     impl->set_keys(fake_keys_of(real));
-    impl->set_sizes_and_strides(real->sym_sizes(), real->sym_strides(),
-                                real->sym_storage_offset());
+    if (symbolic)
+      impl->set_sizes_and_strides(symbolic->sizes, symbolic->strides,
+                                  real->sym_storage_offset());
+    else
+      impl->set_sizes_and_strides(real->sym_sizes(), real->sym_strides(),
+                                  real->sym_storage_offset());
     if (real->is_wrapped_number()) impl->set_wrapped_number(true);
     return at::Tensor(std::move(impl));
   }
@@ -149,6 +164,19 @@ FakeInputs::~FakeInputs() { delete state_; }
 Ref FakeInputs::fake_of(PyObject* real) {
   HANDLE_TH_ERRORS
   return Ref::steal(THPVariable_Wrap(state_->fake_of(tensor_of(real))));
+  END_HANDLE_TH_ERRORS_RET(Ref())
+}
+
+Ref FakeInputs::fake_of(PyObject* real, const EnvironmentRef& environment,
+                        const SymbolicShape& shape) {
+  HANDLE_TH_ERRORS
+  SymbolicSizes symbolic;
+  for (shapes::E size : shape.sizes)
+    symbolic.sizes.push_back(to_symint(environment, size));
+  for (shapes::E stride : shape.strides)
+    symbolic.strides.push_back(to_symint(environment, stride));
+  return Ref::steal(
+      THPVariable_Wrap(state_->fake_of(tensor_of(real), &symbolic)));
   END_HANDLE_TH_ERRORS_RET(Ref())
 }
 

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "python/ref.h"
+#include "tensor/symbols.h"
 
 namespace magneto {
 class Journal;
@@ -48,6 +49,10 @@ class FakeInputs {
   // The fake of `real`; null with a Python error set when this tensor can't
   // be faked (sparse, nested, wrapper subclasses, functorch's).
   Ref fake_of(PyObject* real);
+  // The same with symbolic sizes and strides, of the environment given; for a
+  // tensor that has no fake yet and is no view of another one's.
+  Ref fake_of(PyObject* real, const EnvironmentRef& environment,
+              const SymbolicShape& shape);
 
  private:
   struct State;

@@ -8,6 +8,7 @@
 
 #include "support/journal.h"
 #include "tensor/fake_tensor.h"
+#include "tensor/symbols.h"
 #include "tensor/tensor_snapshot.h"
 
 namespace magneto::tensor {
@@ -231,6 +232,12 @@ PyObject* py_describe(PyObject*, PyObject* holder) noexcept {
   END_HANDLE_TH_ERRORS
 }
 
+PyObject* py_number_tree(PyObject*, PyObject* number) noexcept {
+  HANDLE_TH_ERRORS
+  return number_tree(number).release();
+  END_HANDLE_TH_ERRORS
+}
+
 PyMethodDef kFunctions[] = {
     {"make_fake", &py_make_fake, METH_O, "The fake of one tensor."},
     {"fake_inputs", &py_fake_inputs, METH_NOARGS,
@@ -266,6 +273,8 @@ PyMethodDef kFunctions[] = {
     {"explain_mismatch", &py_explain, METH_VARARGS,
      "explain_mismatch(object, snapshot)"},
     {"describe_snapshot", &py_describe, METH_O, "One line of text."},
+    {"number_tree", &py_number_tree, METH_O,
+     "A symbolic number as a tree of tuples: see magneto.backends.symbols."},
     {nullptr, nullptr, 0, nullptr},
 };
 

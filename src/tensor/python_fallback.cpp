@@ -79,6 +79,19 @@ class Crossing {
       }
       return list;
     }
+    // The mode knows nothing of our symbols: it gets the numbers of this call,
+    // which a guard then asks for.
+    if (value.isSymInt()) return value.toSymInt().guard_int(__FILE__, __LINE__);
+    if (value.isSymFloat())
+      return value.toSymFloat().guard_float(__FILE__, __LINE__);
+    if (value.isSymBool())
+      return value.toSymBool().guard_bool(__FILE__, __LINE__);
+    if (value.isSymIntList()) {
+      c10::List<int64_t> list;
+      for (const c10::SymInt& each : value.toSymIntVector())
+        list.push_back(each.guard_int(__FILE__, __LINE__));
+      return list;
+    }
     return value;
   }
 
@@ -128,18 +141,18 @@ class Crossing {
         tensor.unsafeGetTensorImpl()->unsafe_storage().unsafeGetStorageImpl();
     c10::Storage& storage = storages_in_[ours];
     if (!storage) {
-      storage =
-          c10::Storage(c10::Storage::use_byte_size_t(), ours->sym_nbytes(),
-                       c10::GetAllocator(c10::kMeta)->allocate(0),
-                       c10::GetAllocator(c10::kMeta), /*resizable=*/true);
+      storage = c10::Storage(c10::Storage::use_byte_size_t(),
+                             ours->sym_nbytes().guard_int(__FILE__, __LINE__),
+                             c10::GetAllocator(c10::kMeta)->allocate(0),
+                             c10::GetAllocator(c10::kMeta), /*resizable=*/true);
       storages_out_[storage.unsafeGetStorageImpl()] =
           tensor.unsafeGetTensorImpl()->unsafe_storage();
     }
     auto impl = c10::make_intrusive<c10::TensorImpl>(
         c10::Storage(storage), c10::DispatchKeySet(c10::DispatchKey::Meta),
         tensor.dtype());
-    impl->set_sizes_and_strides(tensor.sym_sizes(), tensor.sym_strides(),
-                                tensor.sym_storage_offset());
+    impl->set_sizes_and_strides(tensor.sizes(), tensor.strides(),
+                                tensor.storage_offset());
     return at::Tensor(std::move(impl));
   }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Torch's structured operators have their shape logic in C++ already: it is
 // called on copies of the arguments that say "meta" for their device, and what
-// it makes becomes fake. Rules of our own go first; they are faster and know
-// symbolic sizes.
+// it makes becomes fake. Rules of our own go first: they are faster, and sizes
+// that are symbols stay symbols in them.
 #include <ATen/MetaFunctions.h>
 #include <ATen/Operators.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
@@ -49,7 +49,8 @@ class MetaCopies {
                      c10::DataPtr(nullptr, c10::Device(c10::kMeta)), nullptr,
                      false),
         c10::DispatchKeySet(c10::DispatchKey::Meta), tensor.dtype());
-    impl->set_sizes_and_strides(tensor.sym_sizes(), tensor.sym_strides());
+    // Their code asks for plain numbers.
+    impl->set_sizes_and_strides(tensor.sizes(), tensor.strides());
     const c10::TensorImpl* from = tensor.unsafeGetTensorImpl();
     if (from->is_wrapped_number()) impl->set_wrapped_number(true);
     return at::Tensor(std::move(impl));

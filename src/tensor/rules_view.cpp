@@ -136,7 +136,10 @@ at::Tensor slice(const at::Tensor& self, int64_t dim, std::optional<Dim> start,
     return value;
   };
   Dim from = clamp(start.value_or(0), 0);
-  Dim to = clamp(end.value_or(std::numeric_limits<int64_t>::max()), from);
+  // No end, however it is written.
+  const bool open_end =
+      !end || end->maybe_as_int() == std::numeric_limits<int64_t>::max();
+  Dim to = open_end ? size : clamp(*end, from);
   shape.offset += from * shape.strides[dim];
   shape.sizes[dim] = (to - from + step - 1) / step;
   shape.strides[dim] = shape.strides[dim] * step;

@@ -115,6 +115,22 @@ PyObject* as_constant(Context& ctx, V value) {
 
 Outcome<V> from_constant(Context& ctx, Ref object) {
   PyObject* real = object.get();
+  if (ctx.has_symbols()) {
+    if (tensor::is_symbol_object(real)) {
+      shapes::E number = tensor::expression_of(ctx.environment(), real);
+      MG_CHECK(number, "a number of this trace");
+      return ctx.symbol(number);
+    }
+    if (Py_IS_TYPE(real, torch_types().size)) {
+      std::vector<V> items;
+      for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(real); ++i) {
+        MG_TRY(V item,
+               from_constant(ctx, Ref::share(PyTuple_GET_ITEM(real, i))));
+        items.push_back(item);
+      }
+      return ctx.tuple(items, torch_types().size);
+    }
+  }
   if (PyList_CheckExact(real)) {
     std::vector<V> items;
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(real); ++i) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -12,10 +13,14 @@
 #include "guards/guard.h"
 #include "guards/source.h"
 #include "python/ref.h"
+#include "shapes/number.h"
+#include "shapes/range.h"
 #include "support/arena.h"
 #include "support/journal.h"
 #include "support/outcome.h"
 #include "tensor/fake_tensor.h"
+#include "tensor/symbols.h"
+#include "tensor/tensor_snapshot.h"
 #include "values/heap.h"
 #include "values/reasons.h"
 #include "values/value.h"
@@ -115,6 +120,19 @@ class Witness {
   ~Witness() = default;
 };
 
+// Implemented by entry/: which of the caller's numbers become symbols.
+class SymbolPolicy {
+ public:
+  // For each dimension of the tensor at `source`, whether its size is a symbol.
+  virtual std::vector<bool> symbolic_sizes(PyObject* tensor,
+                                           SourceId source) = 0;
+  // Of a plain int or float.
+  virtual bool is_symbolic(PyObject* number, SourceId source) = 0;
+
+ protected:
+  ~SymbolPolicy() = default;
+};
+
 // A graph break found where no Outcome can be returned (inside a Backing). The
 // interpreter's loop turns it into Signal::Break.
 struct BreakException {
@@ -157,8 +175,9 @@ class Context final : public Backing, public Journaled {
   NativeTable* natives = nullptr;
   // fullgraph=True: the frame can't be left to plain Python.
   bool must_be_whole = false;
-  Witness* witness = nullptr;  // null: nobody wants to hear
-  int32_t native_depth = 0;    // calls of natives that are under way
+  Witness* witness = nullptr;             // null: nobody wants to hear
+  SymbolPolicy* symbol_policy = nullptr;  // null: none does
+  int32_t native_depth = 0;               // calls of natives that are under way
   // The nn.Module whose forward is being traced, for the nodes' metadata.
   graph::ScopeId scope;
   // Of the call that comes next; whoever calls takes it (std::exchange) before
@@ -198,6 +217,8 @@ class Context final : public Backing, public Journaled {
   V cell(V content);
   V method(V function, V self);
   V super(V type, V self);
+  // A number; a constant if it is known to be one.
+  V symbol(shapes::E number, SourceId source = {});
   V tensor(Ref fake, graph::NodeId node, PyTypeObject* type);
   // The same with more of its parts given.
   V tensor(TensorValue value, Ref fake, graph::NodeId node);
@@ -218,8 +239,16 @@ class Context final : public Backing, public Journaled {
   // guard on a class, say): no guard for the identity.
   V known(PyObject* object, SourceId source);
   // The value itself, guarded: every operation on a value looks at it first.
+  // A number that isn't known becomes that of the call which is traced, under a
+  // guard: what doesn't care for symbols needn't know of them.
   V look(V value) {
-    return value->kind == Kind::Lazy ? look_lazy(value) : value;
+    if (value->kind == Kind::Lazy) value = look_lazy(value);
+    return value->kind == Kind::Symbol ? specialized(value) : value;
+  }
+  // The same, but a number may be a Symbol.
+  V look_symbolic(V value) {
+    if (value->kind == Kind::Lazy) value = look_lazy(value);
+    return value->kind == Kind::Symbol ? simplified(value) : value;
   }
   // Makes the attribute mapping of an object that has none yet; invalid if
   // objects of this kind have no instance dictionary.
@@ -232,6 +261,20 @@ class Context final : public Backing, public Journaled {
   // What the class has under that name in its MRO is guarded.
   void guard_type_attribute(PyTypeObject* type, PyObject* name,
                             PyObject* found);
+
+  // -- symbolic numbers (symbols.cpp)
+  // The trace's symbols, made at the first use.
+  const tensor::EnvironmentRef& environment();
+  bool has_symbols() const { return environment_ != nullptr; }
+  // Where the call brings the numbers that symbols stand for, by SymbolId.
+  std::span<const guards::IntSource> symbol_sources() const {
+    return symbol_sources_;
+  }
+  // A symbol for a number of the call's, whose value is `hint`.
+  shapes::E new_symbol(shapes::Number hint, const guards::IntSource& source,
+                       shapes::Type type, shapes::Range range);
+  // The number in the graph: an input, or computed from inputs.
+  graph::Arg number_argument(shapes::E number);
 
   // -- signals (signals.cpp)
   Signal raise(PyObject* type, const std::string& message);
@@ -259,8 +302,14 @@ class Context final : public Backing, public Journaled {
  private:
   V make(Value value) { return arena.make<Value>(value); }
   V look_lazy(V value);
+  V specialized(V symbol);
+  V simplified(V symbol);
+  V wrap_number(PyObject* object, SourceId source);
+  graph::NodeId number_node(shapes::E number);
   V wrap(PyObject* object, SourceId source, bool known);
   V wrap_tensor(PyObject* object, SourceId source);
+  std::optional<tensor::SymbolicShape> symbolic_shape(
+      PyObject* tensor, SourceId source, tensor::TensorSnapshot& snapshot);
   V wrap_tuple(PyObject* object, SourceId source);
   V wrap_list(PyObject* object, SourceId source);
   V wrap_mapping(PyObject* object, SourceId source);
@@ -272,6 +321,9 @@ class Context final : public Backing, public Journaled {
   std::vector<Ref> kept_;
   V null_ = nullptr, none_ = nullptr, true_ = nullptr, false_ = nullptr;
   std::vector<Place> stack_of(graph::LocationId location) const;
+
+  tensor::EnvironmentRef environment_;
+  std::vector<guards::IntSource> symbol_sources_;
 
   V exception_ = nullptr;
   graph::LocationId raised_at_;

@@ -401,6 +401,14 @@ Outcome<V> length(Context& ctx, V container) {
   return plain_length(ctx, container);
 }
 
+Outcome<V> first_size(Context& ctx, V tensor) {
+  PyObject* fake = as<TensorValue>(tensor)->fake;
+  if (tensor::has_symbolic_shape(fake))
+    return ctx.symbol(
+        tensor::size_expressions(ctx.environment(), fake).front());
+  return ctx.integer(tensor::sizes(fake)[0]);
+}
+
 Outcome<V> plain_length(Context& ctx, V container) {
   switch (container->kind) {
     case Kind::Constant: {
@@ -421,7 +429,7 @@ Outcome<V> plain_length(Context& ctx, V container) {
     case Kind::Tensor: {
       if (tensor::dim(as<TensorValue>(container)->fake) == 0)
         return ctx.raise(PyExc_TypeError, "len() of a 0-d tensor");
-      return ctx.integer(tensor::sizes(as<TensorValue>(container)->fake)[0]);
+      return first_size(ctx, container);
     }
     default:
       break;

@@ -80,7 +80,8 @@ namespace {
 // does.
 Outcome<V> tensor_rows(Context& ctx, V tensor) {
   std::vector<V> rows;
-  const int64_t count = tensor::sizes(as<TensorValue>(tensor)->fake)[0];
+  MG_TRY(V size, first_size(ctx, tensor));
+  const int64_t count = PyLong_AsLongLong(ctx.look(size)->object);
   for (int64_t i = 0; i < count; ++i) {
     MG_TRY(V row, get_item(ctx, tensor, ctx.integer(i)));
     rows.push_back(row);

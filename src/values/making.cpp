@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How the trace makes values of its own.
+#include "shapes/environment.h"
 #include "values/memo.h"
 
 namespace magneto::values {
@@ -17,7 +18,10 @@ Context::Context() : memo_(std::make_unique<Memo>()) {
   false_ = constant_share(Py_False);
 }
 
-Context::~Context() = default;
+Context::~Context() {
+  // Fakes in the graph may outlive the trace, and their sizes the journal.
+  if (environment_) environment_->detach();
+}
 
 PyObject* Context::keep(Ref object) {
   kept_.push_back(std::move(object));

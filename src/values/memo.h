@@ -13,15 +13,17 @@
 namespace magneto::values {
 
 struct Context::Memo {
-  enum What : uint64_t { kSeen, kLooked, kFake, kToken };
+  enum What : uint64_t { kSeen, kLooked, kFake, kToken, kNumber };
 
   std::unordered_map<PyObject*, V> seen;    // caller's objects with identity
   std::unordered_map<V, V> looked;          // lazy -> looked at
   std::unordered_map<PyObject*, V> fakes;   // fake tensor -> its value
   std::unordered_map<V, PyObject*> tokens;  // identity tokens
+  std::unordered_map<shapes::E, graph::NodeId> numbers;  // those in the graph
   // Keys in the order of insertion, for undo.
   std::vector<PyObject*> objects;
   std::vector<V> values;
+  std::vector<shapes::E> expressions;
   V integers[262] = {};  // -5 .. 256; never undone
 };
 

@@ -11,6 +11,7 @@
 #include "values/protocol.h"
 #include "values/recursion.h"
 #include "values/sets.h"
+#include "values/symbolic.h"
 #include "values/torch_types.h"
 
 namespace magneto::values {
@@ -347,11 +348,18 @@ Outcome<V> container_operation(Context& ctx, int op, V left, V right,
 }  // namespace
 
 Outcome<V> binary_operation(Context& ctx, int kind, V left, V right) {
-  left = ctx.look(left);
-  right = ctx.look(right);
+  left = ctx.look_symbolic(left);
+  right = ctx.look_symbolic(right);
   const bool in_place = kind >= kBinaryCount;
   const int op = in_place ? kind - kBinaryCount : kind;
   const auto at = static_cast<size_t>(op);
+  if ((is_symbol(left) || is_symbol(right)) && left->kind != Kind::Tensor &&
+      right->kind != Kind::Tensor) {
+    MG_TRY(V number, symbolic_binary(ctx, op, left, right));
+    if (number) return number;
+    left = ctx.look(left);
+    right = ctx.look(right);
+  }
   if (is_safe_constant(left) && is_safe_constant(right)) {
     const binaryfunc run =
         in_place ? kBinary[op].run_in_place : kBinary[op].run;
@@ -437,6 +445,13 @@ Outcome<V> binary_operation(Context& ctx, int kind, V left, V right) {
 }
 
 Outcome<V> unary_operation(Context& ctx, Unary kind, V operand) {
+  operand = ctx.look_symbolic(operand);
+  if (is_symbol(operand) && operand->type != &PyBool_Type) {
+    if (kind == Unary::Positive) return operand;
+    MG_TRY(V number, kind == Unary::Negative ? symbolic_negative(ctx, operand)
+                                             : symbolic_invert(ctx, operand));
+    if (number) return number;
+  }
   operand = ctx.look(operand);
   const auto at = static_cast<size_t>(kind);
   if (is_safe_constant(operand)) {
@@ -551,8 +566,15 @@ Outcome<V> compare_methods(Context& ctx, int kind, V left, V right) {
 Outcome<V> compare(Context& ctx, int kind, V left, V right) {
   const RecursionScope scope;
   MG_DO(scope.check(ctx, " in comparison"));
-  left = ctx.look(left);
-  right = ctx.look(right);
+  left = ctx.look_symbolic(left);
+  right = ctx.look_symbolic(right);
+  if ((is_symbol(left) || is_symbol(right)) && left->kind != Kind::Tensor &&
+      right->kind != Kind::Tensor) {
+    MG_TRY(V condition, symbolic_compare(ctx, kind, left, right));
+    if (condition) return condition;
+    left = ctx.look(left);
+    right = ctx.look(right);
+  }
   if (is_safe_constant(left) && is_safe_constant(right)) {
     Ref result =
         Ref::steal(PyObject_RichCompare(left->object, right->object, kind));
@@ -667,8 +689,8 @@ Outcome<V> plain_compare(Context& ctx, int kind, V left, V right) {
 }
 
 Outcome<bool> equal(Context& ctx, V left, V right) {
-  left = ctx.look(left);
-  right = ctx.look(right);
+  left = ctx.look_symbolic(left);
+  right = ctx.look_symbolic(right);
   if (left == right) return true;
   MG_TRY(V result, compare(ctx, Py_EQ, left, right));
   return truth(ctx, result);

@@ -70,6 +70,8 @@ Outcome<V> get_item(Context& ctx, V container, V key);
 Status set_item(Context& ctx, V container, V key, V value);
 Status delete_item(Context& ctx, V container, V key);
 Outcome<V> length(Context& ctx, V container);
+// Of a tensor's first dimension; it has one.
+Outcome<V> first_size(Context& ctx, V tensor);
 // operator.index(): a constant int.
 Outcome<V> as_index(Context& ctx, V value);
 // What the containers' own C code does, whatever a subclass overrides:

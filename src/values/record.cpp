@@ -45,8 +45,13 @@ Outcome<Both> lower_mapping(Context& ctx, V value) {
 }
 
 Outcome<Both> lower(Context& ctx, V value) {
-  value = ctx.look(value);
+  value = ctx.look_symbolic(value);
   switch (value->kind) {
+    case Kind::Symbol: {
+      shapes::E number = as<SymbolValue>(value)->number;
+      return Both{ctx.number_argument(number),
+                  ctx.keep(tensor::symbol_object(ctx.environment(), number))};
+    }
     case Kind::Constant:
       return Both{ctx.graph.constant(value->object), value->object};
     case Kind::Tensor:
@@ -215,7 +220,7 @@ bool is_question(PyObject* result, const Lowered& lowered) {
 }  // namespace
 
 bool contains_tensor(Context& ctx, V value) {
-  value = ctx.look(value);
+  value = ctx.look_symbolic(value);
   switch (value->kind) {
     case Kind::Tensor:
       return true;

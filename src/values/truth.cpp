@@ -4,18 +4,21 @@
 #include "values/hashing.h"
 #include "values/operators.h"
 #include "values/protocol.h"
+#include "values/symbolic.h"
 #include "values/torch_types.h"
 
 namespace magneto::values {
 
 Outcome<bool> truth(Context& ctx, V value) {
-  value = ctx.look(value);
+  value = ctx.look_symbolic(value);
   switch (value->kind) {
     case Kind::Constant: {
       if (value->object == Py_True) return true;
       if (value->object == Py_False || value->object == Py_None) return false;
       break;
     }
+    case Kind::Symbol:
+      return symbolic_truth(ctx, value);
     case Kind::Tensor:
       return ctx.graph_break("data-dependent-branch",
                              "the truth of a tensor depends on its data",
@@ -66,9 +69,16 @@ Outcome<bool> identical(Context& ctx, V left, V right) {
   if (left == right) return true;
   // Nothing that is made while tracing is one of the singletons; and a caller's
   // object that is compared with None needs no more than that guard.
-  left = ctx.look(left);
-  right = ctx.look(right);
+  left = ctx.look_symbolic(left);
+  right = ctx.look_symbolic(right);
   if (left == right) return true;
+  if (is_symbol(left) || is_symbol(right)) {
+    // A number is none of the objects that aren't numbers. Whether two are one
+    // object is as for numbers that are known.
+    if (left->type != right->type) return false;
+    left = ctx.look(left);
+    right = ctx.look(right);
+  }
   if (left->kind == Kind::Tensor && right->kind == Kind::Tensor)
     return as<TensorValue>(left)->fake == as<TensorValue>(right)->fake;
   if (left->object && right->object) {

@@ -13,6 +13,7 @@
 #include "graph/graph.h"
 #include "guards/source.h"
 #include "python/ref.h"
+#include "shapes/expression.h"
 #include "support/strong_id.h"
 
 namespace magneto::values {
@@ -27,6 +28,7 @@ enum class Kind : uint8_t {
   Lazy,         // from the caller, not yet looked at: see Context::look
   Constant,     // `object` itself, known and not changed by the trace: numbers,
                 // strings, None, types, functions, Python modules, builtins
+  Symbol,       // SymbolValue: a number that isn't known before the call
   Tensor,       // TensorValue
   Tuple,        // TupleValue, also of tuple subclasses (namedtuple, torch.Size)
   List,         // heap: items; list and its subclasses, deque
@@ -54,6 +56,12 @@ struct Value {
 };
 
 using V = const Value*;
+
+// An int, float or bool: a size of an input, a number that the caller passes,
+// or what was computed from such. See Context::look_symbolic.
+struct SymbolValue : Value {
+  shapes::E number = nullptr;
+};
 
 struct TensorValue : Value {
   PyObject* fake = nullptr;  // kept alive by the trace

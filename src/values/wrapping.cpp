@@ -47,6 +47,10 @@ void Context::undo(uint64_t what, uint64_t) noexcept {
       memo_->fakes.erase(memo_->objects.back());
       memo_->objects.pop_back();
       return;
+    case Memo::kNumber:
+      memo_->numbers.erase(memo_->expressions.back());
+      memo_->expressions.pop_back();
+      return;
     default:
       return;
   }
@@ -79,6 +83,9 @@ bool is_identity_constant(PyObject* object) {
 V Context::wrap(PyObject* object, SourceId source, bool known) {
   MG_DCHECK(source.valid(), "an object of the caller's has a source");
   PyTypeObject* type = Py_TYPE(object);
+  if (!known && symbol_policy) {
+    if (V number = wrap_number(object, source)) return number;
+  }
   if (guards::is_constant(object)) {
     if (!known) guards.constant_equals(source, object);
     if (object == Py_None) return none_;
@@ -166,7 +173,11 @@ V Context::wrap_tensor(PyObject* object, SourceId source) {
          "pass a plain torch.Tensor"}};
   auto snapshot =
       std::make_shared<tensor::TensorSnapshot>(tensor::take_snapshot(object));
-  Ref fake = fakes.fake_of(object);
+  std::string name = sources.torch_name(source);
+  const std::optional<tensor::SymbolicShape> shape =
+      symbolic_shape(object, source, *snapshot);
+  Ref fake = shape ? fakes.fake_of(object, environment(), *shape)
+                   : fakes.fake_of(object);
   if (!fake) {
     PyErr_Clear();
     throw BreakException{{"tensor-kind",
@@ -175,7 +186,6 @@ V Context::wrap_tensor(PyObject* object, SourceId source) {
                           "pass dense tensors"}};
   }
   guards.tensor(source, std::move(snapshot));
-  std::string name = sources.torch_name(source);
   graph::InputSpec spec{.source = source.index, .source_name = name};
   std::string path;
   if (type == torch.parameter || name.find("._buffers[") != std::string::npos) {

@@ -17,6 +17,7 @@ from magneto import config, logs
 from magneto.backends import aliasing, graph_passes, safety
 from magneto.backends.context import BackendContext, compiling
 from magneto.backends.registry import NamedBackend
+from magneto.backends.symbols import GraphSymbols
 from magneto.end_reason import EndReason
 from magneto.exc import (
     InvalidBackendResult,
@@ -45,7 +46,8 @@ def compile_graph(
     compile_id: int = 0,
     restart: int = 0,
     reason: dict[str, Any] | None = None,
-    guards: list[tuple[str, int, int]] | None = None,
+    guards: list[tuple[Any, ...]] | None = None,
+    is_symbolic: bool = False,
 ) -> Callable[..., Any]:
     """Compiles a captured graph.
 
@@ -61,7 +63,10 @@ def compile_graph(
         reason: why the graph ends where it ends; becomes
             `gm.compile_subgraph_reason`.
         guards: relations between inputs that the compiled callable relies on
-            are appended: ("same", i, j), inputs i and j must be one object.
+            are appended: ("same", i, j), inputs i and j must be one object;
+            ("condition", tree), a condition on the graph's symbols (see
+            `magneto.backends.symbols`).
+        is_symbolic: whether sizes or numbers in the graph are symbols.
 
     Returns:
         A callable that takes the graph's inputs by position and returns a tuple
@@ -78,18 +83,25 @@ def compile_graph(
     if _runs_graph_as_it_is(backend):
         return handle.function()
     identity = CompileId(frame_id=frame_id, frame_compile_id=compile_id)
-    gm = capture_module(handle, example_inputs, _module_meta(handle, identity))
+    symbols = None
+    backend_inputs = example_inputs
+    if is_symbolic:
+        symbols = GraphSymbols(_input_examples(handle))
+        backend_inputs = symbols.backend_inputs(example_inputs)
+    gm = capture_module(
+        handle, example_inputs, _module_meta(handle, identity), symbols
+    )
     state = gm.__dict__
     state["compile_subgraph_reason"] = EndReason(**(reason or {}))
     state["_param_name_to_source"] = {}
     state["_source_to_user_stacks"] = {}
     _log_graph(gm, f"{identity}_{restart}" if restart else str(identity))
-    context = BackendContext(example_inputs)
+    context = BackendContext(example_inputs, symbols)
     with compiling(context, identity):
-        transformed = graph_passes.run_passes(gm, example_inputs)
+        transformed = graph_passes.run_passes(gm, backend_inputs)
         reference = _reference(transformed)
         compiled = fast_forward(
-            _call_backend(backend, transformed, example_inputs)
+            _call_backend(backend, transformed, backend_inputs)
         )
         if config.verify_correctness and compiled is not reference:
             from magneto.backends.verify import verify
@@ -97,9 +109,17 @@ def compile_graph(
             verify(backend, reference, compiled, example_inputs)
     if guards is not None:
         guards.extend(_duplicate_inputs(context))
+        if symbols is not None:
+            guards.extend(("condition", each) for each in symbols.conditions())
     if aliasing.writes_inputs(context):
         return aliasing.AliasChecked(compiled, reference, example_inputs)
     return compiled
+
+
+def _input_examples(handle: Any) -> list[Any]:
+    """The fake values of the graph's inputs, in order."""
+    examples = handle.examples()
+    return [examples[entry[0]] for entry in handle.inputs()]
 
 
 def _runs_graph_as_it_is(backend: Callable[..., Any]) -> bool:

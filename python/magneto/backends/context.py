@@ -17,6 +17,7 @@ from typing import Any
 import torch
 from torch._guards import _TLS, CompileContext, CompileId, TracingContext
 
+from magneto.backends.symbols import GraphSymbols
 from magneto.untraced import untraced
 
 
@@ -27,23 +28,31 @@ class BackendContext(TracingContext):
         example_inputs: the graph's inputs. The mode knows them from the start,
             with static shapes: left to itself, PyTorch would give each tensor
             that it meets symbolic sizes, and guards that nobody checks.
+        symbols: of a graph with symbolic sizes: its mode and its inputs' fakes
+            are used.
 
     """
 
-    def __init__(self, example_inputs: list[Any]) -> None:
+    def __init__(
+        self, example_inputs: list[Any], symbols: GraphSymbols | None = None
+    ) -> None:
         self._fake_mode: Any = None
         self._example_inputs: list[Any] | None = None
         # The mode remembers its tensors weakly.
         self._fake_inputs: list[Any] = []
         super().__init__(None)
         self._example_inputs = example_inputs
+        if symbols is not None:
+            with untraced():
+                self._fake_mode = symbols.mode
+                self._fake_inputs = symbols.adopt_inputs(example_inputs)
 
     @property
     def fake_mode(self) -> Any:
         """The mode whose tensors PyTorch's compilers trace with."""
         if self._fake_mode is None and self._example_inputs is not None:
             with untraced():
-                mode = self._fake_mode = _make_fake_mode()
+                mode = self._fake_mode = make_fake_mode()
                 self._fake_inputs = [
                     mode.from_tensor(value, static_shapes=True)
                     for value in self._example_inputs
@@ -66,7 +75,8 @@ class BackendContext(TracingContext):
             mode.shape_env.cleanup()
 
 
-def _make_fake_mode() -> Any:
+def make_fake_mode() -> Any:
+    """A mode of PyTorch's with a shape environment of its own."""
     import torch._functorch.config as functorch_config
     from torch._subclasses.fake_tensor import FakeTensorMode
     from torch.fx.experimental.symbolic_shapes import ShapeEnv

@@ -137,20 +137,23 @@ TEST_F(ExplainTest, AmbientState) {
             std::vector<std::string>{"torch.is_grad_enabled() is True"});
 }
 
-TEST_F(ExplainTest, RelationsOfIntegers) {
+TEST_F(ExplainTest, ConditionsOnNumbers) {
   exec("x = bytearray(8); y = bytearray(8); n = 4; l = [1, 2]");
-  const IntId a = guards_.integer(IntKind::Size, x(), 0);
-  const IntId b = guards_.integer(IntKind::Size, y(), 0);
-  const IntId n = guards_.integer(IntKind::Value, sources_.local(2, name("n")));
-  const IntId len =
-      guards_.integer(IntKind::Length, sources_.local(3, name("l")));
-  guards_.relation(Relation::Equal, a, b);
-  guards_.relation(Relation::Multiple, a, 4);
-  guards_.in_range(a, 2, 100);
-  guards_.relation(Relation::Less, n, a);
-  guards_.relation(Relation::Greater, n, len);
-  guards_.relation(Relation::NotEqual, n, 7);
-  const auto program = compiled();
+  shapes::Expressions& e = environment_->expressions();
+  const shapes::E a = number(IntKind::Size, x(), 0);
+  const shapes::E b = number(IntKind::Size, y(), 0);
+  const shapes::E n = number(IntKind::Value, sources_.local(2, name("n")));
+  const shapes::E len = number(IntKind::Length, sources_.local(3, name("l")));
+  condition(e.equal(a, b));
+  condition(e.equal(e.make(shapes::Operation::Modulo, a, e.integer(4)),
+                    e.integer(0)));
+  condition(e.less_equal(e.integer(2), a));
+  condition(e.less_equal(a, e.integer(100)));
+  condition(e.less(n, a));
+  condition(e.less(len, n));
+  condition(e.logical_not(e.equal(n, e.integer(7))));
+  const std::vector<Request> wanted = {{.source = {}, .number = e.add(a, n)}};
+  const auto program = compile(sources_, guards_, numbers(), wanted);
   const auto call = [this] { return view({"x", "y", "n", "l"}); };
   const auto text = [&](const char* change) {
     exec(change);
@@ -161,37 +164,58 @@ TEST_F(ExplainTest, RelationsOfIntegers) {
     return found;
   };
   ASSERT_TRUE(run(*program, call()));
-  EXPECT_EQ(program->integer(a), 8);
-  EXPECT_EQ(program->integer(n), 4);
+  ASSERT_EQ(program->number_count(), 1u);
+  EXPECT_EQ(program->number(0).input, 0u);
+  EXPECT_EQ(program->number(0).value.integer(), 12);
   EXPECT_EQ(text("y = bytearray(4)"),
-            "x.size(0) == y.size(0), but they are 8 and 4");
-  EXPECT_EQ(text("x = bytearray(6); y = x"), "x.size(0) % 4 == 0, but it is 6");
-  EXPECT_EQ(text("x = y = bytearray(0)"), "x.size(0) >= 2, but it is 0");
-  EXPECT_EQ(text("x = y = bytearray(104)"), "x.size(0) <= 100, but it is 104");
-  EXPECT_EQ(text("n = 9"), "n < x.size(0), but they are 9 and 8");
-  EXPECT_EQ(text("n = 7"), "n != 7, but it is 7");
-  EXPECT_EQ(text("l = [1] * 4"), "n > len(l), but they are 4 and 4");
+            "x.size(0) == y.size(0), but x.size(0) is 8 and y.size(0) is 4");
+  EXPECT_EQ(text("x = bytearray(6); y = x"),
+            "x.size(0) % 4 == 0, but x.size(0) is 6");
+  EXPECT_EQ(text("x = y = bytearray(0)"), "x.size(0) >= 2, but x.size(0) is 0");
+  EXPECT_EQ(text("x = y = bytearray(104)"),
+            "x.size(0) <= 100, but x.size(0) is 104");
+  EXPECT_EQ(text("n = 7"), "n != 7, but n is 7");
   EXPECT_EQ(text("n = 1 << 70"),
             "n is a 64-bit integer, but n is 1180591620717411303424");
   EXPECT_EQ(text("x = 3"), "x.size(0) is a 64-bit integer, but x is 3");
-  exec("x = y = bytearray(12)");
+  exec("n = 9");
+  EXPECT_FALSE(run(*program, call()));
+  exec("n = 4; l = [1] * 4");
+  EXPECT_FALSE(run(*program, call()));
+  exec("l = []; x = y = bytearray(12)");
   EXPECT_TRUE(run(*program, call()));
-  EXPECT_EQ(program->integer(b), 12);
+  EXPECT_EQ(program->number(0).value.integer(), 16);
 }
 
-TEST_F(ExplainTest, RelationsBelowPins) {
+TEST_F(ExplainTest, ConditionsBelowPins) {
   exec("class C: pass\nx = C(); x.n = 3; y = bytearray(3)");
-  const IntId n = guards_.integer(IntKind::Value, attr("n"));
-  const IntId size = guards_.integer(IntKind::Size, y(), 0);
-  guards_.relation(Relation::Equal, n, size);
-  const auto program = compiled();
+  const shapes::E n = number(IntKind::Value, attr("n"));
+  const shapes::E size = number(IntKind::Size, y(), 0);
+  condition(environment_->expressions().equal(n, size));
+  const std::vector<Request> wanted = {{.source = {}, .number = n}};
+  const auto program = compile(sources_, guards_, numbers(), wanted);
   for (int i = 3; i < 9; ++i) {
     exec("x.n = " + std::to_string(i) + "; y = bytearray(x.n)");
     EXPECT_TRUE(run(*program, view({"x", "y"})));
-    EXPECT_EQ(program->integer(n), i);
+    EXPECT_EQ(program->number(0).value.integer(), i);
     exec("y = bytearray(x.n + 1)");
     EXPECT_FALSE(run(*program, view({"x", "y"})));
   }
+}
+
+TEST_F(ExplainTest, VariationsAreAllThatDiffers) {
+  exec("x = bytearray(8); y = 3; n = 4");
+  guards_.tensor(x(), shape(8));
+  guards_.constant_equals(y(), var("y"));
+  guards_.constant_equals(sources_.local(2, name("n")), var("n"));
+  const auto program = compiled();
+  const auto call = [this] { return view({"x", "y", "n"}); };
+  EXPECT_EQ(program->variations(call()), std::vector<std::string>{});
+  exec("x = bytearray(9); n = 5");
+  EXPECT_EQ(program->variations(call()),
+            (std::vector<std::string>{"x.size(0)", "n"}));
+  exec("x = 3; n = 'text'; y = 3.0");
+  EXPECT_EQ(program->variations(call()), std::vector<std::string>{});
 }
 
 TEST_F(ExplainTest, ObjectsThatShouldBeOneOrTwo) {
@@ -229,7 +253,8 @@ TEST_F(ExplainTest, GuardsAreListedInTheOrderOfChecking) {
   guards_.constant_equals(y(), var("y"));
   guards_.identity(sources_.dict_item(sources_.globals(), name("F")), var("F"));
   guards_.ambient(Ambient::GradMode);
-  guards_.relation(Relation::Equal, guards_.integer(IntKind::Value, y()), 3);
+  condition(environment_->expressions().equal(
+      number(IntKind::Value, y()), environment_->expressions().integer(3)));
   guards_.distinct(std::vector<SourceId>{x(), y()});
   const std::vector<std::string> expected = {
       "torch.is_grad_enabled() is True",

@@ -18,6 +18,7 @@
 #include "guards/program.h"
 #include "guards/source.h"
 #include "python/ref.h"
+#include "shapes/environment.h"
 #include "support/journal.h"
 
 namespace magneto::guards {
@@ -53,6 +54,12 @@ class GuardFixture : public testing::Test {
     tensor.size = [](PyObject* value, int64_t dim) noexcept -> int64_t {
       if (!PyByteArray_CheckExact(value) || dim != 0) return -1;
       return PyByteArray_GET_SIZE(value);
+    };
+    tensor.other_sizes = [](PyObject* value, const void* snapshot) {
+      const auto length = *static_cast<const Py_ssize_t*>(snapshot);
+      const bool differs = PyByteArray_CheckExact(value) &&
+                           PyByteArray_GET_SIZE(value) != length;
+      return differs ? std::vector<uint32_t>{0} : std::vector<uint32_t>{};
     };
   }
   ~GuardFixture() override { hooks() = Hooks(); }
@@ -110,9 +117,21 @@ class GuardFixture : public testing::Test {
             .builtins = PyEval_GetBuiltins()};
   }
 
+  // A symbol for a number of the call's.
+  shapes::E number(IntKind kind, SourceId source, int64_t dim = 0) {
+    shapes::E symbol = environment_->backed(shapes::Type::Integer,
+                                            shapes::Number::of(int64_t{0}));
+    symbols_.push_back({kind, source, dim});
+    return symbol;
+  }
+  void condition(shapes::E e) { conditions_.push_back({e, 0}); }
+  NumberGuards numbers() const { return {environment_, symbols_, conditions_}; }
+
   std::unique_ptr<GuardProgram> compiled(
       std::initializer_list<SourceId> requests = {}) {
-    return compile(sources_, guards_, {requests.begin(), requests.size()});
+    std::vector<Request> wanted;
+    for (SourceId source : requests) wanted.push_back({.source = source});
+    return compile(sources_, guards_, numbers(), wanted);
   }
 
   // Runs, and runs again from a program compiled anew, which has no pins: both
@@ -121,7 +140,7 @@ class GuardFixture : public testing::Test {
     std::vector<PyObject*> inputs(program.input_count());
     const bool result = program.run(call, inputs.data());
     if (program.alive()) {
-      const auto fresh = compile(sources_, guards_, {});
+      const auto fresh = compile(sources_, guards_, numbers(), {});
       EXPECT_EQ(fresh->run(call, nullptr), result);
     }
     EXPECT_EQ(program.explain_failure(call).empty(), result)
@@ -138,6 +157,10 @@ class GuardFixture : public testing::Test {
   Journal journal_;
   SourceTable sources_;
   GuardSet guards_{journal_};
+  std::shared_ptr<shapes::Environment> environment_ =
+      std::make_shared<shapes::Environment>(&journal_);
+  std::vector<IntSource> symbols_;
+  std::vector<shapes::Decision> conditions_;
 };
 
 }  // namespace magneto::guards

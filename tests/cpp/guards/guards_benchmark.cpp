@@ -128,14 +128,14 @@ void Bench::two_arguments() {
   const SourceId y = sources.local(1, name("y"));
   guards.tensor(x, shape);
   guards.tensor(y, shape);
-  const SourceId inputs[] = {x, y};
+  const Request inputs[] = {{.source = x}, {.source = y}};
   PyObject* out[2];
   CallView call = view({"x", "y"});
-  auto program = compile(sources, guards, inputs);
+  auto program = compile(sources, guards, {}, inputs);
   report("two tensors", measure(200000, [&] { program->run(call, out); }));
 
   for (size_t i = 0; i < 6; ++i) guards.ambient(static_cast<Ambient>(i));
-  program = compile(sources, guards, inputs);
+  program = compile(sources, guards, {}, inputs);
   report("and six ambient values",
          measure(200000, [&] { program->run(call, out); }));
 
@@ -144,7 +144,7 @@ void Bench::two_arguments() {
   guards.absent(sources.dict_item(sources.globals(), name("abs")));
   guards.identity(sources.dict_item(sources.builtins(), name("abs")),
                   PyDict_GetItemString(PyEval_GetBuiltins(), "abs"));
-  program = compile(sources, guards, inputs);
+  program = compile(sources, guards, {}, inputs);
   must(program->run(call, out));
   report("and three global names",
          measure(200000, [&] { program->run(call, out); }));
@@ -169,7 +169,7 @@ void Bench::model() {
   SourceTable sources;
   GuardSet guards(journal);
   const auto shape = std::make_shared<Py_ssize_t>(8);
-  std::vector<SourceId> inputs;
+  std::vector<Request> inputs;
   const auto record = [&](SourceId module, bool has_weight) {
     guards.type_is(module, Py_TYPE(var("model")));
     const auto attr = [&](const char* text) {
@@ -184,7 +184,7 @@ void Bench::model() {
       const SourceId weight =
           sources.dict_item(attr("_parameters"), name("weight"));
       guards.tensor(weight, shape);
-      inputs.push_back(weight);
+      inputs.push_back({.source = weight});
     }
   };
   const SourceId self = sources.local(0, name("self"));
@@ -205,11 +205,11 @@ void Bench::model() {
   guards.absent(sources.type_attr(type, name("__getattr__")));
   CallView call = view({"model"});
   std::vector<PyObject*> out(inputs.size());
-  auto program = compile(sources, guards, inputs);
+  auto program = compile(sources, guards, {}, inputs);
   report("model: recording a guard (names made too)",
          traced / static_cast<double>(guards.guards().size()));
   report("model: compiling the program",
-         measure(20, [&] { program = compile(sources, guards, inputs); }));
+         measure(20, [&] { program = compile(sources, guards, {}, inputs); }));
   must(program->run(call, out.data()));
   report("model: an unchanged call",
          measure(5000, [&] { program->run(call, out.data()); }));
@@ -233,7 +233,7 @@ void Bench::model() {
   Py_DECREF(dict);
   report("model: every step and new pins", measure(200, [&] {
            call.locals = locals_.data();
-           const auto fresh = compile(sources, guards, inputs);
+           const auto fresh = compile(sources, guards, {}, inputs);
            fresh->run(call, out.data());
          }));
   exec("other = Module(); other.__dict__.update(model.__dict__)");

@@ -397,7 +397,7 @@ TEST_F(PinTest, DescriptorsDoNotKeepTheirClass) {
       ASSERT_TRUE(reading.is_present());
       guards.identity(source, reading.value());
     }
-    program = compile(sources_, guards, {});
+    program = compile(sources_, guards, {}, {});
   }
   EXPECT_TRUE(program->run(view({"x"}), nullptr));
   EXPECT_EQ(program->describe()[1], "type(x).p is the property that was seen");
@@ -428,7 +428,7 @@ TEST_F(PinTest, ANamespaceIsWatchedThroughItsModule) {
     Journal journal;
     GuardSet guards(journal);
     guards.constant_equals(n, keep(eval("1")));
-    program = compile(sources_, guards, {});
+    program = compile(sources_, guards, {}, {});
   }
   EXPECT_EQ(program->describe(),
             std::vector<std::string>{"pin_test_module.n == 1"});

@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Symbolic sizes, for backends of PyTorch's own.
+
+A graph with symbolic sizes has magneto's symbols in its example values.
+PyTorch's compilers know those of a `ShapeEnv`: each symbol is declared in one,
+with its range and the value of the call that is compiled, and expressions are
+written anew over the declared ones. What the compilers then decide about sizes
+the environment keeps as guards, which come back as conditions of the cache
+entry.
+
+A number is exchanged as a tree: `("Symbol", index)`, a plain int, float or
+bool, or `(operation, operand, ...)` with the names of
+`src/shapes/operations.def`.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from magneto import _C
+from magneto.untraced import untraced
+
+Tree = Any
+
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "Add": operator.add,
+    "Multiply": operator.mul,
+    "FloorDivide": operator.floordiv,
+    "Modulo": operator.mod,
+    "Power": operator.pow,
+    "Minimum": torch.sym_min,
+    "Maximum": torch.sym_max,
+    "Absolute": abs,
+    "TrueDivide": operator.truediv,
+    "BitAnd": operator.and_,
+    "BitOr": operator.or_,
+    "BitXor": operator.xor,
+    "ShiftLeft": operator.lshift,
+    "ShiftRight": operator.rshift,
+    "ToFloat": torch.sym_float,
+    "ToInteger": lambda value: torch.sym_ite(value, 1, 0),
+    "Truncate": torch.sym_int,
+    "Floor": math.floor,
+    "Ceiling": math.ceil,
+    "Round": round,
+    "Sqrt": torch._sym_sqrt,
+    "Equal": operator.eq,
+    "Less": operator.lt,
+    "LessEqual": operator.le,
+    "And": operator.and_,
+    "Or": operator.or_,
+    "Not": torch.sym_not,
+}
+
+
+def is_symbolic(value: Any) -> bool:
+    """Whether `value` is a number of torch's that isn't known."""
+    return isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool))
+
+
+class GraphSymbols:
+    """The symbols of one graph, declared to PyTorch when they are first met.
+
+    Args:
+        examples: the fake values of the graph's inputs, in order.
+
+    """
+
+    def __init__(self, examples: list[Any]) -> None:
+        from magneto.backends.context import make_fake_mode
+
+        self.examples = examples
+        self.mode = make_fake_mode()
+        self.shape_env = self.mode.shape_env
+        self._declared: dict[int, Any] = {}
+        self._index_of: dict[Any, int] = {}
+
+    def number(self, value: Any) -> Any:
+        """PyTorch's form of a symbolic number of magneto's."""
+        return self._evaluate(_C._tensor.number_tree(value))
+
+    def fake(self, value: torch.Tensor) -> Any:
+        """A FakeTensor like magneto's fake `value`."""
+        sizes = [self._size(size) for size in value.shape]
+        strides = [self._size(stride) for stride in value.stride()]
+        with untraced(), self.mode, torch.no_grad():
+            fake = torch.empty_strided(
+                sizes, strides, dtype=value.dtype, device=value.device
+            )
+        return fake.requires_grad_(value.requires_grad)
+
+    def adopt_inputs(self, inputs: list[Any]) -> list[Any]:
+        """Makes the mode know the real inputs, those with symbolic sizes by
+        these. Returns what has to be kept: the mode remembers it weakly.
+        """
+        fakes = []
+        for real, ours in zip(inputs, self.examples, strict=True):
+            if not isinstance(real, torch.Tensor):
+                continue
+            if any(map(is_symbolic, ours.shape)):
+                fake = self.fake(ours)
+                self.mode.fake_tensor_converter.set_tensor_memo(real, fake)
+            else:
+                fake = self.mode.from_tensor(real, static_shapes=True)
+            fakes.append(fake)
+        return fakes
+
+    def backend_inputs(self, inputs: list[Any]) -> list[Any]:
+        """The real inputs, numbers as PyTorch's symbols."""
+        return [
+            self.number(ours) if is_symbolic(ours) else real
+            for real, ours in zip(inputs, self.examples, strict=True)
+        ]
+
+    def conditions(self) -> list[Tree]:
+        """What the backend has decided about the symbols."""
+        return [self._condition(guard.expr) for guard in self.shape_env.guards]
+
+    def _size(self, value: Any) -> Any:
+        return self.number(value) if is_symbolic(value) else value
+
+    def _evaluate(self, tree: Tree) -> Any:
+        if not isinstance(tree, tuple):
+            return tree
+        operation, *operands = tree
+        if operation == "Symbol":
+            return self._symbol(*operands)
+        function = _FUNCTIONS[operation]
+        values = [self._evaluate(operand) for operand in operands]
+        if len(values) < 2:
+            return function(*values)
+        return functools.reduce(function, values)
+
+    def _symbol(self, index: int, hint: int, least: int, most: int) -> Any:
+        declared = self._declared.get(index)
+        if declared is not None:
+            return declared
+        from torch.fx.experimental.symbolic_shapes import DimDynamic
+        from torch.utils._sympy.numbers import int_oo
+        from torch.utils._sympy.value_ranges import ValueRanges
+
+        from magneto.graph_materialize import InputSource
+
+        source = InputSource(f"s{index}", -1 - index)
+        symbol = self.shape_env.create_symbol(
+            hint,
+            source=source,
+            dynamic_dim=DimDynamic.DYNAMIC,
+            positive=None,
+            do_not_specialize_zero_one=True,
+        )
+        known = ValueRanges(
+            -int_oo if least <= -(2**62) else least,
+            int_oo if most >= 2**62 else most,
+        )
+        self.shape_env.var_to_range[symbol] = known
+        declared = self.shape_env.create_symintnode(
+            symbol, hint=hint, source=source
+        )
+        self._declared[index] = declared
+        self._index_of[symbol] = index
+        return declared
+
+    # -- the way back ----------------------------------------------------------
+
+    def _condition(self, expression: Any) -> Tree:
+        try:
+            return self._tree(expression)
+        except _NoForm:
+            # Nothing is known of it but that it holds for these values.
+            equal = [
+                ("Equal", self._tree(symbol), int(self._hint(symbol)))
+                for symbol in sorted(expression.free_symbols, key=str)
+            ]
+            return ("And", *equal) if len(equal) > 1 else equal[0]
+
+    def _hint(self, symbol: Any) -> Any:
+        return self._declared[self._index_of[symbol]].node.hint
+
+    def _tree(self, expression: Any) -> Tree:
+        import sympy
+
+        if isinstance(expression, sympy.Symbol):
+            return ("Symbol", self._index_of[expression])
+        if isinstance(expression, sympy.Integer):
+            return int(expression)
+        if expression in (sympy.true, sympy.false):
+            return expression == sympy.true
+        form = _forms().get(type(expression))
+        if form is None:
+            raise _NoForm
+        operands = [self._tree(operand) for operand in expression.args]
+        return form(*operands)
+
+
+class _NoForm(Exception):
+    """A sympy expression that isn't written as a tree."""
+
+
+@functools.cache
+def _forms() -> dict[type, Callable[..., Tree]]:
+    """By sympy class: the tree of its operands' trees."""
+    import sympy
+    from torch.utils._sympy import functions
+
+    def named(name: str) -> Callable[..., Tree]:
+        return lambda *operands: (name, *operands)
+
+    def power(base: Tree, exponent: Tree) -> Tree:
+        if not isinstance(exponent, int) or exponent < 0:
+            raise _NoForm
+        return ("Power", base, exponent)
+
+    return {
+        sympy.Add: named("Add"),
+        sympy.Mul: named("Multiply"),
+        sympy.Pow: power,
+        functions.FloorDiv: named("FloorDivide"),
+        functions.CleanDiv: named("FloorDivide"),
+        functions.Mod: named("Modulo"),
+        functions.PythonMod: named("Modulo"),
+        functions.Max: named("Maximum"),
+        functions.Min: named("Minimum"),
+        sympy.Max: named("Maximum"),
+        sympy.Min: named("Minimum"),
+        sympy.Abs: named("Absolute"),
+        sympy.Eq: named("Equal"),
+        sympy.Ne: lambda a, b: ("Not", ("Equal", a, b)),
+        sympy.Lt: named("Less"),
+        sympy.Le: named("LessEqual"),
+        sympy.Gt: lambda a, b: ("Less", b, a),
+        sympy.Ge: lambda a, b: ("LessEqual", b, a),
+        sympy.And: named("And"),
+        sympy.Or: named("Or"),
+        sympy.Not: named("Not"),
+    }

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "guards/numbers.h"
+
+#include <algorithm>
+
+#include "guards/check.h"
+
+namespace magneto::guards {
+namespace {
+
+// -1 stands for "no such number" in the tensor room's answers.
+bool found(int64_t answer, shapes::Number* result) {
+  *result = shapes::Number::of(answer);
+  return answer != -1;
+}
+
+}  // namespace
+
+bool read_number(const NumberBinding& binding, PyObject* value,
+                 shapes::Number* result) noexcept {
+  const TensorHooks& tensor = hooks().tensor;
+  switch (binding.kind) {
+    case IntKind::Value: {
+      if (!PyLong_CheckExact(value)) return false;
+      int overflow = 0;
+      *result = shapes::Number::of(
+          static_cast<int64_t>(PyLong_AsLongLongAndOverflow(value, &overflow)));
+      return overflow == 0;
+    }
+    case IntKind::Length:
+      return found(plain_length(value), result);
+    case IntKind::Size:
+      return tensor.size != nullptr &&
+             found(tensor.size(value, binding.dim), result);
+    case IntKind::Stride:
+      return tensor.stride != nullptr &&
+             found(tensor.stride(value, binding.dim), result);
+    case IntKind::StorageOffset:
+      return tensor.storage_offset != nullptr &&
+             found(tensor.storage_offset(value), result);
+  }
+  return false;
+}
+
+void Numbers::compile(const NumberGuards& guards,
+                      std::vector<NumberBinding> bindings,
+                      std::span<const shapes::E> results,
+                      uint32_t volatile_nodes) {
+  environment_ = guards.environment;
+  bindings_ = std::move(bindings);
+  values_.assign(guards.symbols.size(), {});
+  std::vector<bool> is_early(guards.symbols.size());
+  for (const NumberBinding& binding : bindings_) {
+    const bool early = binding.node < volatile_nodes;
+    is_early[binding.symbol.index] = early;
+    (early ? early_ : late_).bindings.push_back(binding);
+  }
+  for (const shapes::Decision& decision : guards.conditions) {
+    bool early = true;
+    shapes::for_each_symbol(decision.condition, [&](shapes::SymbolId symbol) {
+      early = early && is_early[symbol.index];
+    });
+    (early ? early_ : late_).checks.check(decision.condition);
+    conditions_.push_back(decision.condition);
+  }
+  for (shapes::E result : results) {
+    registers_.push_back(results_.add(result));
+    types_.push_back(result->type);
+  }
+}
+
+bool Numbers::Part::holds(PyObject* const* slots,
+                          std::vector<shapes::Number>& values) noexcept {
+  for (const NumberBinding& binding : bindings)
+    if (!read_number(binding, slots[binding.node],
+                     &values[binding.symbol.index]))
+      return false;
+  return checks.is_empty() || checks.run(values);
+}
+
+}  // namespace magneto::guards

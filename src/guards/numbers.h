@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Numbers of the call: symbols bound to what the call brings, conditions that
+// must hold of them, and expressions of them that whoever asked receives.
+#pragma once
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "guards/guard.h"
+#include "shapes/program.h"
+
+namespace magneto::guards {
+
+// Where a symbol's number is read: a slot of the guard program.
+struct NumberBinding {
+  shapes::SymbolId symbol;
+  IntKind kind;
+  uint32_t node;
+  int64_t dim;
+};
+
+class Numbers {
+ public:
+  // `bindings`: one for each symbol that a condition or result has. What needs
+  // slots below `volatile_nodes` only is checked early.
+  void compile(const NumberGuards& guards, std::vector<NumberBinding> bindings,
+               std::span<const shapes::E> results, uint32_t volatile_nodes);
+
+  // The early part: needs the slots of volatile nodes only.
+  bool hold_early(PyObject* const* slots) noexcept {
+    return early_.bindings.empty() || early_.holds(slots, values_);
+  }
+  bool hold_late(PyObject* const* slots) noexcept {
+    return (late_.bindings.empty() || late_.holds(slots, values_)) &&
+           (registers_.empty() || results_.run(values_));
+  }
+  // The n-th result, after both parts held.
+  shapes::Number result(size_t n) const {
+    return results_.result(registers_[n]);
+  }
+  shapes::Type result_type(size_t n) const { return types_[n]; }
+
+  std::span<const shapes::E> conditions() const { return conditions_; }
+  std::span<const NumberBinding> bindings() const { return bindings_; }
+  size_t symbol_count() const { return values_.size(); }
+
+ private:
+  struct Part {
+    std::vector<NumberBinding> bindings;
+    shapes::Program checks;
+    bool holds(PyObject* const* slots,
+               std::vector<shapes::Number>& values) noexcept;
+  };
+
+  std::shared_ptr<const shapes::Environment> environment_;  // of conditions_
+  std::vector<shapes::E> conditions_;
+  std::vector<NumberBinding> bindings_;
+  Part early_;
+  Part late_;
+  shapes::Program results_;
+  std::vector<uint32_t> registers_;  // of results
+  std::vector<shapes::Type> types_;
+  std::vector<shapes::Number> values_;  // by symbol
+};
+
+// False if there is no such number (the value is no int, or too large).
+bool read_number(const NumberBinding& binding, PyObject* value,
+                 shapes::Number* result) noexcept;
+
+}  // namespace magneto::guards

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "natives/symbolic.h"
+
+#include <unordered_map>
+
+#include "shapes/environment.h"
+#include "values/symbolic.h"
+
+namespace magneto::natives {
+
+namespace {
+
+using shapes::E;
+using shapes::Expressions;
+using shapes::Operation;
+using shapes::Type;
+
+// What a function makes of numbers; null if it has no expression for it.
+using Maker = E (*)(Context& ctx, std::span<const E> numbers);
+
+Expressions& table_of(Context& ctx) { return ctx.environment()->expressions(); }
+
+E made(Context& ctx, Operation operation, E number) {
+  return number ? table_of(ctx).make(operation, number) : nullptr;
+}
+
+E as_int(Context& ctx, E number) {
+  return number->type == Type::Boolean ? made(ctx, Operation::ToInteger, number)
+                                       : number;
+}
+E as_float(Context& ctx, E number) {
+  number = as_int(ctx, number);
+  return number && number->type == Type::Integer
+             ? made(ctx, Operation::ToFloat, number)
+             : number;
+}
+
+bool holds(Context& ctx, E condition) {
+  return condition && ctx.environment()->decide(condition).value_or(false);
+}
+
+// floor, ceil, trunc, int: ints stay what they are.
+template <Operation operation>
+E rounded(Context& ctx, std::span<const E> numbers) {
+  if (numbers.size() != 1) return nullptr;
+  if (numbers[0]->type != Type::Float) return as_int(ctx, numbers[0]);
+  return made(ctx, operation, numbers[0]);
+}
+
+E to_float(Context& ctx, std::span<const E> numbers) {
+  return numbers.size() == 1 ? as_float(ctx, numbers[0]) : nullptr;
+}
+
+E to_bool(Context& ctx, std::span<const E> numbers) {
+  if (numbers.size() != 1) return nullptr;
+  if (numbers[0]->type == Type::Boolean) return numbers[0];
+  Expressions& table = table_of(ctx);
+  const E zero =
+      numbers[0]->type == Type::Integer ? table.integer(0) : table.real(0);
+  return table.logical_not(table.equal(numbers[0], zero));
+}
+
+E absolute(Context& ctx, std::span<const E> numbers) {
+  if (numbers.size() != 1) return nullptr;
+  return made(ctx, Operation::Absolute, as_int(ctx, numbers[0]));
+}
+
+// Of ints: with floats, equal numbers of both types would have to be told
+// apart.
+template <Operation operation>
+E extreme(Context& ctx, std::span<const E> numbers) {
+  if (numbers.size() < 2) return nullptr;
+  for (E number : numbers)
+    if (number->type != Type::Integer) return nullptr;
+  return table_of(ctx).make(operation, numbers);
+}
+
+E negation(Context& ctx, std::span<const E> numbers) {
+  return numbers.size() == 1 && numbers[0]->type == Type::Boolean
+             ? table_of(ctx).logical_not(numbers[0])
+             : nullptr;
+}
+
+template <Operation operation>
+E of_float(Context& ctx, std::span<const E> numbers) {
+  return numbers.size() == 1 ? made(ctx, operation, as_float(ctx, numbers[0]))
+                             : nullptr;
+}
+
+// Where it isn't defined, the function raises.
+template <Operation operation, bool zero_too>
+E of_positive(Context& ctx, std::span<const E> numbers) {
+  if (numbers.size() != 1) return nullptr;
+  Expressions& table = table_of(ctx);
+  E number = as_int(ctx, numbers[0]);
+  if (!number) return nullptr;
+  const E zero =
+      number->type == Type::Integer ? table.integer(0) : table.real(0);
+  if (!holds(ctx, zero_too ? table.less_equal(zero, number)
+                           : table.less(zero, number)))
+    return nullptr;
+  return made(ctx, operation, as_float(ctx, number));
+}
+
+struct SymbolicRow {
+  const char* module;
+  const char* name;
+  Maker make;
+};
+
+constexpr SymbolicRow kRows[] = {
+    {"builtins", "int", rounded<Operation::Truncate>},
+    {"builtins", "float", to_float},
+    {"builtins", "bool", to_bool},
+    {"builtins", "abs", absolute},
+    {"builtins", "min", extreme<Operation::Minimum>},
+    {"builtins", "max", extreme<Operation::Maximum>},
+    {"builtins", "round", rounded<Operation::Round>},
+    {"_operator", "index", rounded<Operation::Truncate>},
+    {"_operator", "abs", absolute},
+    {"_operator", "not_", negation},
+    {"math", "floor", rounded<Operation::Floor>},
+    {"math", "ceil", rounded<Operation::Ceiling>},
+    {"math", "trunc", rounded<Operation::Truncate>},
+    {"math", "sqrt", of_positive<Operation::Sqrt, true>},
+    {"math", "log", of_positive<Operation::Log, false>},
+    {"math", "log2", of_positive<Operation::Log2, false>},
+    {"math", "exp", of_float<Operation::Exp>},
+    {"math", "sin", of_float<Operation::Sin>},
+    {"math", "cos", of_float<Operation::Cos>},
+    {"math", "tan", of_float<Operation::Tan>},
+    {"math", "atan", of_float<Operation::Atan>},
+    {"math", "sinh", of_float<Operation::Sinh>},
+    {"math", "cosh", of_float<Operation::Cosh>},
+    {"math", "tanh", of_float<Operation::Tanh>},
+    {"torch", "sym_int", rounded<Operation::Truncate>},
+    {"torch", "sym_float", to_float},
+    {"torch", "sym_max", extreme<Operation::Maximum>},
+    {"torch", "sym_min", extreme<Operation::Minimum>},
+    {"torch", "sym_not", negation},
+};
+
+// By the function itself; they live as long as the process.
+Maker maker_of(PyObject* callable) {
+  static const std::unordered_map<PyObject*, Maker> makers = [] {
+    std::unordered_map<PyObject*, Maker> map;
+    for (const SymbolicRow& row : kRows) {
+      Ref module = Ref::steal(PyImport_ImportModule(row.module));
+      MG_CHECK(module, row.module);
+      PyObject* function = PyObject_GetAttrString(module, row.name);
+      MG_CHECK(function, row.name);
+      map.emplace(function, row.make);
+    }
+    return map;
+  }();
+  auto found = makers.find(callable);
+  return found == makers.end() ? nullptr : found->second;
+}
+
+// What may be a Symbol once it is looked at.
+bool may_be_symbol(V value) {
+  return is_symbol(value) ||
+         (value->kind == Kind::Lazy && value->type == &PyLong_Type);
+}
+
+}  // namespace
+
+Outcome<V> call_symbolic(Context& ctx, PyObject* callable,
+                         const Arguments& args) {
+  if (args.has_keywords()) return nullptr;
+  bool is_candidate = false;
+  for (V value : args.positional)
+    is_candidate = is_candidate || may_be_symbol(value);
+  if (!is_candidate) return nullptr;
+  const Maker make = maker_of(callable);
+  if (!make) return nullptr;
+  std::vector<E> numbers;
+  bool is_symbolic = false;
+  for (V value : args.positional) {
+    value = ctx.look_symbolic(value);
+    is_symbolic = is_symbolic || is_symbol(value);
+    numbers.push_back(is_symbol(value) || value->is_constant()
+                          ? number_of(ctx, value)
+                          : nullptr);
+    if (!numbers.back()) return nullptr;
+  }
+  if (!is_symbolic) return nullptr;
+  E result = make(ctx, numbers);
+  return result ? ctx.symbol(result) : nullptr;
+}
+
+}  // namespace magneto::natives

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "values/symbolic.h"
+
+#include "shapes/environment.h"
+#include "shapes/show.h"
+#include "values/protocol.h"
+
+namespace magneto::values {
+
+using shapes::E;
+using shapes::Expressions;
+using shapes::Operation;
+using shapes::Type;
+
+namespace {
+
+enum class Arithmetic : uint8_t {
+  Unknown,
+  Add,
+  Subtract,
+  Multiply,
+  FloorDivide,
+  Modulo,
+  Power,
+  TrueDivide,
+  ShiftLeft,
+  ShiftRight,
+  And,
+  Or,
+  Xor,
+};
+
+// By CPython's NB_* numbers.
+constexpr Arithmetic kArithmetic[] = {
+    Arithmetic::Add,        Arithmetic::And,      Arithmetic::FloorDivide,
+    Arithmetic::ShiftLeft,  Arithmetic::Unknown,  Arithmetic::Multiply,
+    Arithmetic::Modulo,     Arithmetic::Or,       Arithmetic::Power,
+    Arithmetic::ShiftRight, Arithmetic::Subtract, Arithmetic::TrueDivide,
+    Arithmetic::Xor,
+};
+
+E as_int(Expressions& table, E e) {
+  return e->type == Type::Boolean ? table.make(Operation::ToInteger, e) : e;
+}
+
+// Two ints, or two floats where one is a float. False if there is no such form.
+bool unify(Expressions& table, E& a, E& b) {
+  a = as_int(table, a);
+  b = as_int(table, b);
+  if (!a || !b) return false;
+  if (a->type == b->type) return true;
+  (a->type == Type::Integer ? a : b) =
+      table.make(Operation::ToFloat, a->type == Type::Integer ? a : b);
+  return a && b;
+}
+
+Signal unknown_truth(Context& ctx, E condition) {
+  return ctx.graph_break(
+      "data-dependent-branch",
+      "whether " + shapes::show(condition) + " depends on a tensor's data",
+      "use torch.where or torch.cond, or move the condition "
+      "out of the compiled function");
+}
+
+Outcome<bool> decide(Context& ctx, E condition) {
+  const std::optional<bool> answer = ctx.environment()->decide(condition);
+  if (!answer) return unknown_truth(ctx, condition);
+  return *answer;
+}
+
+Outcome<V> made(Context& ctx, E result) {
+  return result ? ctx.symbol(result) : nullptr;
+}
+
+bool is_integral(E a, E b) {
+  return a->type == Type::Integer && b->type == Type::Integer;
+}
+
+}  // namespace
+
+E number_of(Context& ctx, V value) {
+  if (is_symbol(value)) return as<SymbolValue>(value)->number;
+  if (!value->is_constant() || value->heap.valid()) return nullptr;
+  PyObject* object = value->object;
+  if (!PyLong_CheckExact(object) && !PyFloat_CheckExact(object) &&
+      !PyBool_Check(object))
+    return nullptr;
+  return tensor::expression_of(ctx.environment(), object);
+}
+
+Outcome<V> symbolic_binary(Context& ctx, int op, V left, V right) {
+  E a = number_of(ctx, left), b = number_of(ctx, right);
+  if (!a || !b) return nullptr;
+  Expressions& table = ctx.environment()->expressions();
+  const Arithmetic what = kArithmetic[op];
+  const bool is_logic = what == Arithmetic::And || what == Arithmetic::Or;
+  if (is_logic && a->type == Type::Boolean && b->type == Type::Boolean)
+    return made(ctx, table.make(what == Arithmetic::And ? Operation::And
+                                                        : Operation::Or,
+                                a, b));
+  if (!unify(table, a, b)) return nullptr;
+  const E zero = table.integer(0);
+  const bool integral = is_integral(a, b);
+  switch (what) {
+    case Arithmetic::Add:
+      return made(ctx, table.add(a, b));
+    case Arithmetic::Subtract:
+      return made(ctx, table.subtract(a, b));
+    case Arithmetic::Multiply:
+      return made(ctx, table.multiply(a, b));
+    case Arithmetic::FloorDivide:
+    case Arithmetic::Modulo:
+    case Arithmetic::TrueDivide: {
+      // Division by zero raises: plain numbers do it.
+      MG_TRY(bool is_zero,
+             decide(ctx, table.equal(b, integral ? zero : table.real(0))));
+      if (is_zero) return nullptr;
+      const Operation operation =
+          what == Arithmetic::FloorDivide ? Operation::FloorDivide
+          : what == Arithmetic::Modulo    ? Operation::Modulo
+                                          : Operation::TrueDivide;
+      return made(ctx, table.make(operation, a, b));
+    }
+    case Arithmetic::Power:
+    case Arithmetic::ShiftLeft:
+    case Arithmetic::ShiftRight: {
+      // A negative exponent gives a float, a negative shift raises.
+      if (!integral) return nullptr;
+      MG_TRY(bool is_negative, decide(ctx, table.less(b, zero)));
+      if (is_negative) return nullptr;
+      const Operation operation = what == Arithmetic::Power ? Operation::Power
+                                  : what == Arithmetic::ShiftLeft
+                                      ? Operation::ShiftLeft
+                                      : Operation::ShiftRight;
+      return made(ctx, table.make(operation, a, b));
+    }
+    case Arithmetic::And:
+      return integral ? made(ctx, table.make(Operation::BitAnd, a, b))
+                      : nullptr;
+    case Arithmetic::Or:
+      return integral ? made(ctx, table.make(Operation::BitOr, a, b)) : nullptr;
+    case Arithmetic::Xor:
+      return integral ? made(ctx, table.make(Operation::BitXor, a, b))
+                      : nullptr;
+    case Arithmetic::Unknown:
+      break;
+  }
+  return nullptr;
+}
+
+Outcome<V> symbolic_compare(Context& ctx, int kind, V left, V right) {
+  E a = number_of(ctx, left), b = number_of(ctx, right);
+  if (!a || !b) return nullptr;
+  Expressions& table = ctx.environment()->expressions();
+  if (!unify(table, a, b)) return nullptr;
+  switch (kind) {
+    case Py_EQ:
+      return made(ctx, table.equal(a, b));
+    case Py_NE:
+      return made(ctx, table.logical_not(table.equal(a, b)));
+    case Py_LT:
+      return made(ctx, table.less(a, b));
+    case Py_LE:
+      return made(ctx, table.less_equal(a, b));
+    case Py_GT:
+      return made(ctx, table.less(b, a));
+    default:
+      return made(ctx, table.less_equal(b, a));
+  }
+}
+
+Outcome<V> symbolic_negative(Context& ctx, V operand) {
+  Expressions& table = ctx.environment()->expressions();
+  E number = as_int(table, number_of(ctx, operand));
+  return number ? made(ctx, table.negate(number)) : nullptr;
+}
+
+Outcome<V> symbolic_invert(Context& ctx, V operand) {
+  Expressions& table = ctx.environment()->expressions();
+  E number = as_int(table, number_of(ctx, operand));
+  if (!number || number->type != Type::Integer) return nullptr;
+  return made(ctx, table.subtract(table.integer(-1), number));
+}
+
+Outcome<bool> symbolic_truth(Context& ctx, V value) {
+  Expressions& table = ctx.environment()->expressions();
+  E number = number_of(ctx, value);
+  if (number->type != Type::Boolean) {
+    const E zero =
+        number->type == Type::Integer ? table.integer(0) : table.real(0);
+    number = table.logical_not(table.equal(number, zero));
+  }
+  return decide(ctx, number);
+}
+
+}  // namespace magneto::values

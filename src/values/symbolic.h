@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Python's operators on numbers of which at least one is a Symbol. Each gives a
+// null value where it isn't about that, or where the result can't be written as
+// an expression: then the numbers of the call that is traced count.
+#pragma once
+
+#include "values/context.h"
+
+namespace magneto::values {
+
+// `op` is CPython's NB_* number, not in place; operands looked at.
+Outcome<V> symbolic_binary(Context& ctx, int op, V left, V right);
+Outcome<V> symbolic_compare(Context& ctx, int kind, V left, V right);
+Outcome<V> symbolic_negative(Context& ctx, V operand);
+Outcome<V> symbolic_invert(Context& ctx, V operand);
+// bool(value), decided.
+Outcome<bool> symbolic_truth(Context& ctx, V value);
+
+// The number of a Symbol, or of an int, float or bool that is known; null for
+// anything else.
+shapes::E number_of(Context& ctx, V value);
+inline bool is_symbol(V value) { return value->kind == Kind::Symbol; }
+
+}  // namespace magneto::values

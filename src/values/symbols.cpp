@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Symbolic numbers: how sizes and numbers of the caller's become symbols, and
+// how numbers stand in the graph.
+#include <algorithm>
+#include <numeric>
+
+#include "shapes/environment.h"
+#include "shapes/show.h"
+#include "values/memo.h"
+#include "values/protocol.h"
+
+namespace magneto::values {
+
+using guards::IntKind;
+using guards::IntSource;
+using shapes::E;
+using shapes::Number;
+using shapes::Operation;
+using shapes::Range;
+using shapes::Type;
+
+const tensor::EnvironmentRef& Context::environment() {
+  if (!environment_) {
+    environment_ = std::make_shared<shapes::Environment>(&journal);
+    environment_->set_place([this] {
+      return inliner ? inliner->origin().location.index
+                     : graph::LocationId::kNone;
+    });
+  }
+  return environment_;
+}
+
+E Context::new_symbol(Number hint, const IntSource& source, Type type,
+                      Range range) {
+  E symbol = environment()->backed(type, hint, range);
+  // A rollback has taken back the symbols that were made behind it.
+  symbol_sources_.resize(symbol->symbol.index);
+  symbol_sources_.push_back(source);
+  return symbol;
+}
+
+V Context::symbol(E number, SourceId source) {
+  number = environment()->simplify(number);
+  if (number->is_constant()) {
+    switch (number->type) {
+      case Type::Integer:
+        return integer(number->value.integer());
+      case Type::Float:
+        return constant(Ref::steal(PyFloat_FromDouble(number->value.real())));
+      case Type::Boolean:
+        return boolean(number->value.truth());
+    }
+  }
+  SymbolValue value{};
+  value.kind = Kind::Symbol;
+  value.source = source;
+  value.type = number->type == Type::Integer ? &PyLong_Type
+               : number->type == Type::Float ? &PyFloat_Type
+                                             : &PyBool_Type;
+  value.number = number;
+  return arena.make<SymbolValue>(value);
+}
+
+V Context::simplified(V value) {
+  E number = as<SymbolValue>(value)->number;
+  E now = environment_->simplify(number);
+  return now == number ? value : symbol(now, value->source);
+}
+
+V Context::specialized(V value) {
+  E number = as<SymbolValue>(value)->number;
+  if (!environment_->specialize(number)) {
+    const std::string text = shapes::show(number);
+    throw BreakException{
+        {"data-dependent", "the number " + text + " depends on a tensor's data",
+         "keep values that depend on a tensor's data in tensors"}};
+  }
+  return simplified(value);
+}
+
+V Context::wrap_number(PyObject* object, SourceId source) {
+  if (PyFloat_CheckExact(object) || !PyLong_CheckExact(object)) return nullptr;
+  int overflow = 0;
+  const int64_t value = PyLong_AsLongLongAndOverflow(object, &overflow);
+  // 0 and 1 mean something of their own too often.
+  if (overflow || value == 0 || value == 1) return nullptr;
+  if (!symbol_policy->is_symbolic(object, source)) return nullptr;
+  guards.type_is(source, &PyLong_Type);
+  return symbol(new_symbol(Number::of(value), {IntKind::Value, source},
+                           Type::Integer, {}),
+                source);
+}
+
+// Which sizes of an input are symbols, and its strides in terms of them. What
+// follows from the sizes is a relation that the guards check; other strides
+// are what they are.
+std::optional<tensor::SymbolicShape> Context::symbolic_shape(
+    PyObject* real, SourceId source, tensor::TensorSnapshot& snapshot) {
+  if (!symbol_policy || !snapshot.plain) return {};
+  const std::vector<bool> wanted = symbol_policy->symbolic_sizes(real, source);
+  if (std::find(wanted.begin(), wanted.end(), true) == wanted.end()) return {};
+  shapes::Expressions& table = environment()->expressions();
+  tensor::SymbolicShape shape;
+  const std::vector<int64_t> sizes(snapshot.sizes.span().begin(),
+                                   snapshot.sizes.span().end());
+  const std::vector<int64_t> strides(snapshot.strides.span().begin(),
+                                     snapshot.strides.span().end());
+  bool is_symbolic = false;
+  for (uint32_t i = 0; i < sizes.size(); ++i) {
+    // A size of 0 or 1 has a meaning of its own: what broadcasts, what is
+    // empty.
+    if (!wanted[i] || sizes[i] == 0 || sizes[i] == 1) {
+      shape.sizes.push_back(table.integer(sizes[i]));
+      continue;
+    }
+    is_symbolic = true;
+    shape.sizes.push_back(new_symbol(Number::of(sizes[i]),
+                                     {IntKind::Size, source, i}, Type::Integer,
+                                     {2, Range::kMost}));
+    snapshot.mark_dynamic(i);
+  }
+  if (!is_symbolic) return {};
+  std::vector<uint32_t> order(sizes.size());
+  std::iota(order.begin(), order.end(), 0);
+  // From the innermost dimension on; of equal strides, sizes of one first.
+  std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+    return strides[a] != strides[b] ? strides[a] < strides[b]
+                                    : sizes[a] < sizes[b];
+  });
+  shape.strides.resize(sizes.size());
+  std::vector<uint32_t> placed;
+  for (uint32_t i : order) {
+    E stride = table.integer(strides[i]);
+    for (uint32_t j : placed) {
+      if (sizes[j] * strides[j] != strides[i]) continue;
+      E product = table.multiply(shape.sizes[j], shape.strides[j]);
+      if (!product || product->is_constant()) continue;
+      stride = product;
+    }
+    if (!stride->is_constant()) {
+      E own = new_symbol(Number::of(strides[i]), {IntKind::Stride, source, i},
+                         Type::Integer, {});
+      environment()->decide(table.equal(own, stride));
+      snapshot.mark_stride_dynamic(i);
+    }
+    shape.strides[i] = stride;
+    placed.push_back(i);
+  }
+  return shape;
+}
+
+// -- in the graph
+// --------------------------------------------------------------
+
+namespace {
+
+// "_operator.add": found once; it lives as long as its module.
+PyObject* function_of(Operation operation) {
+  static PyObject* functions[256] = {};
+  PyObject*& known = functions[static_cast<size_t>(operation)];
+  if (known) return known;
+  const std::string path = shapes::row_of(operation).function;
+  const size_t dot = path.rfind('.');
+  Ref module = Ref::steal(PyImport_ImportModule(path.substr(0, dot).c_str()));
+  MG_CHECK(module, "the module of an operation");
+  known = PyObject_GetAttrString(module, path.substr(dot + 1).c_str());
+  MG_CHECK(known, "the function of an operation");
+  return known;
+}
+
+PyObject* subtraction() {
+  static PyObject* const function = [] {
+    Ref module = Ref::steal(PyImport_ImportModule("_operator"));
+    return PyObject_GetAttrString(module, "sub");
+  }();
+  return function;
+}
+
+// The positive form of a term that is subtracted; null for another one.
+E negated(shapes::Expressions& table, E term) {
+  if (term->is_constant())
+    return term->value.integer() < 0 ? table.negate(term) : nullptr;
+  if (term->operation != Operation::Multiply) return nullptr;
+  for (E factor : term->operands)
+    if (factor->is_constant() && factor->value.integer() < 0)
+      return table.negate(term);
+  return nullptr;
+}
+
+}  // namespace
+
+graph::Arg Context::number_argument(E number) {
+  number = environment()->simplify(number);
+  if (number->is_constant())
+    return graph.constant(keep(tensor::symbol_object(environment(), number)));
+  return number_node(number);
+}
+
+graph::NodeId Context::number_node(E number) {
+  auto found = memo_->numbers.find(number);
+  if (found != memo_->numbers.end()) return found->second;
+  shapes::Expressions& table = environment()->expressions();
+  Ref example = tensor::symbol_object(environment(), number);
+  graph::NodeId node;
+  if (number->is_symbol()) {
+    const IntSource& source = symbol_sources_[number->symbol.index];
+    const std::string name = source.kind == IntKind::Value
+                                 ? sources.torch_name(source.source)
+                                 : "s" + std::to_string(number->symbol.index);
+    node = graph.placeholder({.source = source.source.index,
+                              .source_name = name,
+                              .kind = graph::InputKind::Number,
+                              .symbol = number->symbol.index},
+                             std::move(example), {});
+  } else {
+    auto call = [&](PyObject* function, std::initializer_list<graph::Arg> args,
+                    E result) {
+      return graph.call_function(function, args, {},
+                                 tensor::symbol_object(environment(), result),
+                                 inliner->origin());
+    };
+    PyObject* function = function_of(number->operation);
+    const auto operands = number->operands;
+    if (operands.size() == 1) {
+      node = call(function, {number_argument(operands[0])}, number);
+    } else {
+      // The terms of a sum, the factors of a product: one by one.
+      E whole = operands[0];
+      graph::Arg left = number_argument(whole);
+      const bool is_sum =
+          number->operation == Operation::Add && number->type == Type::Integer;
+      for (E operand : operands.subspan(1)) {
+        whole = table.make(number->operation, whole, operand);
+        E positive = is_sum ? negated(table, operand) : nullptr;
+        node =
+            positive
+                ? call(subtraction(), {left, number_argument(positive)}, whole)
+                : call(function, {left, number_argument(operand)}, whole);
+        left = node;
+      }
+    }
+  }
+  memo_->numbers.emplace(number, node);
+  memo_->expressions.push_back(number);
+  journal.record(this, Memo::kNumber);
+  return node;
+}
+
+}  // namespace magneto::values

@@ -1,0 +1,444 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Sizes and numbers that vary: symbols instead of new compilations."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+import torch
+
+import magneto
+from magneto.testing import check_calls
+
+
+def calls_of(*inputs: Any) -> list[tuple[Sequence[Any], dict[str, Any]]]:
+    """One call for each item: a tuple of arguments, or the only one."""
+    return [
+        (each if isinstance(each, tuple) else (each,), {}) for each in inputs
+    ]
+
+
+def x(*sizes: int) -> torch.Tensor:
+    """A tensor whose values tell its elements apart."""
+    return torch.arange(float(math.prod(sizes))).reshape(sizes) / 7 - 1
+
+
+# -- programs over one tensor of sizes [varying, 4] ---------------------------
+
+
+def pointwise(t):
+    return (t * 2 + 1).relu()
+
+
+def returns_sizes(t):
+    return t + 1, t.shape, t.size(0), t.numel(), len(t), t.stride()
+
+
+def size_arithmetic(t):
+    n = t.shape[0]
+    return t * n, n + 1, n - 1, 2 * n, n // 2, n % 3, -n, n**2, n / 2, 7 - n
+
+
+def flatten(t):
+    return t.view(-1), t.reshape(t.shape[0] * 4), t.flatten() + t.numel()
+
+
+def view_by_size(t):
+    b, d = t.shape
+    return t.view(b, 2, d // 2).transpose(1, 2).reshape(b, d)
+
+
+def reductions(t):
+    return (
+        t.sum(0),
+        t.mean(),
+        t.max(dim=0).values,
+        t.softmax(0),
+        t.sum() / len(t),
+    )
+
+
+def products(t):
+    w = torch.ones(4, 3)
+    return t @ w, t @ t.T, torch.nn.functional.linear(t, w.T)
+
+
+def factories(t):
+    n = t.size(0)
+    return (
+        torch.zeros(n, 2),
+        torch.arange(n),
+        torch.ones(n + 1),
+        torch.full((n,), 3.0),
+        torch.zeros_like(t),
+        t.new_zeros(n),
+        torch.eye(n),
+    )
+
+
+def concatenation(t):
+    return (
+        torch.cat([t, t]),
+        torch.stack([t, t + 1]),
+        torch.cat([t, t.new_ones(1, 4)]),
+    )
+
+
+def slicing(t):
+    n = len(t)
+    return t[1:], t[:-1], t[: n // 2], t[n // 2 :], t[::2], t[-1], t[0]
+
+
+def broadcasting(t):
+    return t + torch.ones(4), t + torch.ones(t.size(0), 1), t[:, None] * t[None]
+
+
+def masks(t):
+    n = t.size(0)
+    mask = torch.arange(n)[:, None] >= torch.arange(n)[None, :]
+    return torch.where(mask, t @ t.T, torch.tensor(float("-inf")))
+
+
+def branches_on_size(t):
+    if t.shape[0] > 100:
+        return t * 2
+    return t * 3
+
+
+def loops_over_rows(t):
+    total = t[0]
+    for row in t[:2]:
+        total = total + row
+    return total
+
+
+def size_in_text(t):
+    return t + 1, f"{t.shape[0]} rows"
+
+
+def size_as_key(t):
+    return {t.shape[0]: t + 1}
+
+
+def expands(t):
+    return (
+        t[:, :1].expand(-1, 5),
+        t.expand(2, *t.shape),
+        t.unsqueeze(0).repeat(2, 1, 1),
+    )
+
+
+def norms(t):
+    return torch.nn.functional.layer_norm(t, (4,)), torch.nn.functional.gelu(t)
+
+
+def embeds(t):
+    index = torch.arange(t.size(0)) % 3
+    return torch.nn.functional.embedding(index, torch.ones(3, 2)), t[index % 2]
+
+
+def attends(t):
+    q = t.view(1, -1, 2, 2).transpose(1, 2)
+    return torch.nn.functional.scaled_dot_product_attention(q, q, q)
+
+
+def builtin_functions(t):
+    n = t.shape[0]
+    return (
+        t + 1,
+        int(n),
+        float(n),
+        bool(n),
+        abs(-n),
+        min(n, 3),
+        max(n, 3),
+        round(n / 2),
+        math.ceil(n / 2),
+        math.floor(n / 2),
+        math.sqrt(n),
+        divmod(n, 2),
+    )
+
+
+def chunks(t):
+    return t.unbind(1), t.split(2, dim=1), t.chunk(2, dim=1)
+
+
+ONE_TENSOR = [
+    pointwise,
+    returns_sizes,
+    size_arithmetic,
+    flatten,
+    view_by_size,
+    products,
+    factories,
+    broadcasting,
+    masks,
+    branches_on_size,
+    loops_over_rows,
+    expands,
+    norms,
+    embeds,
+    attends,
+    chunks,
+]
+
+# Programs that ask for the number itself, and are compiled for each.
+SPECIALIZED = [
+    size_in_text,
+    size_as_key,
+    slicing,
+    builtin_functions,
+    reductions,
+    concatenation,
+]
+
+
+@pytest.mark.parametrize("program", ONE_TENSOR, ids=lambda p: p.__name__)
+@pytest.mark.parametrize("dynamic", [None, True])
+def test_one_varying_size_costs_one_recompilation(program, dynamic):
+    magneto.reset()
+    check_calls(
+        program,
+        calls_of(*(x(n, 4) for n in (5, 6, 7, 9, 12, 3, 2))),
+        recompiles=0 if dynamic else 1,
+        dynamic=dynamic,
+        fullgraph=True,
+    )
+
+
+@pytest.mark.parametrize("program", SPECIALIZED, ids=lambda p: p.__name__)
+@pytest.mark.parametrize("dynamic", [None, True])
+def test_programs_that_need_the_number(program, dynamic):
+    magneto.reset()
+    check_calls(
+        program,
+        calls_of(*(x(n, 4) for n in (5, 6, 7, 9))),
+        dynamic=dynamic,
+        fullgraph=True,
+    )
+
+
+@pytest.mark.parametrize(
+    "program", ONE_TENSOR + SPECIALIZED, ids=lambda p: p.__name__
+)
+def test_sizes_0_and_1_have_entries_of_their_own(program: Callable[..., Any]):
+    magneto.reset()
+    check_calls(
+        program, calls_of(*(x(n, 4) for n in (5, 6, 1, 7, 1, 0, 8, 0, 1, 9)))
+    )
+
+
+def test_static_when_told():
+    check_calls(
+        pointwise,
+        calls_of(*(x(n, 4) for n in (5, 6, 7))),
+        recompiles=2,
+        dynamic=False,
+    )
+
+
+# -- two tensors --------------------------------------------------------------
+
+
+def test_sizes_that_must_agree_are_related():
+    def f(a, b):
+        return a + b
+
+    report = check_calls(
+        f,
+        calls_of((x(3), x(3)), (x(4), x(4)), (x(5), x(5)), (x(6), x(6))),
+        recompiles=1,
+        fullgraph=True,
+    )
+    assert len(report.graphs) == 2
+
+
+def test_unrelated_sizes_stay_unrelated():
+    def f(a, b):
+        return a * 2, b * 3
+
+    check_calls(
+        f,
+        calls_of((x(3), x(3)), (x(4), x(5)), (x(7), x(6)), (x(6), x(6))),
+        recompiles=1,
+        fullgraph=True,
+    )
+
+
+def test_a_relation_that_fails_is_compiled_anew():
+    def f(a, b):
+        return a @ b if a.shape[1] == b.shape[0] else a.sum() + b.sum()
+
+    check_calls(
+        f,
+        calls_of(
+            (x(3, 4), x(4, 5)),
+            (x(4, 6), x(6, 3)),
+            (x(4, 6), x(7, 3)),
+            (x(5, 8), x(8, 2)),
+            (x(5, 9), x(3, 2)),
+        ),
+        recompiles=2,
+        fullgraph=True,
+    )
+
+
+# -- numbers ------------------------------------------------------------------
+
+
+def test_a_number_that_varies_becomes_an_input():
+    def f(t, n):
+        return t * n + n, n * 2, t.reshape(n, -1) if t.numel() % n == 0 else t
+
+    check_calls(
+        f,
+        calls_of(*((x(4, 6), n) for n in (2, 3, 4, 6, 12, 8))),
+        recompiles=1,
+        fullgraph=True,
+    )
+
+
+def test_a_counter_on_a_module():
+    class Counter(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.count = 2
+
+        def forward(self, t):
+            self.count += 1
+            return t * self.count
+
+    check_calls(Counter(), calls_of(*[x(3)] * 6), recompiles=1, fullgraph=True)
+
+
+def test_a_number_of_more_than_64_bits():
+    def f(t, n):
+        return t + 1, n + 1
+
+    check_calls(f, calls_of(*((x(2), n) for n in (5, 6, 2**70, 7, -3))))
+
+
+def test_bools_and_numbers_are_told_apart():
+    def f(t, n):
+        return t * n, n
+
+    check_calls(f, calls_of(*((x(2), n) for n in (5, 6, True, 1, 0, False, 7))))
+
+
+# -- graphs -------------------------------------------------------------------
+
+
+def test_symbols_are_inputs_and_sizes_computed_only_where_needed():
+    def f(t):
+        return t.view(t.shape[0] * t.shape[1]), t.shape[0] + 5
+
+    magneto.reset()
+    report = check_calls(f, calls_of(x(3, 4)), dynamic=True)
+    (gm,) = report.graphs
+    placeholders = [n.name for n in gm.graph.nodes if n.op == "placeholder"]
+    assert sorted(placeholders) == ["l_t_", "s0", "s1"]
+    calls = [n for n in gm.graph.nodes if n.op.startswith("call")]
+    assert [n.name for n in calls] == ["mul", "view"]
+
+
+def test_an_unused_symbol_is_no_input():
+    magneto.reset()
+    report = check_calls(pointwise, calls_of(x(3, 4)), dynamic=True)
+    (gm,) = report.graphs
+    assert [n.name for n in gm.graph.nodes if n.op == "placeholder"] == ["l_t_"]
+
+
+# -- marks --------------------------------------------------------------------
+
+
+def test_a_marked_dimension_is_a_symbol_from_the_start():
+    compiled = magneto.compile(pointwise, backend="eager", fullgraph=True)
+    first = x(3, 4)
+    torch._dynamo.mark_dynamic(first, 0)
+    before = magneto.stats()["recompiles"]
+    for n in (3, 4, 5):
+        given = first if n == 3 else x(n, 4)
+        assert torch.equal(compiled(given), pointwise(given))
+    assert magneto.stats()["recompiles"] == before
+
+
+# -- what strides and storage say ---------------------------------------------
+
+
+def test_strides_follow_sizes():
+    def f(t):
+        return t.T.contiguous(), t.is_contiguous(), t.transpose(0, 1).stride()
+
+    check_calls(
+        f,
+        calls_of(
+            x(3, 4), x(5, 4), x(6, 4), x(6, 8)[:, ::2], x(7, 4).T.contiguous().T
+        ),
+    )
+
+
+def test_slices_of_a_larger_tensor():
+    data = x(20, 4)
+    check_calls(
+        pointwise,
+        calls_of(*(data[i : i + n] for i, n in enumerate((5, 6, 7, 3)))),
+        recompiles=1,
+        fullgraph=True,
+    )
+
+
+def test_the_miss_is_explained_with_sizes():
+    def f(a, b):
+        return a + b
+
+    (guards,) = magneto.explain(f, dynamic=True)(x(3), x(3)).guards
+    assert "a.size(0) == b.size(0)" in guards
+    assert "a.size(0) >= 2" in guards
+
+
+# -- backends of PyTorch's own -------------------------------------------------
+
+
+def mixed(t, w, n):
+    rows = t.shape[0]
+    z = (t.view(rows * 2, -1) @ w) * n
+    if rows > 3:
+        z = z + torch.ones(rows * 2, 1) * t.numel()
+    return z.relu(), rows + 1, t.size(0) // 2, t.sum(0)
+
+
+@pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
+def test_pytorchs_compilers_get_symbols(backend):
+    magneto.reset()
+    compiled = magneto.compile(mixed, backend=backend)
+    w = torch.ones(2, 3, requires_grad=True)
+    before = magneto.stats()["recompiles"]
+    for rows, n in ((4, 7), (5, 7), (6, 9), (7, 8), (8, 11), (3, 2), (2, 5)):
+        got, expected = compiled(x(rows, 4), w, n), mixed(x(rows, 4), w, n)
+        torch.testing.assert_close(got, expected)
+        gradients = [
+            torch.autograd.grad(result[0].sum(), w)
+            for result in (got, expected)
+        ]
+        torch.testing.assert_close(*gradients)
+    assert magneto.stats()["recompiles"] - before == 3
+
+
+def test_what_a_backend_decides_is_guarded():
+    def backend(gm, inputs):
+        (rows,) = (n for n in inputs if isinstance(n, torch.SymInt))
+        return gm.forward if rows % 2 == 0 else lambda *_: (torch.zeros(1),)
+
+    def f(t):
+        return t * t.shape[0]
+
+    magneto.reset()
+    compiled = magneto.compile(f, backend=backend, dynamic=True)
+    assert torch.equal(compiled(x(4, 2)), f(x(4, 2)))
+    assert torch.equal(compiled(x(5, 2)), torch.zeros(1))
+    assert torch.equal(compiled(x(6, 2)), f(x(6, 2)))
+    assert torch.equal(compiled(x(7, 2)), torch.zeros(1))
