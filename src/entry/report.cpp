@@ -20,6 +20,13 @@ Ref text_object(const std::string& text) {
       text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
 }
 
+// A pending call: raises where the main thread runs Python next. Unlike a
+// signal, it doesn't ask what the program does about SIGINT.
+int raise_interrupt(void*) {
+  PyErr_SetNone(PyExc_KeyboardInterrupt);
+  return -1;
+}
+
 }  // namespace
 
 bool is_observed() noexcept { return current_observer != nullptr; }
@@ -112,7 +119,7 @@ void report(const char* kind, const CodeCache& cache, const Details& details) {
   if (result) return;
   if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) {
     PyErr_Clear();
-    PyErr_SetInterrupt();
+    Py_AddPendingCall(raise_interrupt, nullptr);
     return;
   }
   PyErr_WriteUnraisable(observer);

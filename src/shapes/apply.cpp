@@ -39,7 +39,7 @@ Result shift_left(int64_t value, int64_t places) {
 }
 
 Result on_ints(Operation operation, int64_t a, int64_t b) {
-  int64_t result;
+  int64_t result = 0;
   switch (operation) {
     case Operation::Add:
       if (__builtin_add_overflow(a, b, &result)) return std::nullopt;

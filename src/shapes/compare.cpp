@@ -123,7 +123,7 @@ E Expressions::Table::condition(Operation operation, Sum sum) {
         atom->operands[1]->value.integer() > 0) {
       // x // k <= n where x <= k * n + k - 1; x // k >= n where x >= k * n
       const int64_t k = atom->operands[1]->value.integer();
-      int64_t offset;
+      int64_t offset = 0;
       Sum plain;
       if (!__builtin_mul_overflow(k, sum.constant, &offset) &&
           plain.add(sum_of(atom->operands[0]), upper ? 1 : -1) &&

@@ -155,7 +155,7 @@ E Expressions::Table::floor_divide(E a, E b) {
         only.monomial->operands[1]->is_constant()) {
       // (x // n + c) // k == (x + c * n) // (n * k)
       const int64_t n = only.monomial->operands[1]->value.integer();
-      int64_t product, offset;
+      int64_t product = 0, offset = 0;
       Sum dividend = sum_of(only.monomial->operands[0]);
       if (n > 0 && !__builtin_mul_overflow(n, divisor, &product) &&
           !__builtin_mul_overflow(n, rest.constant, &offset) &&
@@ -200,7 +200,8 @@ E Expressions::Table::floor_divide(E a, E b) {
         continue;
       }
       for (Term& term : rest.terms) {
-        term.monomial = product(*without(term.monomial, one));
+        if (const auto left = without(term.monomial, one))
+          term.monomial = product(*left);
       }
     }
     const bool changed = kept.size() < factors_of(shrunk.monomial).size();

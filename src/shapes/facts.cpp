@@ -224,7 +224,7 @@ Congruence Environment::Facts::congruence(E e) {
 
 std::optional<bool> Environment::Facts::known(E condition) {
   if (condition->is_constant()) return condition->value.truth();
-  int8_t answer;
+  int8_t answer = 0;
   if (const Derived& entry = derived(condition); entry.known_in == version_) {
     answer = entry.known;
   } else {

@@ -17,7 +17,7 @@ uint32_t Program::add(E e) {
     registers_.push_back(value);
     return static_cast<uint32_t>(registers_.size() - 1);
   };
-  uint32_t result;
+  uint32_t result = 0;
   if (e->is_constant()) {
     result = next(e->value);
   } else if (e->is_symbol()) {
@@ -66,7 +66,7 @@ bool Program::run(std::span<const Number> symbols) noexcept {
       // What guards mostly are made of, without a call.
       const int64_t left = registers[step.left].integer();
       const int64_t right = registers[step.right].integer();
-      int64_t value;
+      int64_t value = 0;
       switch (step.operation) {
         case Operation::Add:
           if (__builtin_add_overflow(left, right, &value)) return false;

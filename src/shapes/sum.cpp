@@ -22,7 +22,7 @@ uint64_t magnitude(int64_t value) {
 }  // namespace
 
 bool Sum::add(const Sum& other, int64_t factor) {
-  int64_t scaled;
+  int64_t scaled = 0;
   if (__builtin_mul_overflow(other.constant, factor, &scaled) ||
       !add_constant(scaled)) {
     return false;
@@ -162,7 +162,7 @@ bool Expressions::Table::multiply_sums(const Sum& a, const Sum& b,
   }
   result.terms.clear();
   const auto push = [&](E monomial, int64_t x, int64_t y) {
-    int64_t coefficient;
+    int64_t coefficient = 0;
     if (__builtin_mul_overflow(x, y, &coefficient)) return false;
     if (coefficient != 0) result.terms.push_back({monomial, coefficient});
     return true;
@@ -232,7 +232,7 @@ E Expressions::Table::multiply_ints(std::span<const E> operands) {
       };
       const Term x = as_term(result, whole);
       const Term y = as_term(right, operand);
-      int64_t coefficient;
+      int64_t coefficient = 0;
       if (__builtin_mul_overflow(x.coefficient, y.coefficient, &coefficient)) {
         return nullptr;
       }

@@ -488,7 +488,10 @@ def call_and_look_for_signals(x):
         pass
 
 
-def test_an_interrupt_in_a_log_handler_arrives():
+@pytest.mark.parametrize(
+    "on_signal", [signal.default_int_handler, signal.SIG_IGN]
+)
+def test_an_interrupt_in_a_log_handler_arrives(on_signal):
     import logging
 
     class Interrupts(logging.Handler):
@@ -499,10 +502,12 @@ def test_an_interrupt_in_a_log_handler_arrives():
     handler = Interrupts()
     logger.addHandler(handler)
     magneto.set_logs("trace_call")
+    before = signal.signal(signal.SIGINT, on_signal)
     try:
         with pytest.raises(KeyboardInterrupt):
             call_and_look_for_signals(X)
     finally:
+        signal.signal(signal.SIGINT, before)
         magneto.set_logs()
         logger.removeHandler(handler)
     assert torch.equal(
