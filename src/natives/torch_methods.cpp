@@ -54,7 +54,7 @@ Outcome<V> method_storage_offset(Context& ctx, const Arguments& args) {
       V symbol = ctx.symbol(
           ctx.new_symbol(shapes::Number::of(offset),
                          {guards::IntKind::StorageOffset, self->source},
-                         shapes::Type::Integer, {}));
+                         shapes::Type::Integer));
       return ctx.look(symbol);
     }
   } else if (!tensor::is_view(fake_of(self))) {

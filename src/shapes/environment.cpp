@@ -15,20 +15,23 @@ Environment::Environment(Journal* journal)
 
 Environment::~Environment() = default;
 
-E Environment::backed(Type type, Number hint, Range range) {
-  return add_symbol(type, true, hint, range);
+E Environment::backed(Type type, Number hint, Range range, Range always) {
+  return add_symbol(type, true, hint, range, always);
 }
 
 E Environment::unbacked(Type type, Range range) {
-  return add_symbol(type, false, {}, range);
+  return add_symbol(type, false, {}, range, range);
 }
 
-E Environment::add_symbol(Type type, bool is_backed, Number hint, Range range) {
+E Environment::add_symbol(Type type, bool is_backed, Number hint, Range range,
+                          Range always) {
   const E e = expressions_.symbol(SymbolId(symbols_.size()), type);
   symbols_.push_back({type, is_backed, hint, e});
-  first_.push_back({range, is_backed && place_ ? place_() : 0});
+  first_.push_back({range, always, is_backed && place_ ? place_() : 0});
   if (journal_) journal_->record(this, kSymbolMade);
-  if (type == Type::Integer && !(range == Range{})) facts_->restrict(e, range);
+  const Range known_range = intersect(range, always);
+  if (type == Type::Integer && !(known_range == Range{}))
+    facts_->restrict(e, known_range);
   return e;
 }
 

@@ -53,7 +53,8 @@ class Environment final : public Journaled {
   // `range` is known without a guard (a size isn't negative) for an unbacked
   // one; for a backed one it is guarded (range_guards), so give no more than
   // what is relied on.
-  E backed(Type type, Number hint, Range range = {});
+  // `always` is where the number is in every call, which no guard needs to ask.
+  E backed(Type type, Number hint, Range range = {}, Range always = {});
   E unbacked(Type type, Range range = {});
   const Symbol& symbol(SymbolId id) const { return symbols_[id.index]; }
   size_t symbol_count() const { return symbols_.size(); }
@@ -99,6 +100,7 @@ class Environment final : public Journaled {
   struct Facts;
   struct FirstRange {
     Range range;
+    Range always;
     uint32_t place;
   };
   // What a record of the journal is about.
@@ -112,7 +114,8 @@ class Environment final : public Journaled {
   };
   Hinted hinted(E e) const;
   Hinted compute_hinted(E e) const;
-  E add_symbol(Type type, bool is_backed, Number hint, Range range);
+  E add_symbol(Type type, bool is_backed, Number hint, Range range,
+               Range always);
 
   Journal* journal_;
   Expressions expressions_;

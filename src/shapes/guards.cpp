@@ -58,7 +58,7 @@ std::vector<Decision> Environment::guards() {
   };
   for (size_t i = 0; i < symbols_.size(); ++i) {
     const Symbol& own = symbols_[i];
-    const auto& [range, place] = first_[i];
+    const auto& [range, always, place] = first_[i];
     if (!own.is_backed || own.type != Type::Integer) continue;
     if (range.least != Range::kLeast) {
       offer(expressions_.less_equal(expressions_.integer(range.least),
@@ -76,6 +76,11 @@ std::vector<Decision> Environment::guards() {
   }
   // Equalities first; the others are compared by what these leave of them.
   Facts implied(expressions_, symbols_, nullptr);
+  for (size_t i = 0; i < symbols_.size(); ++i) {
+    if (symbols_[i].is_backed && symbols_[i].type == Type::Integer &&
+        !(first_[i].always == Range{}))
+      implied.restrict(symbols_[i].expression, first_[i].always);
+  }
   std::vector<Candidate> kept;
   const auto take = [&](auto first, auto last) {
     std::sort(first, last, is_stronger);

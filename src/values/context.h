@@ -272,7 +272,8 @@ class Context final : public Backing, public Journaled {
   }
   // A symbol for a number of the call's, whose value is `hint`.
   shapes::E new_symbol(shapes::Number hint, const guards::IntSource& source,
-                       shapes::Type type, shapes::Range range);
+                       shapes::Type type, shapes::Range range = {},
+                       shapes::Range always = {});
   // The number in the graph: an input, or computed from inputs.
   graph::Arg number_argument(shapes::E number);
 

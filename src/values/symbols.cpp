@@ -19,6 +19,13 @@ using shapes::Operation;
 using shapes::Range;
 using shapes::Type;
 
+namespace {
+
+// Where sizes, strides and offsets of tensors are.
+constexpr Range kSizes{0, int64_t{1} << 62};
+
+}  // namespace
+
 const tensor::EnvironmentRef& Context::environment() {
   if (!environment_) {
     environment_ = std::make_shared<shapes::Environment>(&journal);
@@ -31,8 +38,8 @@ const tensor::EnvironmentRef& Context::environment() {
 }
 
 E Context::new_symbol(Number hint, const IntSource& source, Type type,
-                      Range range) {
-  E symbol = environment()->backed(type, hint, range);
+                      Range range, Range always) {
+  E symbol = environment()->backed(type, hint, range, always);
   // A rollback has taken back the symbols that were made behind it.
   symbol_sources_.resize(symbol->symbol.index);
   symbol_sources_.push_back(source);
@@ -86,9 +93,9 @@ V Context::wrap_number(PyObject* object, SourceId source) {
   if (overflow || value == 0 || value == 1) return nullptr;
   if (!symbol_policy->is_symbolic(object, source)) return nullptr;
   guards.type_is(source, &PyLong_Type);
-  return symbol(new_symbol(Number::of(value), {IntKind::Value, source},
-                           Type::Integer, {}),
-                source);
+  return symbol(
+      new_symbol(Number::of(value), {IntKind::Value, source}, Type::Integer),
+      source);
 }
 
 // Which sizes of an input are symbols, and its strides in terms of them. What
@@ -116,7 +123,7 @@ std::optional<tensor::SymbolicShape> Context::symbolic_shape(
     is_symbolic = true;
     shape.sizes.push_back(new_symbol(Number::of(sizes[i]),
                                      {IntKind::Size, source, i}, Type::Integer,
-                                     {2, Range::kMost}));
+                                     {2, Range::kMost}, kSizes));
     snapshot.mark_dynamic(i);
   }
   if (!is_symbolic) return {};
@@ -139,7 +146,7 @@ std::optional<tensor::SymbolicShape> Context::symbolic_shape(
     }
     if (!stride->is_constant()) {
       E own = new_symbol(Number::of(strides[i]), {IntKind::Stride, source, i},
-                         Type::Integer, {});
+                         Type::Integer, {}, kSizes);
       environment()->decide(table.equal(own, stride));
       snapshot.mark_stride_dynamic(i);
     }

@@ -199,6 +199,20 @@ int rounds(int usual) {
   return factor ? usual * std::atoi(factor) : usual;
 }
 
+TEST(Environment, WhatAlwaysHoldsNeedsNoGuard) {
+  Environment env(nullptr);
+  Expressions& e = env.expressions();
+  const E size = env.backed(Type::Integer, Number::of(int64_t{5}),
+                            {2, Range::kMost}, {0, int64_t{1} << 62});
+  const E stride =
+      env.backed(Type::Integer, Number::of(int64_t{5}), {}, {0, 1000});
+  EXPECT_EQ(env.known(e.less(size, e.integer(Range::kMost))), true);
+  EXPECT_EQ(env.known(e.less(stride, e.integer(0))), false);
+  EXPECT_EQ(env.decide(e.less_equal(stride, e.integer(1000))), true);
+  ASSERT_EQ(env.guards().size(), 1u);
+  EXPECT_EQ(env.guards()[0].condition, e.less_equal(e.integer(2), size));
+}
+
 TEST(Environment, AnswersFollowFromGuards) {
   Random random(static_cast<uint32_t>(rounds(11)));
   size_t accepted = 0;

@@ -80,36 +80,41 @@ def token_ids(*shape: int) -> torch.Tensor:
     return torch.randint(5, VOCABULARY, shape)
 
 
-def text() -> dict[str, torch.Tensor]:
-    return {"input_ids": token_ids(2, LENGTH)}
+Inputs = dict[str, torch.Tensor]
 
 
-def masked_text() -> dict[str, torch.Tensor]:
-    mask = torch.ones(2, LENGTH, dtype=torch.long)
-    mask[1, -2:] = 0
-    return text() | {"attention_mask": mask}
+def text(batch: int = 2, length: int = LENGTH) -> Inputs:
+    return {"input_ids": token_ids(batch, length)}
 
 
-def image() -> dict[str, torch.Tensor]:
-    return {"pixel_values": torch.randn(2, 3, IMAGE, IMAGE)}
+def masked_text(batch: int = 2, length: int = LENGTH) -> Inputs:
+    mask = torch.ones(batch, length, dtype=torch.long)
+    mask[1:, -2:] = 0
+    return text(batch, length) | {"attention_mask": mask}
 
 
-def text_and_image() -> dict[str, torch.Tensor]:
+def image(batch: int = 2, size: int = IMAGE) -> Inputs:
+    return {"pixel_values": torch.randn(batch, 3, size, size)}
+
+
+def text_and_image(batch: int = 2, length: int = LENGTH) -> Inputs:
     # CLIP pools the text at the id of the end of the sentence.
-    ids = token_ids(2, LENGTH)
+    ids = token_ids(batch, length)
     ids[:, -1] = CLIP_END
-    return {"input_ids": ids} | image()
+    return {"input_ids": ids} | image(batch)
 
 
-def speech() -> dict[str, torch.Tensor]:
+def speech(batch: int = 2, length: int = LENGTH) -> Inputs:
     return {
-        "input_features": torch.randn(2, 80, 60),
-        "decoder_input_ids": token_ids(2, LENGTH),
+        "input_features": torch.randn(batch, 80, 60),
+        "decoder_input_ids": token_ids(batch, length),
     }
 
 
-def text_to_text() -> dict[str, torch.Tensor]:
-    return masked_text() | {"decoder_input_ids": token_ids(2, LENGTH)}
+def text_to_text(batch: int = 2, length: int = LENGTH) -> Inputs:
+    return masked_text(batch, length) | {
+        "decoder_input_ids": token_ids(batch, length)
+    }
 
 
 def sound() -> dict[str, torch.Tensor]:
@@ -157,7 +162,7 @@ class Architecture:
     name: str
     model: str  # a class of transformers
     config: Callable[[], Any]
-    inputs: Callable[[], dict[str, torch.Tensor]]
+    inputs: Callable[..., dict[str, torch.Tensor]]
     labels: Callable[[dict[str, torch.Tensor]], dict[str, Any]]
     # Which tests of test_models.py run by default: those that pass today.
     captured: frozenset[str] = CAPTURED

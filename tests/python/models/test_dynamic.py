@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Real models called with many batch sizes, lengths and image sizes: no more
+compilations than sizes that vary, and results equal to eager's.
+"""
+
+import pytest
+import torch
+from models import zoo
+
+import magneto
+from magneto.testing import RecordingBackend, compare
+
+# The twenty, without those that stand behind them in the zoo.
+TWENTY = zoo.ARCHITECTURES[:20]
+
+# (batch, length) or (batch, image size).
+TEXTS = [
+    (2, 7), (3, 9), (4, 5), (5, 11), (2, 13), (6, 6), (3, 4), (7, 8), (9, 10),
+    (8, 12),
+]  # fmt: skip
+IMAGES = [
+    (2, 64), (3, 96), (4, 128), (5, 64), (6, 160), (2, 192), (3, 224), (4, 96),
+    (7, 64), (3, 128),
+]  # fmt: skip
+# A ViT has as many position embeddings as its images have patches.
+BATCHES = [(batch, zoo.IMAGE) for batch in (2, 3, 4, 5, 6, 7, 8, 9, 10, 11)]
+
+
+def shapes_of(row):
+    """Ten shapes of the row's inputs, and how many numbers vary in them."""
+    if row.inputs is not zoo.image:
+        return TEXTS, 2
+    return (BATCHES, 1) if row.name == "vit" else (IMAGES, 2)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("row", TWENTY, ids=lambda row: row.name)
+def test_sizes_may_vary(row):
+    magneto.reset()
+    model = row.build()
+    backend = RecordingBackend()
+    compiled = magneto.compile(model, backend=backend, fullgraph=True)
+    shapes, varying = shapes_of(row)
+    for shape in shapes:
+        torch.manual_seed(0)
+        arguments = row.inputs(*shape)
+        compare(
+            model(**arguments),
+            compiled(**arguments),
+            rtol=1e-5,
+            atol=1e-5,
+            where=f"{row.name}, {shape}",
+        )
+    assert len(backend.graphs) <= 1 + varying
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("name", ["bert", "llama", "resnet"])
+@pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
+def test_sizes_may_vary_for_pytorchs_compilers(name, backend):
+    magneto.reset()
+    row = zoo.BY_NAME[name]
+    model = row.build()
+    compiled = magneto.compile(model, backend=backend, fullgraph=True)
+    shapes, varying = shapes_of(row)
+    before = magneto.stats()["recompiles"]
+    for shape in shapes[:6]:
+        torch.manual_seed(0)
+        arguments = row.inputs(*shape)
+        torch.testing.assert_close(
+            compiled(**arguments).logits,
+            model(**arguments).logits,
+            rtol=1e-4,
+            atol=1e-4,
+        )
+    assert magneto.stats()["recompiles"] - before <= varying
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("name", ["gpt2", "llama", "t5"])
+def test_a_growing_cache_needs_no_compilation_after_the_third_token(name):
+    magneto.reset()
+    row = zoo.BY_NAME[name]
+    model = row.build()
+    arguments = row.arguments()
+    decoded = arguments.pop("decoder_input_ids", None)
+    start = arguments["input_ids"] if decoded is None else decoded
+    fixed = {} if decoded is None else arguments
+    which = "input_ids" if decoded is None else "decoder_input_ids"
+    backend = RecordingBackend()
+
+    def decode(call):
+        ids, cache, tokens, graphs = start, None, [], []
+        for _ in range(10):
+            out = call(
+                **fixed | {which: ids}, past_key_values=cache, use_cache=True
+            )
+            cache = out.past_key_values
+            ids = out.logits[:, -1:].argmax(-1)
+            tokens.append(ids)
+            graphs.append(len(backend.graphs))
+        return torch.cat(tokens, 1), graphs
+
+    expected, _ = decode(model)
+    tokens, graphs = decode(
+        magneto.compile(model, backend=backend, fullgraph=True)
+    )
+    assert torch.equal(tokens, expected)
+    assert graphs[3:] == [graphs[3]] * 7
