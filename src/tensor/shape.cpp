@@ -86,40 +86,6 @@ bool is_dense(const at::Tensor& tensor) {
   return tensor.unsafeGetTensorImpl()->is_non_overlapping_and_dense_or_false();
 }
 
-namespace {
-
-// Strides that pack the elements in the order of the given strides; the static
-// case is torch's own function.
-DimVec packed_strides(DimList sizes, DimList strides) {
-  auto int_sizes = c10::asIntArrayRefSlowOpt(sizes);
-  auto int_strides = c10::asIntArrayRefSlowOpt(strides);
-  if (!int_sizes || !int_strides) {
-    std::vector<size_t> order(sizes.size());
-    std::iota(order.rbegin(), order.rend(), 0);
-    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-      return strides[a] < strides[b];
-    });
-    DimVec packed(sizes.size());
-    Dim next = 1;
-    for (size_t dim : order) {
-      packed[dim] = next;
-      next *= sizes[dim].max(1);
-    }
-    return packed;
-  }
-  std::vector<int64_t> packed =
-      at::infer_dense_strides(*int_sizes, *int_strides);
-  return DimVec(packed.begin(), packed.end());
-}
-
-}  // namespace
-
-DimVec preserved_strides(const at::Tensor& tensor) {
-  DimList strides = tensor.sym_strides();
-  if (is_dense(tensor)) return DimVec(strides.begin(), strides.end());
-  return packed_strides(tensor.sym_sizes(), strides);
-}
-
 DimVec strides_like(const at::Tensor& tensor, c10::MemoryFormat format) {
   return format == c10::MemoryFormat::Preserve
              ? preserved_strides(tensor)
@@ -236,6 +202,38 @@ Operand::Operand(const at::Tensor& tensor, DimList temporary_strides)
       channels_last(sizes.size() == 4 &&
                     agree(sizes, strides, channels_last_strides(sizes))),
       dense(true) {}
+
+namespace {
+
+// Strides that pack the elements in the order of the tensor's strides.
+DimVec packed_strides(const at::Tensor& tensor) {
+  DimList sizes = tensor.sym_sizes();
+  auto int_sizes = c10::asIntArrayRefSlowOpt(sizes);
+  auto int_strides = c10::asIntArrayRefSlowOpt(tensor.sym_strides());
+  if (int_sizes && int_strides) {
+    std::vector<int64_t> packed =
+        at::infer_dense_strides(*int_sizes, *int_strides);
+    return DimVec(packed.begin(), packed.end());
+  }
+  // The same for symbols.
+  DimVec packed(sizes.size());
+  Dim next = 1;
+  const Operand operand(tensor);
+  const DimOrder order(operand, sizes);
+  for (size_t dim : order.order()) {
+    packed[dim] = next;
+    next *= sizes[dim].max(1);
+  }
+  return packed;
+}
+
+}  // namespace
+
+DimVec preserved_strides(const at::Tensor& tensor) {
+  DimList strides = tensor.sym_strides();
+  if (is_dense(tensor)) return DimVec(strides.begin(), strides.end());
+  return packed_strides(tensor);
+}
 
 DimVec elementwise_strides(c10::ArrayRef<Operand> operands, DimList shape) {
   switch (fast_layout(operands, shape)) {

@@ -51,20 +51,14 @@ std::vector<E> expressions(const EnvironmentRef& environment, Dims dims) {
 Ref symbol_object(const EnvironmentRef& environment, E expression) {
   expression = environment->simplify(expression);
   if (expression->is_constant()) return constant_object(*expression);
-  c10::SymNode node = node_of(environment, expression);
-  py::object object;
-  switch (expression->type) {
-    case Type::Integer:
-      object = py::cast(c10::SymInt(node));
-      break;
-    case Type::Float:
-      object = py::cast(c10::SymFloat(node));
-      break;
-    case Type::Boolean:
-      object = py::cast(c10::SymBool(node));
-      break;
-  }
-  return Ref::steal(object.release().ptr());
+  // Torch's own casts know nothing of SymFloats and SymBools over nodes that
+  // aren't written in Python.
+  py::object node = py::cast(node_of(environment, expression));
+  py::handle type =
+      expression->type == Type::Integer ? torch::get_symint_class()
+      : expression->type == Type::Float ? torch::get_symfloat_class()
+                                        : torch::get_symbool_class();
+  return Ref::steal(py::object(type(node)).release().ptr());
 }
 
 bool is_symbol_object(PyObject* object) noexcept {

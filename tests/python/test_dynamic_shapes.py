@@ -381,6 +381,23 @@ def test_strides_follow_sizes():
     )
 
 
+def test_strides_of_what_is_expanded_and_flipped():
+    def f(t):
+        flipped = t.expand(4, *t.shape).flip(0)
+        return flipped, flipped.stride(), flipped.is_contiguous()
+
+    check_calls(f, calls_of(x(3, 4), x(5, 4), x(6, 1), x(0, 3)), dynamic=True)
+
+
+def test_numbers_by_way_of_floats():
+    def f(t, n):
+        return t.reshape(int(n / 4), -1), round(n / 2), int(n / 3) + 1
+
+    check_calls(
+        f, calls_of(*((x(24), n) for n in (8, 12, 16, 13, 5, 3))), dynamic=True
+    )
+
+
 def test_slices_of_a_larger_tensor():
     data = x(20, 4)
     check_calls(

@@ -2,6 +2,7 @@
 # A slice of `make fuzz`: random programs, eager against compiled.
 import pytest
 
+from tests.fuzz import shapes
 from tests.fuzz.running import difference, write
 
 
@@ -43,3 +44,17 @@ def program(x, y, n, items, table, thing, notes):
 @pytest.mark.parametrize("source", FOUND.values(), ids=FOUND)
 def test_difference_that_was_found_is_gone(source):
     assert difference(source) == ""
+
+
+@pytest.mark.parametrize("first", range(0, 300, 50))
+def test_programs_over_sizes(first):
+    """A slice of `make fuzz-shapes`."""
+    found = [shapes.try_program(seed, 8) for seed in range(first, first + 50)]
+    assert not any(found), "\n".join(filter(None, found))
+
+
+def test_a_wrong_size_would_be_found(monkeypatch):
+    monkeypatch.setattr(
+        shapes.magneto, "compile", lambda fn, **_: lambda *a: fn(*a[:2], 2)
+    )
+    assert any(shapes.try_program(seed, 4) for seed in range(5))

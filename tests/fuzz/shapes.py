@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Random programs over sizes: compiled with symbols for some shapes, called with
+many others. Either the guards miss, or the result equals eager's.
+
+    python -m tests.fuzz.shapes [--count N] [--seed S] [--calls C]
+
+Exits with 1 if a program differed; it is printed with the call that did.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+import magneto
+from magneto.testing import Difference, compare
+
+# Statements over tensors {t}, {u}, ints {n}, {m} and small numbers {k}; what
+# can't be done for some sizes raises, eagerly and compiled alike.
+TENSORS = [
+    "{t} * 2 + {k}",
+    "{t} + {n}",
+    "{t} * {n} - {m}",
+    "{t} + {u}",
+    "{t}.reshape(-1)",
+    "{t}.reshape({n}, -1)",
+    "{t}.reshape(-1, {k})",
+    "{t}.flatten()",
+    "{t}.transpose(0, -1)",
+    "{t}.unsqueeze(0)",
+    "{t}.unsqueeze(-1)",
+    "{t}.squeeze()",
+    "{t}.sum(0)",
+    "{t}.sum(-1, keepdim=True)",
+    "{t}.mean()",
+    "{t}.cumsum(0)",
+    "{t}.softmax(-1)",
+    "{t}.flip(0)",
+    "{t}[:{n}]",
+    "{t}[{n}:]",
+    "{t}[1:-1]",
+    "{t}[::2]",
+    "{t}[-1]",
+    "{t}[..., :{k}]",
+    "{t}.narrow(0, 0, {n})",
+    "{t}.expand({k}, *{t}.shape)",
+    "{t}.repeat(2, *[1] * ({t}.dim() - 1))",
+    "{t}.contiguous()",
+    "{t}.new_zeros({t}.shape)",
+    "{t}.new_ones({n}, {k})",
+    "torch.cat([{t}, {t}])",
+    "torch.cat([{t}, {u}])",
+    "torch.stack([{t}, {t} + 1])",
+    "torch.zeros({n}) + {t}.sum()",
+    "torch.arange({n}) * 1.0",
+    "torch.ones({n}, {m})",
+    "torch.full(({n},), {k}.0)",
+    "torch.outer({t}.flatten(), {u}.flatten())",
+    "torch.where({t} > 0, {t}, {t} * {k})",
+    "torch.nn.functional.pad({t}, (1, {k}))",
+    "{t}.split({k})[0]",
+    "{t}.chunk(2)[-1]",
+    "{t}.unbind(0)[0]",
+    "{t}.T @ {t}",
+    "{t} @ {u}",
+    "{t}.as_strided(({n},), (1,))",
+    "{t}.max(-1).values",
+    "{t}.tril()",
+    "{t}.unfold(0, {k}, 1)",
+    "{t}.diagonal()",
+]
+NUMBERS = [
+    "{t}.shape[0]",
+    "{t}.shape[-1]",
+    "{t}.numel()",
+    "{t}.dim()",
+    "len({t})",
+    "{t}.stride(0)",
+    "{n} + {m}",
+    "{n} - {m}",
+    "{n} * {k}",
+    "{n} // {k}",
+    "{n} % {k}",
+    "{n} // {m}",
+    "{n} % {m}",
+    "-{n}",
+    "abs({n} - {m})",
+    "min({n}, {m})",
+    "max({n}, {k})",
+    "({n} + {k} - 1) // {k}",
+    "{n} ** 2",
+    "int({n} / {k})",
+    "round({n} / 2)",
+    "{k} if {n} > {m} else {n}",
+    "{n} if {t}.shape == {u}.shape else {m}",
+    "{n} & {k}",
+    "{n} << 1",
+]
+CONDITIONS = [
+    "{n} > {k}",
+    "{n} == {m}",
+    "{n} % 2 == 0",
+    "{t}.shape[0] < {u}.shape[0]",
+    "{t}.numel() >= {n}",
+    "{n} <= {m} or {t}.dim() > 2",
+    "not {n}",
+    "{t}.is_contiguous()",
+    "{n} * {k} != {m} + 1",
+]
+
+
+def write(rng: random.Random, statements: int) -> str:
+    """The source of one program."""
+    tensors, numbers = ["a", "b"], ["n", "m"]
+    lines = ["def f(a, b, n):", "    m = a.shape[0]"]
+
+    def fill(template: str) -> str:
+        return template.format(
+            t=rng.choice(tensors),
+            u=rng.choice(tensors),
+            n=rng.choice(numbers),
+            m=rng.choice(numbers),
+            k=rng.randint(1, 4),
+        )
+
+    for i in range(statements):
+        kind = rng.random()
+        if kind < 0.5:
+            lines.append(f"    t{i} = {fill(rng.choice(TENSORS))}")
+            tensors.append(f"t{i}")
+        elif kind < 0.85:
+            lines.append(f"    n{i} = {fill(rng.choice(NUMBERS))}")
+            numbers.append(f"n{i}")
+        else:
+            lines.append(f"    if {fill(rng.choice(CONDITIONS))}:")
+            lines.append(f"        t{i} = {fill(rng.choice(TENSORS))}")
+            lines.append("    else:")
+            lines.append(f"        t{i} = {fill(rng.choice(TENSORS))}")
+            tensors.append(f"t{i}")
+    lines.append(f"    return [{', '.join(tensors + numbers)}]")
+    return "\n".join(lines) + "\n"
+
+
+def draw(rng: random.Random, ranks: tuple[int, int]) -> tuple[Any, ...]:
+    """Arguments of one call."""
+    sizes = [[rng.choice((0, 1, 2, 3, 3, 4, 5, 6, 8)) for _ in range(r)]
+             for r in ranks]  # fmt: skip
+    if rng.random() < 0.5:  # broadcasting wants equal sizes
+        sizes[1] = sizes[0][: ranks[1]] + sizes[1][len(sizes[0]) :]
+    tensors = [
+        torch.arange(float(torch.Size(each).numel())).reshape(each) / 3 - 1
+        for each in sizes
+    ]
+    if rng.random() < 0.2:
+        tensors[0] = tensors[0].transpose(0, -1)
+    return (*tensors, rng.choice((0, 1, 2, 3, 4, 5, 6, 7, -1, -3)))
+
+
+def run(call: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    """What the call gives, or the class of what it raises."""
+    try:
+        return call(*arguments)
+    except Exception as error:
+        return type(error)
+
+
+def try_program(seed: int, calls: int) -> str | None:
+    """None, or what was found out about the program of that seed."""
+    rng = random.Random(seed)
+    source = write(rng, rng.randint(2, 9))
+    namespace: dict[str, Any] = {"torch": torch}
+    exec(compile(source, f"<shapes {seed}>", "exec"), namespace)
+    program = namespace["f"]
+    magneto.reset()
+    compiled = magneto.compile(
+        program, backend="eager", dynamic=rng.choice((None, True))
+    )
+    ranks = rng.randint(1, 3), rng.randint(1, 3)
+    for number in range(calls):
+        arguments = draw(rng, ranks)
+        expected = run(program, arguments)
+        actual = run(compiled, arguments)
+        try:
+            compare(expected, actual, where=f"call {number}")
+        except Difference as difference:
+            shapes = [tuple(each.shape) for each in arguments[:2]]
+            return (
+                f"seed {seed}: {difference}\n{source}"
+                f"called with {shapes}, n = {arguments[2]}"
+            )
+    return None
+
+
+def main() -> int:
+    """Run the command; returns the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--count", type=int, default=20_000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--calls", type=int, default=12)
+    options = parser.parse_args()
+    magneto.config.raise_internal_errors = True
+    magneto.config.recompile_limit = 64
+    torch.set_num_threads(1)
+    start, found = time.monotonic(), 0
+    for seed in range(options.seed, options.seed + options.count):
+        text = try_program(seed, options.calls)
+        if text is not None:
+            found += 1
+            print(text, flush=True)
+    seconds = time.monotonic() - start
+    print(f"{options.count} programs in {seconds:.0f} s, {found} differ")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
