@@ -86,8 +86,8 @@ def compile_graph(
     symbols = None
     backend_inputs = example_inputs
     if is_symbolic:
-        symbols = GraphSymbols(_input_examples(handle))
-        backend_inputs = symbols.backend_inputs(example_inputs)
+        symbols = GraphSymbols(_input_examples(handle), example_inputs)
+        backend_inputs = symbols.backend_inputs()
     gm = capture_module(
         handle, example_inputs, _module_meta(handle, identity), symbols
     )

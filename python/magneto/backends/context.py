@@ -37,28 +37,33 @@ class BackendContext(TracingContext):
         self, example_inputs: list[Any], symbols: GraphSymbols | None = None
     ) -> None:
         self._fake_mode: Any = None
+        self._symbols: GraphSymbols | None = None
         self._example_inputs: list[Any] | None = None
         # The mode remembers its tensors weakly.
         self._fake_inputs: list[Any] = []
         super().__init__(None)
         self._example_inputs = example_inputs
-        if symbols is not None:
-            with untraced():
-                self._fake_mode = symbols.mode
-                self._fake_inputs = symbols.adopt_inputs(example_inputs)
+        self._symbols = symbols
 
     @property
     def fake_mode(self) -> Any:
         """The mode whose tensors PyTorch's compilers trace with."""
         if self._fake_mode is None and self._example_inputs is not None:
             with untraced():
-                mode = self._fake_mode = make_fake_mode()
-                self._fake_inputs = [
-                    mode.from_tensor(value, static_shapes=True)
-                    for value in self._example_inputs
-                    if isinstance(value, torch.Tensor)
-                ]
+                self._make_mode(self._example_inputs)
         return self._fake_mode
+
+    def _make_mode(self, inputs: list[Any]) -> None:
+        if self._symbols is not None:
+            self._fake_mode = self._symbols.mode
+            self._symbols.adopt_inputs()
+            return
+        mode = self._fake_mode = make_fake_mode()
+        self._fake_inputs = [
+            mode.from_tensor(value, static_shapes=True)
+            for value in inputs
+            if isinstance(value, torch.Tensor)
+        ]
 
     @fake_mode.setter
     def fake_mode(self, mode: Any) -> None:
@@ -70,6 +75,9 @@ class BackendContext(TracingContext):
         """
         self._example_inputs = None
         self._fake_inputs = []
+        if self._symbols is not None:
+            self._symbols.close()
+            self._symbols = None
         mode = self._fake_mode
         if mode is not None and mode.shape_env is not None:
             mode.shape_env.cleanup()

@@ -24,7 +24,6 @@ from typing import Any
 import torch
 
 from magneto import _C
-from magneto.untraced import untraced
 
 Tree = Any
 
@@ -69,13 +68,17 @@ class GraphSymbols:
 
     Args:
         examples: the fake values of the graph's inputs, in order.
+        inputs: the real ones.
 
     """
 
-    def __init__(self, examples: list[Any]) -> None:
+    def __init__(self, examples: list[Any], inputs: list[Any]) -> None:
         from magneto.backends.context import make_fake_mode
 
         self.examples = examples
+        self._inputs: list[Any] | None = inputs
+        # The mode remembers its tensors weakly.
+        self._fake_inputs: list[Any] = []
         self.mode = make_fake_mode()
         self.shape_env = self.mode.shape_env
         self._declared: dict[int, Any] = {}
@@ -86,20 +89,24 @@ class GraphSymbols:
         return self._evaluate(_C._tensor.number_tree(value))
 
     def fake(self, value: torch.Tensor) -> Any:
-        """A FakeTensor like magneto's fake `value`."""
+        """A FakeTensor like magneto's fake `value`; to be called untraced."""
+        self.adopt_inputs()
         sizes = [self._size(size) for size in value.shape]
         strides = [self._size(stride) for stride in value.stride()]
-        with untraced(), self.mode, torch.no_grad():
+        with self.mode, torch.no_grad():
             fake = torch.empty_strided(
                 sizes, strides, dtype=value.dtype, device=value.device
             )
         return fake.requires_grad_(value.requires_grad)
 
-    def adopt_inputs(self, inputs: list[Any]) -> list[Any]:
+    def adopt_inputs(self) -> None:
         """Makes the mode know the real inputs, those with symbolic sizes by
-        these. Returns what has to be kept: the mode remembers it weakly.
+        these, before it is first used. PyTorch asks for the mode in the middle
+        of its work, which is no time to do that.
         """
-        fakes = []
+        inputs, self._inputs = self._inputs, None
+        if inputs is None:
+            return
         for real, ours in zip(inputs, self.examples, strict=True):
             if not isinstance(real, torch.Tensor):
                 continue
@@ -108,15 +115,21 @@ class GraphSymbols:
                 self.mode.fake_tensor_converter.set_tensor_memo(real, fake)
             else:
                 fake = self.mode.from_tensor(real, static_shapes=True)
-            fakes.append(fake)
-        return fakes
+            self._fake_inputs.append(fake)
 
-    def backend_inputs(self, inputs: list[Any]) -> list[Any]:
+    def backend_inputs(self) -> list[Any]:
         """The real inputs, numbers as PyTorch's symbols."""
         return [
             self.number(ours) if is_symbolic(ours) else real
-            for real, ours in zip(inputs, self.examples, strict=True)
+            for real, ours in zip(
+                self._inputs or [], self.examples, strict=True
+            )
         ]
+
+    def close(self) -> None:
+        """The compilation is over: the inputs are forgotten."""
+        self._inputs = None
+        self._fake_inputs = []
 
     def conditions(self) -> list[Tree]:
         """What the backend has decided about the symbols."""
