@@ -23,7 +23,8 @@ Outcome<V> construct(Context& ctx, const Arguments& args) {
 // A fill value that is a tensor is data: the tensor is made, then filled.
 Outcome<V> full(Context& ctx, const Arguments& args) {
   V value = argument(args, 1, name<"fill_value">());
-  if (args.count() != 2 || !value || ctx.look(value)->kind != Kind::Tensor)
+  if (args.count() != 2 || !value ||
+      ctx.look_symbolic(value)->kind != Kind::Tensor)
     return construct<"torch.full">(ctx, args);
   MG_TRY(V made,
          construct<"torch.empty">(ctx, {.positional = args.positional.first(1),

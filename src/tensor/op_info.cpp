@@ -6,6 +6,8 @@
 #include <memory>
 #include <unordered_map>
 
+#include "tensor/attempt.h"
+
 namespace magneto::tensor {
 namespace {
 
@@ -17,13 +19,19 @@ constexpr auto kTables = {
     &factory_rules,
     &image_rules,
     &index_rules,
+    &join_rules,
     &like_rules,
+    &linalg_rules,
     &loss_rules,
     &matmul_rules,
     &metadata_rules,
     &norm_rules,
+    &order_rules,
     &pointwise_rules,
+    &pool_rules,
     &reduce_rules,
+    &resize_rules,
+    &scatter_rules,
     &view_rules,
     // Last: rules of our own are found first.
     &structured_rules,

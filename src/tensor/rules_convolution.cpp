@@ -127,9 +127,18 @@ c10::MemoryFormat format_of(at::native::ConvBackend backend,
   }
 }
 
+// On the CPU no kernel gives channels last unless it is given them, so there is
+// no need to ask for the kernel, which depends on sizes.
+bool is_contiguous_anyway(const at::Tensor& input, const at::Tensor& weight) {
+  return input.is_cpu() && at::isFloatingType(input.scalar_type()) &&
+         input.suggest_memory_format() == c10::MemoryFormat::Contiguous &&
+         weight.suggest_memory_format() == c10::MemoryFormat::Contiguous;
+}
+
 c10::MemoryFormat output_format(const at::Tensor& input,
                                 const at::Tensor& weight, OptionalTensor bias,
                                 const Parameters& conv) {
+  if (is_contiguous_anyway(input, weight)) return c10::MemoryFormat::Contiguous;
   std::optional<at::Tensor> none;
   bool has_bias = bias && bias->defined();
   at::native::ConvBackend backend = at::native::select_conv_backend(

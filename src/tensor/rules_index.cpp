@@ -109,8 +109,49 @@ void check_indices(TensorIndices indices) {
   }
 }
 
-// Where everything is contiguous, so is the result. Other layouts are for
-// torch's own function, which runs a TensorIterator over them.
+// self[indices] laid out as by a TensorIterator over the tensor, which stands
+// still along the dimensions that come from the indices, and the indices, which
+// stand still along the others.
+at::Tensor index_strided(const at::Tensor& self, TensorIndices indices,
+                         DimList sizes) {
+  DimVec shape, steps;  // of the indices; of the dimensions that stay
+  size_t first = 0;
+  bool any = false, ended = false, apart = false;
+  for (size_t i = 0; i < static_cast<size_t>(self.dim()); ++i) {
+    std::optional<at::Tensor> index;
+    if (i < indices.size()) index = indices.get(i);
+    if (!index || !index->defined()) {
+      ended = any;
+      steps.push_back(self.sym_strides()[i]);
+      continue;
+    }
+    apart = apart || ended;
+    if (!any) first = i;
+    any = true;
+    shape = broadcast(shape, index->sym_sizes());
+  }
+  const size_t place = apart ? 0 : first, after = steps.size() - place;
+  DimVec still(shape.size(), Dim(0));
+  steps.insert(steps.begin() + place, still.begin(), still.end());
+  TensorVec walked{make_view(self, sizes, steps, 0)};
+  for (std::optional<at::Tensor> index : indices) {
+    if (!index || !index->defined()) continue;
+    DimVec wide(place, Dim(1)), wide_steps(sizes.size(), Dim(0));
+    wide.append(shape.begin(), shape.end());
+    wide.append(after, Dim(1));
+    const size_t missing = shape.size() - static_cast<size_t>(index->dim());
+    for (size_t i = missing; i < shape.size(); ++i)
+      if (index->sym_sizes()[i - missing] != 1)
+        wide_steps[place + i] = index->sym_strides()[i - missing];
+    walked.push_back(make_view(*index, wide, wide_steps, 0));
+  }
+  c10::SmallVector<Operand, 4> operands;
+  for (const at::Tensor& each : walked) operands.emplace_back(each);
+  return make_tensor(sizes, elementwise_strides(operands, sizes),
+                     self.scalar_type(), self.device());
+}
+
+// Where everything is contiguous, so is the result.
 void index_tensor(const OpInfo& op, c10::IValue* args, Outputs& outputs) {
   const at::Tensor& self = args[0].toTensor();
   auto indices = args[1].toOptionalTensorList();
@@ -120,12 +161,16 @@ void index_tensor(const OpInfo& op, c10::IValue* args, Outputs& outputs) {
     if (!index || !index->defined()) continue;
     contiguous = contiguous && index->is_contiguous_or_false();
   }
-  if (!contiguous) {
+  DimVec sizes = indexed_sizes(self, indices);
+  if (contiguous) {
+    outputs.emplace_back(
+        make_contiguous(sizes, self.scalar_type(), self.device()));
+  } else if (numel(sizes) == 0 || self.sym_numel() == 0) {
     static const RuleFn structured = structured_rule("aten::index.Tensor");
-    return structured(op, args, outputs);
+    structured(op, args, outputs);
+  } else {
+    outputs.emplace_back(index_strided(self, indices, sizes));
   }
-  outputs.emplace_back(make_contiguous(indexed_sizes(self, indices),
-                                       self.scalar_type(), self.device()));
 }
 
 at::Tensor index_put(const at::Tensor& self, TensorIndices indices,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Products of matrices. matmul, linear and einsum are composite and arrive as
 // these.
+#include "tensor/attempt.h"
 #include "tensor/elementwise.h"
 #include "tensor/rule.h"
 #include "tensor/shape.h"
@@ -74,6 +75,73 @@ at::Tensor baddbmm(const at::Tensor& self, const at::Tensor& batch1,
   return product;
 }
 
+bool are_alike(const at::Tensor& a, const at::Tensor& b) {
+  return a.scalar_type() == b.scalar_type() && a.device() == b.device();
+}
+
+MaybeTensor mv_of(const at::Tensor& self, const at::Tensor& vector) {
+  if (self.dim() != 2 || vector.dim() != 1 || !are_alike(self, vector) ||
+      self.sym_size(1) != vector.sym_size(0)) {
+    return std::nullopt;
+  }
+  return make_contiguous(DimVec{self.sym_size(0)}, self.scalar_type(),
+                         self.device());
+}
+MaybeTensor addmv_of(const at::Tensor& self, const at::Tensor& matrix,
+                     const at::Tensor& vector, const c10::Scalar&,
+                     const c10::Scalar&) {
+  if (self.dim() != 1 || !are_alike(self, matrix)) return std::nullopt;
+  MaybeTensor product = mv_of(matrix, vector);
+  if (!product || self.sym_size(0) != product->sym_size(0)) return std::nullopt;
+  return product;
+}
+// The sum of a batch of products.
+MaybeTensor addbmm_of(const at::Tensor& self, const at::Tensor& batch1,
+                      const at::Tensor& batch2, const c10::Scalar&,
+                      const c10::Scalar&) {
+  if (batch1.dim() != 3 || batch2.dim() != 3 || self.dim() > 2 ||
+      !are_alike(self, batch1) || !are_alike(batch1, batch2) ||
+      batch1.sym_size(0) != batch2.sym_size(0) ||
+      batch1.sym_size(2) != batch2.sym_size(1)) {
+    return std::nullopt;
+  }
+  at::Tensor product =
+      make_contiguous(DimVec{batch1.sym_size(1), batch2.sym_size(2)},
+                      self.scalar_type(), self.device());
+  check_addend(self, product);
+  return product;
+}
+
+// Products of three tensors summed over some dimensions; of each tensor, those
+// that it hasn't are named.
+MaybeTensor trilinear(const at::Tensor& i1, const at::Tensor& i2,
+                      const at::Tensor& i3, c10::IntArrayRef expand1,
+                      c10::IntArrayRef expand2, c10::IntArrayRef expand3,
+                      c10::IntArrayRef summed, int64_t) {
+  const size_t ndim = i1.dim() + expand1.size();
+  if (i2.dim() + expand2.size() != ndim || i3.dim() + expand3.size() != ndim ||
+      ndim > 8 || !are_alike(i1, i2) || !are_alike(i2, i3)) {
+    return std::nullopt;
+  }
+  auto is_in = [](c10::IntArrayRef dims, size_t dim) {
+    return std::find(dims.begin(), dims.end(), static_cast<int64_t>(dim)) !=
+           dims.end();
+  };
+  DimVec sizes;
+  size_t at1 = 0, at2 = 0, at3 = 0;
+  for (size_t dim = 0; dim < ndim; ++dim) {
+    DimVec own;
+    if (!is_in(expand1, dim)) own.push_back(i1.sym_sizes()[at1++]);
+    if (!is_in(expand2, dim)) own.push_back(i2.sym_sizes()[at2++]);
+    if (!is_in(expand3, dim)) own.push_back(i3.sym_sizes()[at3++]);
+    for (const Dim& size : own)
+      if (size != own[0]) return std::nullopt;
+    if (own.empty()) return std::nullopt;
+    if (!is_in(summed, dim)) sizes.push_back(own[0]);
+  }
+  return make_contiguous(sizes, i1.scalar_type(), i1.device());
+}
+
 at::Tensor dot_of(const at::Tensor& self, const at::Tensor& other) {
   TORCH_CHECK(self.dim() == 1 && other.dim() == 1,
               "1D tensors expected, but got ", self.dim(), "D and ",
@@ -140,6 +208,10 @@ constexpr Rule kRules[] = {
     rule<&bmm_of>("aten::bmm"),
     rule<&addmm>("aten::addmm"),
     rule<&baddbmm>("aten::baddbmm"),
+    attempt<"aten::mv", &mv_of, Otherwise::Composite>(),
+    attempt<"aten::addmv", &addmv_of>(),
+    attempt<"aten::addbmm", &addbmm_of, Otherwise::Python>(),
+    attempt<"aten::_trilinear", &trilinear, Otherwise::Composite>(),
     rule<&dot_rule>("aten::dot"),
     rule<&vdot_rule>("aten::vdot"),
     {"aten::linalg_lu_solve", &linalg_lu_solve},

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Elementwise operators: one row each, saying how the output's dtype follows
 // from the operands'.
+#include "tensor/attempt.h"
 #include "tensor/elementwise.h"
 #include "tensor/rule.h"
 #include "tensor/shape.h"
+#include "tensor/view_shape.h"
 
 namespace magneto::tensor {
 namespace {
@@ -167,6 +169,88 @@ at::Tensor native_dropout_backward(const at::Tensor& grad,
   return elementwise(operands, type, type);
 }
 
+// The operand comes second: polygamma(n, self).
+MaybeTensor polygamma(int64_t n, const at::Tensor& self) {
+  if (n < 0) return std::nullopt;
+  TensorVec operands{self};
+  c10::ScalarType type = float_type(self.scalar_type());
+  return elementwise(operands, type, type);
+}
+
+at::Tensor power_of_number(const c10::Scalar& base, const at::Tensor& self) {
+  PromotedType common;
+  common.add(base);
+  common.add(self);
+  return make_contiguous(self.sym_sizes(), common.type(), self.device());
+}
+
+MaybeTensor lerp_number(const at::Tensor& self, const at::Tensor& end,
+                        const c10::Scalar&) {
+  if (self.scalar_type() != end.scalar_type()) return std::nullopt;
+  TensorVec operands{self, end};
+  return elementwise(operands, self.scalar_type(), self.scalar_type());
+}
+
+MaybeTensor addcdiv(const at::Tensor& self, const at::Tensor& tensor1,
+                    const at::Tensor& tensor2, const c10::Scalar&) {
+  TensorVec operands{self, tensor1, tensor2};
+  c10::ScalarType type = promoted_type(operands);
+  if (at::isIntegralType(tensor1.scalar_type(), true) &&
+      at::isIntegralType(tensor2.scalar_type(), true)) {
+    return std::nullopt;
+  }
+  return elementwise(operands, type, type);
+}
+
+// One half of the tensor gates the other.
+MaybeTensor glu(const at::Tensor& self, int64_t dim) {
+  const int64_t ndim = self.dim();
+  if (ndim == 0 || dim < -ndim || dim >= ndim || self.sym_size(dim) % 2 != 0) {
+    return std::nullopt;
+  }
+  ViewShape half(self);
+  dim = wrap_dim(dim, ndim);
+  half.sizes[dim] = half.sizes[dim] / 2;
+  at::Tensor first = make_view(self, half.sizes, half.strides, half.offset);
+  TensorVec operands{first, first};
+  return elementwise(operands, self.scalar_type(), self.scalar_type());
+}
+
+// ---- Contiguous, whatever the argument is ----------------------------------
+
+MaybeTensor triangle(const at::Tensor& self, Dim) {
+  if (self.dim() < 2) return std::nullopt;
+  return make_contiguous(self.sym_sizes(), self.scalar_type(), self.device());
+}
+
+MaybeTensor renorm(const at::Tensor& self, const c10::Scalar& p, int64_t dim,
+                   const c10::Scalar& most) {
+  if (p.isComplex() || most.isComplex() || p.toDouble() <= 0 ||
+      most.toDouble() < 0 || self.dim() < 2 || dim < -self.dim() ||
+      dim >= self.dim()) {
+    return std::nullopt;
+  }
+  return make_contiguous(self.sym_sizes(), self.scalar_type(), self.device());
+}
+
+MaybeTensor membership(const at::Tensor& elements) {
+  const c10::ScalarType type = elements.scalar_type();
+  if (!at::isIntegralType(type, false) && !at::isFloatingType(type))
+    return std::nullopt;
+  return make_contiguous(elements.sym_sizes(), at::kBool, elements.device());
+}
+MaybeTensor is_in_tensor(const at::Tensor& elements, const at::Tensor& tested,
+                         bool, bool) {
+  if (!membership(tested) || elements.device() != tested.device())
+    return std::nullopt;
+  return membership(elements);
+}
+MaybeTensor is_number(const at::Tensor& elements, const c10::Scalar& tested,
+                      bool, bool) {
+  if (tested.isComplex() || tested.isBoolean()) return std::nullopt;
+  return membership(elements);
+}
+
 constexpr Rule kRules[] = {
     // Arithmetic.
     {"aten::add.Tensor", kBinary},
@@ -198,12 +282,43 @@ constexpr Rule kRules[] = {
     {"aten::clamp_min.Tensor", kBinary},
     {"aten::clamp_max.Tensor", kBinary},
     rule<&rsub_tensor>("aten::rsub.Tensor"),
+    // With a number, which may be a symbol.
+    {"aten::add.Scalar", kBinary},
+    {"aten::sub.Scalar", kBinary},
+    {"aten::rsub.Scalar", kBinary},
+    {"aten::mul.Scalar", kBinary},
+    {"aten::div.Scalar", kBinaryFloat},
+    {"aten::remainder.Scalar", kBinary},
+    {"aten::fmod.Scalar", kBinary},
+    {"aten::floor_divide.Scalar", kBinary},
     {"aten::div.Tensor", kBinaryFloat},
     {"aten::atan2", kBinaryFloat},
     {"aten::copysign.Tensor", kBinaryFloat},
     {"aten::xlogy.Tensor", kBinaryFloat},
     {"aten::special_xlog1py", kBinaryFloat},
     {"aten::special_zeta", kBinaryFloat},
+    {"aten::igamma", kBinaryFloat},
+    {"aten::igammac", kBinaryFloat},
+    {"aten::special_chebyshev_polynomial_t", kBinaryFloat},
+    {"aten::special_chebyshev_polynomial_u", kBinaryFloat},
+    {"aten::special_chebyshev_polynomial_v", kBinaryFloat},
+    {"aten::special_chebyshev_polynomial_w", kBinaryFloat},
+    {"aten::special_hermite_polynomial_h", kBinaryFloat},
+    {"aten::special_hermite_polynomial_he", kBinaryFloat},
+    {"aten::special_laguerre_polynomial_l", kBinaryFloat},
+    {"aten::special_legendre_polynomial_p", kBinaryFloat},
+    {"aten::special_shifted_chebyshev_polynomial_t", kBinaryFloat},
+    {"aten::special_shifted_chebyshev_polynomial_u", kBinaryFloat},
+    {"aten::special_shifted_chebyshev_polynomial_v", kBinaryFloat},
+    {"aten::special_shifted_chebyshev_polynomial_w", kBinaryFloat},
+    {"aten::__lshift__.Scalar", kBinary},
+    {"aten::__lshift__.Tensor", kBinary},
+    {"aten::__rshift__.Scalar", kBinary},
+    {"aten::__rshift__.Tensor", kBinary},
+    rule<&power_of_number>("aten::pow.Scalar"),
+    attempt<"aten::addcdiv", &addcdiv>(),
+    attempt<"aten::lerp.Scalar", &lerp_number>(),
+    attempt<"aten::glu", &glu>(),
     rule<&div_mode>("aten::div.Tensor_mode"),
     {"aten::addcmul", kTernary},
     {"aten::clamp", kTernary},
@@ -283,9 +398,34 @@ constexpr Rule kRules[] = {
     {"aten::logit", kUnaryFloat},
     {"aten::sinc", kUnaryFloat},
     {"aten::i0", kUnaryFloat},
+    {"aten::special_airy_ai", kUnaryFloat},
+    {"aten::special_bessel_j0", kUnaryFloat},
+    {"aten::special_bessel_j1", kUnaryFloat},
+    {"aten::special_bessel_y0", kUnaryFloat},
+    {"aten::special_bessel_y1", kUnaryFloat},
+    {"aten::special_entr", kUnaryFloat},
+    {"aten::special_erfcx", kUnaryFloat},
+    {"aten::special_i0e", kUnaryFloat},
+    {"aten::special_i1", kUnaryFloat},
+    {"aten::special_i1e", kUnaryFloat},
+    {"aten::special_log_ndtr", kUnaryFloat},
+    {"aten::special_modified_bessel_i0", kUnaryFloat},
+    {"aten::special_modified_bessel_i1", kUnaryFloat},
+    {"aten::special_modified_bessel_k0", kUnaryFloat},
+    {"aten::special_modified_bessel_k1", kUnaryFloat},
+    {"aten::special_ndtri", kUnaryFloat},
+    {"aten::special_scaled_modified_bessel_k0", kUnaryFloat},
+    {"aten::special_scaled_modified_bessel_k1", kUnaryFloat},
+    {"aten::special_spherical_bessel_j0", kUnaryFloat},
+    attempt<"aten::polygamma", &polygamma>(),
     {"aten::hardswish", kUnary},
     {"aten::hardsigmoid", kUnary},
     {"aten::abs", kUnaryReal},
+    attempt<"aten::tril", &triangle>(),
+    attempt<"aten::triu", &triangle>(),
+    attempt<"aten::renorm", &renorm>(),
+    attempt<"aten::isin.Tensor_Tensor", &is_in_tensor>(),
+    attempt<"aten::isin.Tensor_Scalar", &is_number>(),
     {"aten::nan_to_num", &like_first},
     {"aten::hardtanh", &like_first},
     {"aten::_prelu_kernel", &like_first},

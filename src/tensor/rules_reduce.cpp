@@ -3,6 +3,7 @@
 // layout is.
 #include <ATen/WrapDimUtilsMulti.h>
 
+#include "tensor/attempt.h"
 #include "tensor/elementwise.h"
 #include "tensor/rule.h"
 #include "tensor/shape.h"
@@ -135,6 +136,59 @@ at::Tensor trace(const at::Tensor& self) {
   return make_contiguous(DimVec{}, sum_type(self, std::nullopt), self.device());
 }
 
+// ---- Truth -----------------------------------------------------------------
+
+// Bytes were truth values once, and stay bytes.
+c10::ScalarType truth_type(const at::Tensor& self) {
+  return self.scalar_type() == at::kByte ? at::kByte : at::kBool;
+}
+at::Tensor truth_of_all(const at::Tensor& self) {
+  return reduce(self, std::nullopt, false, truth_type(self));
+}
+at::Tensor truth_along(const at::Tensor& self, int64_t dim, bool keepdim) {
+  return reduce(self, c10::IntArrayRef{dim}, keepdim, truth_type(self));
+}
+MaybeTensor truth_along_dims(const at::Tensor& self, Dims dims, bool keepdim) {
+  if (dims && dims->empty()) return std::nullopt;
+  return reduce(self, dims, keepdim, truth_type(self));
+}
+
+// ---- Norms -----------------------------------------------------------------
+
+bool has_norm(const at::Tensor& self, DtypeArg dtype) {
+  auto is_real_or_complex = [](c10::ScalarType type) {
+    return at::isFloatingType(type) || at::isComplexType(type);
+  };
+  return is_real_or_complex(self.scalar_type()) &&
+         (!dtype || (is_real_or_complex(*dtype) &&
+                     at::isComplexType(*dtype) == self.is_complex() &&
+                     c10::promoteTypes(self.scalar_type(), *dtype) == *dtype));
+}
+MaybeTensor norm_of(const at::Tensor& self, Dims dims, bool keepdim,
+                    DtypeArg dtype) {
+  if (!has_norm(self, dtype) || self.sym_numel() == 0) return std::nullopt;
+  return reduce(self, dims, keepdim,
+                c10::toRealValueType(dtype.value_or(self.scalar_type())));
+}
+MaybeTensor vector_norm(const at::Tensor& self, const c10::Scalar& order,
+                        Dims dims, bool keepdim, DtypeArg dtype) {
+  if (order.isComplex()) return std::nullopt;
+  return norm_of(self, dims, keepdim, dtype);
+}
+MaybeTensor norm_dims(const at::Tensor& self,
+                      const std::optional<c10::Scalar>& order,
+                      c10::IntArrayRef dims, bool keepdim) {
+  if (order && order->isComplex()) return std::nullopt;
+  return norm_of(self, dims, keepdim, std::nullopt);
+}
+MaybeTensor norm_dims_dtype(const at::Tensor& self,
+                            const std::optional<c10::Scalar>& order,
+                            c10::IntArrayRef dims, bool keepdim,
+                            c10::ScalarType dtype) {
+  if (order && order->isComplex()) return std::nullopt;
+  return norm_of(self, dims, keepdim, dtype);
+}
+
 at::Tensor softmax_like(const at::Tensor& self, int64_t dim,
                         bool half_to_float) {
   wrap_dim(dim, self.dim());
@@ -181,6 +235,15 @@ constexpr Rule kRules[] = {
     rule<&count_nonzero>("aten::count_nonzero.dim_IntList"),
     rule<&logsumexp>("aten::logsumexp"),
     rule<&trace>("aten::trace"),
+    rule<&truth_of_all>("aten::all"),
+    rule<&truth_of_all>("aten::any"),
+    rule<&truth_along>("aten::all.dim"),
+    rule<&truth_along>("aten::any.dim"),
+    attempt<"aten::all.dims", &truth_along_dims>(),
+    attempt<"aten::any.dims", &truth_along_dims>(),
+    attempt<"aten::linalg_vector_norm", &vector_norm>(),
+    attempt<"aten::norm.ScalarOpt_dim", &norm_dims>(),
+    attempt<"aten::norm.ScalarOpt_dim_dtype", &norm_dims_dtype>(),
     rule<&softmax_like>("aten::_softmax"),
     rule<&softmax_like>("aten::_log_softmax"),
 };

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The tensor program: a call of one of torch's callables is made for real on
 // fake tensors, and recorded as a node of the graph.
+#include <algorithm>
+
 #include "python/held_warnings.h"
 #include "python/names.h"
 #include "values/protocol.h"
@@ -44,6 +46,12 @@ Outcome<Both> lower_mapping(Context& ctx, V value) {
   return Both{ctx.graph.dict(args), ctx.keep(std::move(real))};
 }
 
+bool has_symbol(Context& ctx, V tuple) {
+  return std::ranges::any_of(tuple_items(tuple), [&](V item) {
+    return ctx.look_symbolic(item)->kind == Kind::Symbol;
+  });
+}
+
 Outcome<Both> lower(Context& ctx, V value) {
   value = ctx.look_symbolic(value);
   switch (value->kind) {
@@ -66,7 +74,7 @@ Outcome<Both> lower(Context& ctx, V value) {
       for (size_t i = 0; i < reals.size(); ++i)
         PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i),
                          Ref::share(reals[i]).release());
-      if (value->type == torch_types().size) {
+      if (value->type == torch_types().size && !has_symbol(ctx, value)) {
         if (PyObject* size = as_constant(ctx, value))
           return Both{ctx.graph.constant(size), size};
       }

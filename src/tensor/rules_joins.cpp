@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Tensors side by side, on a diagonal, or with something around them.
+#include <ATen/native/TypeProperties.h>
+#include <ATen/ops/cat.h>
+
+#include "tensor/attempt.h"
+#include "tensor/elementwise.h"
+#include "tensor/shape.h"
+#include "tensor/view_shape.h"
+
+namespace magneto::tensor {
+namespace {
+
+at::Tensor as_view(const at::Tensor& self, const ViewShape& shape) {
+  return make_view(self, shape.sizes, shape.strides, shape.offset);
+}
+
+// Where the new dimension isn't the last, torch concatenates along the one that
+// it precedes, and divides that one.
+MaybeTensor stacked(at::TensorList tensors, int64_t dim) {
+  if (tensors.empty()) return std::nullopt;
+  const at::Tensor& first = tensors[0];
+  const int64_t ndim = first.dim();
+  if (dim < -ndim - 1 || dim > ndim) return std::nullopt;
+  if (dim < 0) dim += ndim + 1;
+  for (const at::Tensor& tensor : tensors)
+    if (!tensor.sym_sizes().equals(first.sym_sizes())) return std::nullopt;
+  std::vector<at::Tensor> parts(tensors.begin(), tensors.end());
+  if (dim == ndim) {
+    for (at::Tensor& part : parts) part = as_view(part, unsqueezed(part, dim));
+    return at::cat(parts, dim);
+  }
+  if (first.sym_numel() == 0) return std::nullopt;
+  at::Tensor joined = at::cat(parts, dim);
+  ViewShape shape(joined);
+  const auto count = static_cast<int64_t>(tensors.size());
+  Dim size = first.sym_size(dim), stride = shape.strides[dim];
+  shape.sizes[dim] = size;
+  shape.sizes.insert(shape.sizes.begin() + dim, Dim(count));
+  shape.strides.insert(shape.strides.begin() + dim, size * stride);
+  return make_tensor(shape.sizes, shape.strides, joined.scalar_type(),
+                     joined.device());
+}
+
+// `padding` is (before, after) from the last dimension backwards; negative
+// numbers cut off.
+MaybeTensor padded(const at::Tensor& self, DimList padding,
+                   const c10::Scalar&) {
+  const size_t count = padding.size() / 2, ndim = self.dim();
+  if (padding.size() % 2 != 0 || count > ndim) return std::nullopt;
+  ViewShape shape(self);
+  bool only_cuts = true;
+  for (size_t i = 0; i < count; ++i) {
+    const Dim &before = padding[2 * i], &after = padding[2 * i + 1];
+    Dim& size = shape.sizes[ndim - 1 - i];
+    if (before > 0 || after > 0) only_cuts = false;
+    size += before + after;
+    if (size < 0) return std::nullopt;
+  }
+  c10::MemoryFormat format = self.suggest_memory_format();
+  DimVec strides = only_cuts ? preserved_strides(as_view(self, shape))
+                             : format_strides(shape.sizes, format);
+  return make_tensor(shape.sizes, strides, self.scalar_type(), self.device());
+}
+
+// Vectors along the diagonal of two new dimensions.
+MaybeTensor on_diagonals(const at::Tensor& self, int64_t offset, int64_t dim1,
+                         int64_t dim2) {
+  const int64_t ndim = self.dim() + 1;
+  if (ndim < 2 || dim1 < -ndim || dim1 >= ndim || dim2 < -ndim ||
+      dim2 >= ndim) {
+    return std::nullopt;
+  }
+  dim1 = wrap_dim(dim1, ndim);
+  dim2 = wrap_dim(dim2, ndim);
+  if (dim1 == dim2) return std::nullopt;
+  Dim length = self.sym_size(-1) + std::abs(offset);
+  DimVec sizes(self.sym_sizes().begin(), self.sym_sizes().end() - 1);
+  sizes.insert(sizes.begin() + std::min(dim1, dim2), length);
+  sizes.insert(sizes.begin() + std::max(dim1, dim2), length);
+  return make_contiguous(sizes, self.scalar_type(), self.device());
+}
+
+MaybeTensor blocks_on_diagonal(at::TensorList tensors) {
+  if (tensors.empty()) return std::nullopt;
+  DimVec sizes{Dim(0), Dim(0)};
+  for (const at::Tensor& tensor : tensors) {
+    const int64_t ndim = tensor.dim();
+    if (ndim > 2 || tensor.device() != tensors[0].device()) return std::nullopt;
+    sizes[0] += ndim == 2 ? tensor.sym_size(0) : Dim(1);
+    sizes[1] += ndim == 0 ? Dim(1) : tensor.sym_size(-1);
+  }
+  return make_contiguous(sizes, at::native::result_type(tensors),
+                         tensors[0].device());
+}
+
+constexpr auto kComposite = Otherwise::Composite;
+
+constexpr Rule kRules[] = {
+    attempt<"aten::stack", &stacked, kComposite>(),
+    attempt<"aten::constant_pad_nd", &padded, kComposite>(),
+    attempt<"aten::diag_embed", &on_diagonals, kComposite>(),
+    attempt<"aten::block_diag", &blocks_on_diagonal, kComposite>(),
+};
+
+}  // namespace
+
+std::span<const Rule> join_rules() { return kRules; }
+
+}  // namespace magneto::tensor
