@@ -31,6 +31,12 @@ class Unsupported(MagnetoError):
     user_stack: list[traceback.FrameSummary] = []
 
 
+class SizeNotDynamic(MagnetoError):
+    """A size that `torch._dynamo.mark_dynamic()` was called for, and that the
+    compiled function needs to be what it is.
+    """
+
+
 class RecompileLimitExceeded(MagnetoError):
     """With `fullgraph=True`: a function was compiled `config.recompile_limit`
     times and its guards fail again.

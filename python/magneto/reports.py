@@ -43,6 +43,17 @@ def unsupported(details: dict[str, Any]) -> exc.Unsupported:
     return error
 
 
+def promise_broken(details: dict[str, Any]) -> exc.SizeNotDynamic:
+    """A size was marked as dynamic, and the program needs one value of it."""
+    size, value, stack = details["size"], details["value"], details["stack"]
+    because = f", because of {stack[-1]}" if stack else ""
+    return exc.SizeNotDynamic(
+        f"{size} is marked as dynamic, but {place(details)} can only be "
+        f"compiled for {size} == {value}{because}. Change that place, or use "
+        "maybe_mark_dynamic() or no mark at all"
+    )
+
+
 def _limit(details: dict[str, Any]) -> str:
     why = next(filter(None, details["why"]), "its guards fail")
     return (

@@ -63,6 +63,7 @@ class Compilation {
 
  private:
   std::optional<Compiled> finish(Capture& capture);
+  bool keeps_promises();
   Compiled refuse(const BreakInfo& why, int32_t instruction);
   Compiled add_plain();
   Compiled add(codegen::Plan& plan, const Capture& capture);
@@ -102,9 +103,27 @@ std::optional<Compiled> Compilation::run() {
   return finish(capture);
 }
 
+// The user has said that a size varies, and the program is only right for one.
+bool Compilation::keeps_promises() {
+  const auto broken = symbols_.broken_promise(ctx_);
+  if (!broken) return true;
+  std::vector<std::string> stack;
+  if (broken->place.valid())
+    for (const values::Place& place : ctx_.stack_of(broken->place))
+      stack.push_back(place.file + ":" + std::to_string(place.line) + " in " +
+                      place.function);
+  Details details;
+  details.add("size", broken->size)
+      .add("value", broken->value)
+      .add("stack", stack)
+      .add_place(code_, request_.start);
+  return tell_user("promise_broken", details);
+}
+
 std::optional<Compiled> Compilation::finish(Capture& capture) {
   const auto index = static_cast<int32_t>(capture.index);
   BreakInfo why;
+  if (!keeps_promises()) return Compiled::Error;
   switch (capture.ending) {
     case Ending::Raised: {
       Details details;

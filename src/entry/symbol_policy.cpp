@@ -3,6 +3,7 @@
 
 #include "entry/compiler.h"
 #include "entry/report.h"
+#include "shapes/environment.h"
 #include "tensor/fake_tensor.h"
 #include "values/torch_types.h"
 
@@ -10,28 +11,44 @@ namespace magneto::entry {
 
 namespace {
 
+// A size of 0 or 1 has a meaning of its own.
+constexpr shapes::Range kAnySize{2, shapes::Range::kMost};
+
 // What torch._dynamo.mark_dynamic() and its kin leave on a tensor: attributes
 // that are sets of dimensions.
 struct Mark {
   const char* attribute;
   bool is_symbolic;
+  bool is_promise;
 };
 constexpr Mark kMarks[] = {
-    {"_dynamo_dynamic_indices", true},
-    {"_dynamo_weak_dynamic_indices", true},
-    {"_dynamo_static_indices", false},
+    {"_dynamo_weak_dynamic_indices", true, false},
+    {"_dynamo_dynamic_indices", true, true},
+    {"_dynamo_static_indices", false, false},
 };
 
-void apply_marks(PyObject* tensor, std::vector<bool>& symbolic) {
-  PyObject** dict = _PyObject_GetDictPtr(tensor);
-  if (!dict || !*dict || PyDict_GET_SIZE(*dict) == 0) return;
-  for (const Mark& mark : kMarks) {
-    PyObject* marked = PyDict_GetItemString(*dict, mark.attribute);
-    if (!marked || !PyAnySet_CheckExact(marked)) continue;
-    for (size_t i = 0; i < symbolic.size(); ++i) {
-      Ref index = Ref::steal(PyLong_FromSize_t(i));
-      if (PySet_Contains(marked, index) == 1) symbolic[i] = mark.is_symbolic;
-    }
+// mark_dynamic(t, i, min=..., max=...): a set of objects with `dim`, `min`,
+// `max`.
+void apply_bounds(PyObject* bounds, values::SymbolPolicy::Sizes& sizes) {
+  auto field = [](PyObject* bound, const char* name, int64_t otherwise) {
+    Ref value = Ref::steal(PyObject_GetAttrString(bound, name));
+    const int64_t number = value && PyLong_Check(value.get())
+                               ? PyLong_AsLongLong(value)
+                               : otherwise;
+    PyErr_Clear();
+    return number;
+  };
+  Ref listed = Ref::steal(PySequence_List(bounds));
+  if (!listed) return PyErr_Clear();
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(listed.get()); ++i) {
+    PyObject* bound = PyList_GET_ITEM(listed.get(), i);
+    const int64_t dimension = field(bound, "dim", -1);
+    if (dimension < 0 || dimension >= static_cast<int64_t>(sizes.size()))
+      continue;
+    auto& range = sizes[static_cast<size_t>(dimension)];
+    if (!range) continue;
+    range = shapes::intersect(*range, {field(bound, "min", range->least),
+                                       field(bound, "max", range->most)});
   }
 }
 
@@ -63,19 +80,74 @@ FrameSymbols::FrameSymbols(const CodeCache& cache,
                                 : Mode::Varied;
 }
 
-std::vector<bool> FrameSymbols::symbolic_sizes(PyObject* tensor,
-                                               guards::SourceId source) {
+void FrameSymbols::apply_marks(PyObject* tensor, guards::SourceId source,
+                               Sizes& sizes) {
+  PyObject** dict = _PyObject_GetDictPtr(tensor);
+  if (!dict || !*dict || PyDict_GET_SIZE(*dict) == 0) return;
+  for (const Mark& mark : kMarks) {
+    PyObject* marked = PyDict_GetItemString(*dict, mark.attribute);
+    if (!marked || !PyAnySet_CheckExact(marked)) continue;
+    for (size_t i = 0; i < sizes.size(); ++i) {
+      Ref index = Ref::steal(PyLong_FromSize_t(i));
+      if (PySet_Contains(marked, index) != 1) continue;
+      sizes[i] = mark.is_symbolic ? std::optional(kAnySize) : std::nullopt;
+      if (mark.is_promise) promises_.push_back({source, i});
+    }
+  }
+  PyObject* bounds = PyDict_GetItemString(*dict, "_dynamo_dynamic_range");
+  if (bounds) apply_bounds(bounds, sizes);
+  // A call outside of the bounds is compiled for itself.
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    const int64_t size = tensor::sizes(tensor)[i];
+    if (sizes[i] && size > 1 && !sizes[i]->contains(size))
+      sizes[i] = std::nullopt;
+  }
+}
+
+values::SymbolPolicy::Sizes FrameSymbols::symbolic_sizes(
+    PyObject* tensor, guards::SourceId source) {
   const auto ndim = static_cast<size_t>(tensor::dim(tensor));
   // A model's parameters have the sizes that they have.
   if (Py_TYPE(tensor) == values::torch_types().parameter) return {};
-  std::vector<bool> symbolic(ndim, mode_ == Mode::Always);
-  if (mode_ == Mode::Varied && !varied_.empty()) {
+  Sizes sizes(ndim);
+  if (mode_ == Mode::Always) {
+    sizes.assign(ndim, kAnySize);
+  } else if (mode_ == Mode::Varied && !varied_.empty()) {
     const std::string name = sources_.print(source);
     for (size_t i = 0; i < ndim; ++i)
-      symbolic[i] = varied_.contains(guards::size_name(name, i));
+      if (varied_.contains(guards::size_name(name, i))) sizes[i] = kAnySize;
   }
-  apply_marks(tensor, symbolic);
-  return symbolic;
+  apply_marks(tensor, source, sizes);
+  return sizes;
+}
+
+std::optional<FrameSymbols::Broken> FrameSymbols::broken_promise(
+    values::Context& ctx) const {
+  if (promises_.empty() || !ctx.has_symbols()) return {};
+  shapes::Environment& environment = *ctx.environment();
+  for (const Promise& promise : promises_) {
+    for (size_t i = 0; i < ctx.symbol_sources().size(); ++i) {
+      const guards::IntSource& source = ctx.symbol_sources()[i];
+      const auto dimension = static_cast<int64_t>(promise.dimension);
+      if (source.kind != guards::IntKind::Size ||
+          source.source != promise.source || source.dim != dimension)
+        continue;
+      const shapes::Symbol& symbol = environment.symbol(shapes::SymbolId(i));
+      if (!environment.simplify(symbol.expression)->is_constant()) continue;
+      Broken broken{
+          guards::size_name(sources_.print(source.source), promise.dimension),
+          symbol.hint.integer(),
+          {}};
+      // The last decision about it is the one that settled it.
+      for (const shapes::Decision& decision : environment.decisions()) {
+        shapes::for_each_symbol(decision.condition, [&](shapes::SymbolId each) {
+          if (each.index == i) broken.place.index = decision.place;
+        });
+      }
+      return broken;
+    }
+  }
+  return {};
 }
 
 bool FrameSymbols::is_symbolic(PyObject*, guards::SourceId source) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which sizes and numbers of a call become symbols: what compile(dynamic=...)
 // says, what the user has marked on the tensor, and what has been seen to vary.
+// A mark may be a promise: that the program takes other sizes, too.
 #pragma once
 
 #include <string>
@@ -15,16 +16,31 @@ class FrameSymbols final : public values::SymbolPolicy {
  public:
   FrameSymbols(const CodeCache& cache, const guards::SourceTable& sources);
 
-  std::vector<bool> symbolic_sizes(PyObject* tensor,
-                                   guards::SourceId source) override;
+  Sizes symbolic_sizes(PyObject* tensor, guards::SourceId source) override;
   bool is_symbolic(PyObject* number, guards::SourceId source) override;
 
+  // The first promise that the trace didn't keep: a size that it needs to be
+  // what it is.
+  struct Broken {
+    std::string size;  // "x.size(0)"
+    int64_t value;
+    graph::LocationId place;  // where that was decided; may be invalid
+  };
+  std::optional<Broken> broken_promise(values::Context& ctx) const;
+
  private:
+  struct Promise {
+    guards::SourceId source;
+    size_t dimension;
+  };
+  void apply_marks(PyObject* tensor, guards::SourceId source, Sizes& sizes);
+
   enum class Mode : uint8_t { Never, Varied, Always };
 
   const std::unordered_set<std::string>& varied_;
   const guards::SourceTable& sources_;
   Mode mode_;
+  std::vector<Promise> promises_;
 };
 
 // Notes in the cache which sizes and numbers of this call differ from those

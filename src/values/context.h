@@ -123,9 +123,10 @@ class Witness {
 // Implemented by entry/: which of the caller's numbers become symbols.
 class SymbolPolicy {
  public:
-  // For each dimension of the tensor at `source`, whether its size is a symbol.
-  virtual std::vector<bool> symbolic_sizes(PyObject* tensor,
-                                           SourceId source) = 0;
+  // For each dimension of the tensor at `source`: where its size is, if that is
+  // a symbol. Empty: none is.
+  using Sizes = std::vector<std::optional<shapes::Range>>;
+  virtual Sizes symbolic_sizes(PyObject* tensor, SourceId source) = 0;
   // Of a plain int or float.
   virtual bool is_symbolic(PyObject* number, SourceId source) = 0;
 
@@ -287,6 +288,8 @@ class Context final : public Backing, public Journaled {
   // The whole frame runs in plain Python.
   Signal skip(Reason reason, std::string detail, std::string hint);
   V exception() const { return exception_; }  // after Signal::Raised
+  // Where a call of the graph stands, as BreakInfo::stack.
+  std::vector<Place> stack_of(graph::LocationId location) const;
   // Where it was raised, as BreakInfo::stack.
   std::vector<Place> exception_stack() const;
   V take_exception();
@@ -321,7 +324,6 @@ class Context final : public Backing, public Journaled {
 
   std::vector<Ref> kept_;
   V null_ = nullptr, none_ = nullptr, true_ = nullptr, false_ = nullptr;
-  std::vector<Place> stack_of(graph::LocationId location) const;
 
   tensor::EnvironmentRef environment_;
   std::vector<guards::IntSource> symbol_sources_;

@@ -104,8 +104,11 @@ V Context::wrap_number(PyObject* object, SourceId source) {
 std::optional<tensor::SymbolicShape> Context::symbolic_shape(
     PyObject* real, SourceId source, tensor::TensorSnapshot& snapshot) {
   if (!symbol_policy || !snapshot.plain) return {};
-  const std::vector<bool> wanted = symbol_policy->symbolic_sizes(real, source);
-  if (std::find(wanted.begin(), wanted.end(), true) == wanted.end()) return {};
+  const SymbolPolicy::Sizes wanted =
+      symbol_policy->symbolic_sizes(real, source);
+  if (std::none_of(wanted.begin(), wanted.end(),
+                   [](const auto& range) { return range.has_value(); }))
+    return {};
   shapes::Expressions& table = environment()->expressions();
   tensor::SymbolicShape shape;
   const std::vector<int64_t> sizes(snapshot.sizes.span().begin(),
@@ -123,7 +126,7 @@ std::optional<tensor::SymbolicShape> Context::symbolic_shape(
     is_symbolic = true;
     shape.sizes.push_back(new_symbol(Number::of(sizes[i]),
                                      {IntKind::Size, source, i}, Type::Integer,
-                                     {2, Range::kMost}, kSizes));
+                                     *wanted[i], kSizes));
     snapshot.mark_dynamic(i);
   }
   if (!is_symbolic) return {};

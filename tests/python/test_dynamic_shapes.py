@@ -366,6 +366,46 @@ def test_a_marked_dimension_is_a_symbol_from_the_start():
     assert magneto.stats()["recompiles"] == before
 
 
+def test_a_mark_is_a_promise():
+    def f(t):
+        return t + torch.ones(5, 1)  # only for five rows
+
+    given = x(5, 4)
+    torch._dynamo.mark_dynamic(given, 0)
+    compiled = magneto.compile(f, backend="eager")
+    with pytest.raises(
+        magneto.exc.SizeNotDynamic,
+        match=r"t\.size\(0\) is marked as dynamic, .* t\.size\(0\) == 5, "
+        r"because of .*test_dynamic_shapes\.py:\d+ in .*f\. Change",
+    ):
+        compiled(given)
+    # Without a promise, it is compiled for what it is.
+    torch._dynamo.maybe_mark_dynamic(again := x(5, 4), 0)
+    assert torch.equal(compiled(again), f(again))
+
+
+def test_a_mark_has_bounds():
+    compiled = magneto.compile(pointwise, backend="eager", fullgraph=True)
+    first = x(3, 4)
+    torch._dynamo.mark_dynamic(first, 0, min=2, max=6)
+    before = magneto.stats()["recompiles"]
+    for n in (3, 6, 2):
+        given = first if n == 3 else x(n, 4)
+        assert torch.equal(compiled(given), pointwise(given))
+    assert magneto.stats()["recompiles"] == before
+    assert torch.equal(compiled(x(7, 4)), pointwise(x(7, 4)))
+    assert magneto.stats()["recompiles"] == before + 1
+
+
+def test_marked_static():
+    compiled = magneto.compile(pointwise, backend="eager", dynamic=True)
+    before = magneto.stats()["recompiles"]
+    for n in (3, 4, 5):
+        torch._dynamo.mark_static(given := x(n, 4), 0)
+        assert torch.equal(compiled(given), pointwise(given))
+    assert magneto.stats()["recompiles"] - before == 2
+
+
 # -- what strides and storage say ---------------------------------------------
 
 
