@@ -4,6 +4,7 @@
 #include "natives/pure.h"
 #include "natives/signature.h"
 #include "python/names.h"
+#include "values/symbolic.h"
 
 namespace magneto::natives {
 
@@ -204,10 +205,19 @@ Outcome<V> round_number(Context& ctx, const Arguments& args) {
                                         " doesn't define __round__ method");
 }
 
-constexpr int kPower = 8;  // NB_POWER
+// NB_*
+constexpr int kFloorDivide = 2, kRemainder = 6, kPower = 8;
 
 Outcome<V> divide(Context& ctx, const Arguments& args) {
   static PyObject* const function = builtin("divmod");
+  V a = ctx.look_symbolic(args.positional[0]);
+  V b = ctx.look_symbolic(args.positional[1]);
+  if (is_symbol(a) || is_symbol(b)) {
+    MG_TRY(V quotient, symbolic_binary(ctx, kFloorDivide, a, b));
+    MG_TRY(V remainder, symbolic_binary(ctx, kRemainder, a, b));
+    V both[] = {quotient, remainder};
+    if (quotient && remainder) return ctx.tuple(both);
+  }
   MG_TRY(V plain, try_really(ctx, function, args));
   if (plain) return plain;
   V left = ctx.look(args.positional[0]), right = ctx.look(args.positional[1]);

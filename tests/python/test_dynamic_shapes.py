@@ -173,8 +173,12 @@ ONE_TENSOR = [
     size_arithmetic,
     flatten,
     view_by_size,
+    reductions,
     products,
     factories,
+    concatenation,
+    slicing,
+    builtin_functions,
     broadcasting,
     masks,
     branches_on_size,
@@ -187,14 +191,7 @@ ONE_TENSOR = [
 ]
 
 # Programs that ask for the number itself, and are compiled for each.
-SPECIALIZED = [
-    size_in_text,
-    size_as_key,
-    slicing,
-    builtin_functions,
-    reductions,
-    concatenation,
-]
+SPECIALIZED = [size_in_text, size_as_key]
 
 
 @pytest.mark.parametrize("program", ONE_TENSOR, ids=lambda p: p.__name__)
