@@ -62,7 +62,7 @@ PyObject* py_fake_inputs(PyObject*, PyObject*) noexcept {
 
 PyObject* py_fake_of(PyObject*, PyObject* args) noexcept {
   HANDLE_TH_ERRORS
-  PyObject *inputs, *tensor;
+  PyObject *inputs = nullptr, *tensor = nullptr;
   if (!PyArg_ParseTuple(args, "OO", &inputs, &tensor)) return nullptr;
   auto* memo = from_capsule<FakeInputs>(inputs, kInputsCapsule);
   if (!memo || !check_tensor(tensor)) return nullptr;
@@ -133,8 +133,8 @@ PyObject* py_record_metadata(PyObject*, PyObject* tensor) noexcept {
 
 PyObject* py_set_requires_grad(PyObject*, PyObject* args) noexcept {
   HANDLE_TH_ERRORS
-  PyObject* tensor;
-  int value;
+  PyObject* tensor = nullptr;
+  int value = 0;
   if (!PyArg_ParseTuple(args, "Op", &tensor, &value)) return nullptr;
   if (!check_tensor(tensor) || !set_requires_grad(tensor, value)) {
     return nullptr;
@@ -179,9 +179,9 @@ PyObject* py_take_snapshot(PyObject*, PyObject* tensor) noexcept {
 
 PyObject* py_mark_dynamic(PyObject*, PyObject* args) noexcept {
   HANDLE_TH_ERRORS
-  PyObject* holder;
-  unsigned dimension;
-  int stride;
+  PyObject* holder = nullptr;
+  unsigned dimension = 0;
+  int stride = 0;
   if (!PyArg_ParseTuple(args, "OIp", &holder, &dimension, &stride)) {
     return nullptr;
   }
@@ -197,8 +197,8 @@ PyObject* py_mark_dynamic(PyObject*, PyObject* args) noexcept {
 }
 
 PyObject* py_set_extra(PyObject*, PyObject* args) noexcept {
-  PyObject* holder;
-  unsigned char extra;
+  PyObject* holder = nullptr;
+  unsigned char extra = 0;
   if (!PyArg_ParseTuple(args, "Ob", &holder, &extra)) return nullptr;
   auto* snapshot = from_capsule<TensorSnapshot>(holder, kSnapshotCapsule);
   if (!snapshot) return nullptr;
@@ -207,7 +207,7 @@ PyObject* py_set_extra(PyObject*, PyObject* args) noexcept {
 }
 
 PyObject* py_matches(PyObject*, PyObject* args) noexcept {
-  PyObject *object, *holder;
+  PyObject *object = nullptr, *holder = nullptr;
   if (!PyArg_ParseTuple(args, "OO", &object, &holder)) return nullptr;
   auto* snapshot = from_capsule<TensorSnapshot>(holder, kSnapshotCapsule);
   if (!snapshot) return nullptr;
@@ -216,7 +216,7 @@ PyObject* py_matches(PyObject*, PyObject* args) noexcept {
 
 PyObject* py_explain(PyObject*, PyObject* args) noexcept {
   HANDLE_TH_ERRORS
-  PyObject *object, *holder;
+  PyObject *object = nullptr, *holder = nullptr;
   if (!PyArg_ParseTuple(args, "OO", &object, &holder)) return nullptr;
   auto* snapshot = from_capsule<TensorSnapshot>(holder, kSnapshotCapsule);
   if (!snapshot) return nullptr;

@@ -217,7 +217,7 @@ py::object call_under_mode(const OpInfo& op, Crossing& crossing,
   struct Exit {
     py::object& mode;
     ~Exit() {
-      PyObject *type, *value, *traceback;
+      PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
       PyErr_Fetch(&type, &value, &traceback);
       Ref result = Ref::steal(PyObject_CallMethod(mode.ptr(), "__exit__", "OOO",
                                                   Py_None, Py_None, Py_None));
@@ -228,8 +228,8 @@ py::object call_under_mode(const OpInfo& op, Crossing& crossing,
   return find_op(op.handle.operator_name())(*positional, **keywords);
 }
 
-void take_results(const OpInfo& op, Crossing& crossing, py::object result,
-                  Outputs& outputs) {
+void take_results(const OpInfo& op, Crossing& crossing,
+                  const py::object& result, Outputs& outputs) {
   const auto& returns = op.handle.schema().returns();
   if (returns.size() == 1) {
     outputs.push_back(
@@ -272,8 +272,8 @@ void run_in_python(const OpInfo& op, torch::jit::Stack& stack) {
         c10::default_included_set, c10::default_excluded_set.add(kFakeKey));
     c10::AutoGradMode no_grad(false);
     Crossing crossing;
-    py::object result = call_under_mode(op, crossing, args);
-    take_results(op, crossing, std::move(result), outputs);
+    const py::object result = call_under_mode(op, crossing, args);
+    take_results(op, crossing, result, outputs);
     for (uint32_t index : op.written) crossing.write_back(args[index]);
   } catch (py::error_already_set& error) {
     rethrow(op, error);
