@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Tensors side by side, on a diagonal, or with something around them.
+#include <ATen/TensorUtils.h>
 #include <ATen/native/TypeProperties.h>
 #include <ATen/ops/cat.h>
 
@@ -32,14 +33,19 @@ MaybeTensor stacked(at::TensorList tensors, int64_t dim) {
   }
   if (first.sym_numel() == 0) return std::nullopt;
   at::Tensor joined = at::cat(parts, dim);
-  ViewShape shape(joined);
-  const auto count = static_cast<int64_t>(tensors.size());
-  Dim size = first.sym_size(dim), stride = shape.strides[dim];
-  shape.sizes[dim] = size;
-  shape.sizes.insert(shape.sizes.begin() + dim, Dim(count));
-  shape.strides.insert(shape.strides.begin() + dim, size * stride);
-  return make_tensor(shape.sizes, shape.strides, joined.scalar_type(),
-                     joined.device());
+  DimVec sizes(joined.sym_sizes().begin(), joined.sym_sizes().end());
+  sizes[dim] = first.sym_size(dim);
+  sizes.insert(sizes.begin() + dim, Dim(static_cast<int64_t>(tensors.size())));
+  const c10::ScalarType type = joined.scalar_type();
+  DimVec plain = contiguous_strides(joined.sym_sizes());
+  if (joined.sym_strides().equals(plain))
+    return make_contiguous(sizes, type, joined.device());
+  // What a dimension of one gets for a stride depends on those around it.
+  auto strides =
+      at::detail::computeStride(joined.sym_sizes(), joined.sym_strides(),
+                                c10::SymDimVector(sizes.begin(), sizes.end()));
+  if (!strides) return std::nullopt;
+  return make_tensor(sizes, *strides, type, joined.device());
 }
 
 // `padding` is (before, after) from the last dimension backwards; negative
