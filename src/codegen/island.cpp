@@ -60,6 +60,9 @@ int32_t operand_count(const Instruction& instruction) {
     case Op::ImportFrom:
     case Op::BeforeWith:
       return 1;
+    case Op::CheckExcMatch:
+    case Op::CheckEgMatch:
+    case Op::PrepReraiseStar:
     case Op::StoreAttr:
     case Op::BinarySubscr:
     case Op::DeleteSubscr:
@@ -73,6 +76,8 @@ int32_t operand_count(const Instruction& instruction) {
     case Op::StoreSubscr:
     case Op::MatchClass:
       return 3;
+    case Op::WithExceptStart:
+      return 4;
     case Op::BuildTuple:
     case Op::BuildList:
     case Op::BuildSet:

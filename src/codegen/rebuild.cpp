@@ -86,7 +86,6 @@ class Rebuilder {
   Operand make_container(V value);
   Operand make_function(V value);
   Operand make_iterator(V value);
-  bool was_raised(V value) const;
   Operand make_by_call(const values::Construction& how);
   Operand make_generator(V value);
   std::vector<Operand> build_all(std::span<const V> values);
@@ -204,7 +203,6 @@ Operand Rebuilder::make(V value) {
     case Kind::Set:
       return make_container(value);
     case Kind::Object:
-      if (was_raised(value)) cannot_rebuild("an exception with its traceback");
       return make_container(value);
     case Kind::Cell:
       to_fill_.push_back(value);
@@ -243,6 +241,12 @@ const values::SuspendedFrame& Rebuilder::suspended(V generator) const {
 
 Operand Rebuilder::make_generator(V value) {
   const values::SuspendedFrame& frame = suspended(value);
+  if (frame.phase == python::GeneratorPhase::Created)
+    if (auto how = values::construction(ctx_, value)) {
+      if (!in_progress_.insert(value).second)
+        cannot_rebuild("an iterator in the container that it goes over");
+      return make_by_call(*how);
+    }
   if (frame.in_handler)
     cannot_rebuild("a generator that is handling an exception");
   to_fill_.push_back(value);
@@ -275,13 +279,6 @@ Operand Rebuilder::make_of_plain(V value) {
   return builder_.make(
       StepOp::CallFunction,
       {builder_.constant(std::move(maker)), type_of(value), build(plain)});
-}
-
-bool Rebuilder::was_raised(V value) const {
-  const auto& slots = ctx_.heap[value->heap].slots;
-  return values::is_exception_type(value->type) &&
-         slots.size() > values::kRaised &&
-         slots[values::kRaised] == ctx_.boolean(true);
 }
 
 Operand Rebuilder::make_tuple(V value) {
@@ -437,10 +434,9 @@ void Rebuilder::fill_exception(const HeapObject& state, Operand target) {
   if (state.slots.empty() || !values::is_exception_type(state.owner->type)) {
     return;
   }
-  static constexpr const char* kFields[] = {"args", "__cause__", "__context__",
-                                            "__suppress_context__"};
-  for (size_t i = 0; i < state.slots.size() && i < std::size(kFields); ++i) {
-    Ref name = Ref::steal(PyUnicode_InternFromString(kFields[i]));
+  const auto names = values::exception_slot_names(state.owner->type);
+  for (size_t i = 0; i < state.slots.size(); ++i) {
+    Ref name = Ref::steal(PyUnicode_InternFromString(names[i]));
     builder_.act(
         StepOp::SetAttribute,
         {target, builder_.constant(std::move(name)), build(state.slots[i])});
@@ -618,6 +614,8 @@ struct LeftFrame {
   size_t index;
   const std::vector<V>& stack;
   const std::vector<V>& locals;
+  int32_t handlers;
+  V handled;
   bool is_inner;  // of an inlined call
   bool calls;     // the next frame
 };
@@ -652,6 +650,8 @@ FrameShape leave(const LeftFrame& frame, std::span<const int32_t> live,
           i < below ? rebuilder.build(value)
                     : rebuilder.filler(frame.code, frame.index, i - below));
   }
+  shape.handlers = frame.handlers;
+  if (shape.handlers) results.push_back(rebuilder.build(frame.handled));
   if (frame.is_inner && !frame.locals.empty()) {
     shape.cells = static_cast<size_t>(frame.code->co_nfreevars);
     for (size_t i = 0; i < shape.cells; ++i)
@@ -675,14 +675,16 @@ bool plan(Context& ctx, const values::Capture& capture,
       results.push_back(rebuilder.build(capture.result));
     } else {
       const size_t inner = capture.inner.size();
-      out.shapes.push_back(leave({frame.code, capture.index, capture.stack,
-                                  capture.locals, false, inner != 0},
-                                 live[0], rebuilder, results));
+      out.shapes.push_back(
+          leave({frame.code, capture.index, capture.stack, capture.locals,
+                 capture.handlers, capture.handled, false, inner != 0},
+                live[0], rebuilder, results));
       for (size_t i = 0; i < inner; ++i) {
         const values::BrokenFrame& left = capture.inner[i];
-        out.shapes.push_back(leave({left.code, left.index, left.stack,
-                                    left.locals, true, i + 1 < inner},
-                                   live[i + 1], rebuilder, results));
+        out.shapes.push_back(
+            leave({left.code, left.index, left.stack, left.locals,
+                   left.handlers, left.handled, true, i + 1 < inner},
+                  live[i + 1], rebuilder, results));
       }
     }
     rebuilder.replay_effects();

@@ -3,6 +3,7 @@
 // return for it, and which of the caller's values are needed.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <span>
 #include <vector>
@@ -14,12 +15,22 @@
 namespace magneto::codegen {
 
 // What of a frame goes on after a graph break, and in which order the program's
-// results hold it: the live locals, then the stack without its NULLs.
+// results hold it: the live locals, then the stack without its NULLs, then, if
+// it is in handlers, the exception that is being handled.
 struct FrameShape {
   std::vector<int32_t> locals;      // localsplus slots, ascending
   std::vector<bool> stack_is_null;  // bottom first
+  int32_t handlers = 0;
   // Frames of inlined calls: the cells of the function's closure come last.
   size_t cells = 0;
+
+  // Where the results hold them.
+  size_t handled_place() const {
+    return locals.size() +
+           static_cast<size_t>(
+               std::count(stack_is_null.begin(), stack_is_null.end(), false));
+  }
+  size_t first_cell() const { return handled_place() + (handlers ? 1 : 0); }
 
   friend bool operator==(const FrameShape&, const FrameShape&) = default;
 };

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "bytecode/decode.h"
 #include "bytecode/liveness.h"
 #include "codegen/island.h"
 #include "codegen/program.h"
@@ -56,6 +57,9 @@ struct Continuation {
   codegen::FrameShape shape;
   Way through;
   Way jump;
+  // Where the instruction raises; null: the exception leaves the frame.
+  const bytecode::Handler* handler = nullptr;  // lives with the code
+  Way raised;
   // Of an inlined call.
   InnerFunction function;
   // The instruction calls it; what it returns is what the island's call gives.

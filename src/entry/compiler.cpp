@@ -83,8 +83,14 @@ class Compilation {
   Continuation continuation_of(PyCodeObject* code, CodeRecord& caches,
                                size_t index, const codegen::FrameShape& shape);
   Continuation::Way way(PyCodeObject* code, CodeRecord& caches,
-                        const codegen::Branch& branch,
-                        const Continuation& from);
+                        const Continuation& from, int32_t next,
+                        std::vector<bool> stack_is_null);
+  Continuation::Way way(PyCodeObject* code, CodeRecord& caches,
+                        const Continuation& from,
+                        const codegen::Branch& branch);
+  Continuation::Way way(PyCodeObject* code, CodeRecord& caches,
+                        const Continuation& from,
+                        const bytecode::Handler& handler);
 
   CodeCache& cache_;
   const python::FrameRequest& request_;
@@ -237,12 +243,6 @@ std::vector<std::vector<int32_t>> Compilation::live_slots(
 
 // Whether the rest of the frame can be gone on with behind the instruction.
 bool Compilation::can_break(const Capture& capture, BreakInfo* why) {
-  if (capture.in_handler) {
-    // sys.exc_info() would have to be what it is there.
-    *why = capture.info;
-    why->detail += " (in an except block)";
-    return false;
-  }
   auto has_island = [](PyCodeObject* code, size_t at) {
     return CodeRecord::of(code).island(code, static_cast<int32_t>(at));
   };
@@ -426,33 +426,51 @@ Continuation Compilation::continuation_of(PyCodeObject* code,
   rest.island = CodeRecord::of(code).island(code, rest.index);
   rest.shape = shape;
   if (rest.island->through)
-    rest.through = way(code, caches, *rest.island->through, rest);
+    rest.through = way(code, caches, rest, *rest.island->through);
   if (rest.island->jump)
-    rest.jump = way(code, caches, *rest.island->jump, rest);
+    rest.jump = way(code, caches, rest, *rest.island->jump);
+  rest.handler = python::decoded(code).handler_for(rest.index);
+  if (rest.handler) rest.raised = way(code, caches, rest, *rest.handler);
   return rest;
 }
 
 Continuation::Way Compilation::way(PyCodeObject* code, CodeRecord& caches,
-                                   const codegen::Branch& branch,
-                                   const Continuation& from) {
+                                   const Continuation& from, int32_t next,
+                                   std::vector<bool> stack_is_null) {
   const bytecode::Liveness& liveness = CodeRecord::of(code).liveness(code);
   Continuation::Way way;
-  Point point{.code = code, .start = branch.next};
+  Point point{.code = code, .start = next};
   for (int32_t slot : from.shape.locals) {
     const bool is_live =
-        liveness.is_live(branch.next, slot) ||
+        liveness.is_live(next, slot) ||
         (code == code_ && &caches == &cache_.record() &&
          std::find(kept_.begin(), kept_.end(), slot) != kept_.end());
     way.keeps.push_back(is_live);
     if (is_live) point.shape.locals.push_back(slot);
   }
-  const auto& before = from.shape.stack_is_null;
-  point.shape.stack_is_null.assign(before.begin(),
-                                   before.end() - from.island->operands);
-  for (bool is_value : branch.pushes)
-    point.shape.stack_is_null.push_back(!is_value);
+  point.shape.stack_is_null = std::move(stack_is_null);
+  point.shape.handlers = from.shape.handlers;
   way.cache = &caches.cache(cache_.settings(), point);
   return way;
+}
+
+Continuation::Way Compilation::way(PyCodeObject* code, CodeRecord& caches,
+                                   const Continuation& from,
+                                   const codegen::Branch& branch) {
+  const auto& before = from.shape.stack_is_null;
+  std::vector<bool> stack(before.begin(), before.end() - from.island->operands);
+  for (bool is_value : branch.pushes) stack.push_back(!is_value);
+  return way(code, caches, from, branch.next, std::move(stack));
+}
+
+Continuation::Way Compilation::way(PyCodeObject* code, CodeRecord& caches,
+                                   const Continuation& from,
+                                   const bytecode::Handler& handler) {
+  const auto& before = from.shape.stack_is_null;
+  std::vector<bool> stack(before.begin(), before.begin() + handler.depth);
+  if (handler.push_lasti) stack.push_back(false);
+  stack.push_back(false);
+  return way(code, caches, from, handler.target, std::move(stack));
 }
 
 // -- recompilation ------------------------------------------------------------

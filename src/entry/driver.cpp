@@ -10,6 +10,7 @@
 #include "entry/report.h"
 #include "entry/rest.h"
 #include "python/code_object.h"
+#include "python/handled.h"
 #include "python/pending_error.h"
 #include "support/check.h"
 
@@ -204,15 +205,19 @@ PyObject* go_on(const python::FrameRequest& request, Broken broken,
                 Settings* settings) {
   PyObject* result = nullptr;
   Running at{.frame = request};
+  python::HandledScope handled;
   do {
     at.values = FrameValues();  // what is dead goes before the island runs
+    const codegen::FrameShape& shape = broken.at->shape;
+    handled.set(shape.handlers ? broken.results.take(shape.handled_place())
+                               : nullptr);
     Rest rest;
     {
       ActiveScope active_scope(settings);
-      if (!run_island(at.frame, std::move(broken), settings, &rest, &result))
-        return result;
+      if (!run_island(at.frame, std::move(broken), settings, &rest))
+        return nullptr;
       // Where a loop is broken up nobody else looks for Ctrl-C.
-      if (PyErr_CheckSignals() != 0)
+      if (!rest.raised && PyErr_CheckSignals() != 0)
         return run_plainly(at.frame, rest.start, rest.values, Plainly::Raise);
     }
     if (only_returns(at.frame, rest))
@@ -220,6 +225,7 @@ PyObject* go_on(const python::FrameRequest& request, Broken broken,
     at.cache = rest.cache;
     at.values = std::move(rest.values);
     at.frame.start = rest.start;
+    at.frame.handlers = rest.cache->point().shape.handlers;
     at.frame.values = at.values.span();
     broken = Broken();
   } while (run_to_break(at, &result, &broken) == Reached::Break);

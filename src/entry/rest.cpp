@@ -23,22 +23,41 @@ size_t slots_of(const python::FrameRequest& frame) {
   return static_cast<size_t>(frame.code->co_nlocalsplus);
 }
 
-// The island raised: the frame goes on with the handler of the instruction, or
-// ends if there is none.
-PyObject* run_handler(const python::FrameRequest& frame, Broken& broken) {
-  const Continuation& at = *broken.at;
-  python::PendingError error = python::PendingError::take();
-  error.drop_frame_of(at.island->code.get());
-  const size_t slots = slots_of(frame), below = below_operands(at);
-  FrameValues values(slots + below);
+// The frame's values on one of the ways on, without what that pushes. Takes
+// them over.
+FrameValues values_on(const Continuation& at, const Continuation::Way& way,
+                      size_t slots, size_t below, size_t pushes,
+                      FrameValues& results) {
+  FrameValues values(slots + below + pushes);
   size_t next = 0;
-  for (int32_t slot : at.shape.locals)
-    values.put(static_cast<size_t>(slot), broken.results.take(next++));
+  for (size_t i = 0; i < at.shape.locals.size(); ++i, ++next)
+    if (way.keeps[i])
+      values.put(static_cast<size_t>(at.shape.locals[i]), results.take(next));
   for (size_t i = 0; i < below; ++i)
-    if (!at.shape.stack_is_null[i])
-      values.put(slots + i, broken.results.take(next++));
-  std::move(error).restore();
-  return run_plainly(frame, at.index, values, Plainly::Raise);
+    if (!at.shape.stack_is_null[i]) values.put(slots + i, results.take(next++));
+  return values;
+}
+
+// The island raised: the frame goes on with the handler of the instruction, or
+// ends if there is none. The entry of the island's frame in the traceback
+// stands for the frame's own.
+bool go_to_handler(const python::FrameRequest& frame, Broken& broken,
+                   Rest* rest) {
+  const Continuation& at = *broken.at;
+  if (!at.handler) return false;
+  const size_t slots = slots_of(frame);
+  const auto depth = static_cast<size_t>(at.handler->depth);
+  Ref exception = python::PendingError::take().as_object();
+  FrameValues values =
+      values_on(at, at.raised, slots, depth, at.handler->push_lasti ? 2 : 1,
+                broken.results);
+  if (at.handler->push_lasti)
+    values.put(slots + depth,
+               Ref::steal(PyLong_FromLong(
+                   python::decoded(frame.code)[at.index].offset)));
+  values.put(values.size() - 1, std::move(exception));
+  *rest = {at.raised.cache, at.handler->target, std::move(values), true};
+  return true;
 }
 
 // -- inlined calls ------------------------------------------------------------
@@ -63,9 +82,7 @@ PyObject* call_inner(PyObject* capsule, PyObject* const*, Py_ssize_t,
       static_cast<InnerFrame*>(PyCapsule_GetPointer(capsule, kInnerFrame));
   if (!inner) return nullptr;
   const Continuation& at = *inner->broken.at;
-  // The cells come behind the locals and the stack.
-  size_t first = at.shape.locals.size();
-  for (bool is_null : at.shape.stack_is_null) first += !is_null;
+  const size_t first = at.shape.first_cell();
   std::vector<Ref> cells;
   std::vector<PyObject*> borrowed;
   for (size_t i = 0; i < at.shape.cells; ++i) {
@@ -118,7 +135,7 @@ PyObject* run_plainly(const python::FrameRequest& frame, int32_t start,
 }
 
 bool run_island(const python::FrameRequest& frame, Broken broken,
-                Settings* settings, Rest* rest, PyObject** result) {
+                Settings* settings, Rest* rest) {
   const Continuation& at = *broken.at;
   const codegen::Island& island = *at.island;
   const size_t slots = slots_of(frame);
@@ -130,7 +147,6 @@ bool run_island(const python::FrameRequest& frame, Broken broken,
   size_t next = 0;
   for (int32_t slot : at.shape.locals)
     inside.put(static_cast<size_t>(slot), Ref::share(broken.results[next++]));
-  const size_t first_stack = next;
   for (size_t i = 0; i < depth; ++i) {
     if (at.shape.stack_is_null[i]) continue;
     if (i >= below) inside.put(slots + i - below, broken.results.take(next));
@@ -138,11 +154,9 @@ bool run_island(const python::FrameRequest& frame, Broken broken,
   }
   if (at.inner) {
     // The second operand is the function; in front of it is NULL.
-    Ref inner = make_inner(broken, next + at.shape.cells, settings);
-    if (!inner) {
-      *result = run_handler(frame, broken);
-      return false;
-    }
+    Ref inner =
+        make_inner(broken, at.shape.first_cell() + at.shape.cells, settings);
+    if (!inner) return go_to_handler(frame, broken, rest);
     Ref filler = inside.take(slots + 1);
     inside.put(slots + 1, std::move(inner));
   }
@@ -151,23 +165,13 @@ bool run_island(const python::FrameRequest& frame, Broken broken,
                                                      .globals = frame.globals,
                                                      .cells = frame.cells,
                                                      .values = inside.span()}));
-  if (!returned) {
-    *result = run_handler(frame, broken);
-    return false;
-  }
+  if (!returned) return go_to_handler(frame, broken, rest);
 
   const codegen::Branch& branch = codegen::branch_taken(island, returned);
   const Continuation::Way& way =
       island.jump && &branch == &*island.jump ? at.jump : at.through;
-  FrameValues values(slots + below + branch.pushes.size());
-  for (size_t i = 0; i < at.shape.locals.size(); ++i)
-    if (way.keeps[i])
-      values.put(static_cast<size_t>(at.shape.locals[i]),
-                 broken.results.take(i));
-  next = first_stack;
-  for (size_t i = 0; i < below; ++i)
-    if (!at.shape.stack_is_null[i])
-      values.put(slots + i, broken.results.take(next++));
+  FrameValues values =
+      values_on(at, way, slots, below, branch.pushes.size(), broken.results);
   codegen::take_results(branch, std::move(returned),
                         values.span().subspan(slots + below));
   *rest = {way.cache, branch.next, std::move(values)};

@@ -22,13 +22,13 @@ struct Rest {
   CodeCache* cache;
   int32_t start;
   FrameValues values;
+  bool raised = false;  // `start` is the handler of what the island raised
 };
 
-// Runs the island. False: it raised, and the frame has gone on to its end with
-// *result, null with a Python error set. `settings`: of who looks at frames
-// now. Runs user code.
+// Runs the island. False: it raised, which leaves the frame: a Python error is
+// set. `settings`: of who looks at frames now. Runs user code.
 bool run_island(const python::FrameRequest& frame, Broken broken,
-                Settings* settings, Rest* rest, PyObject** result);
+                Settings* settings, Rest* rest);
 
 // How the rest of a frame runs in plain Python.
 enum class Plainly : uint8_t {

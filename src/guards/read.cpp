@@ -4,6 +4,7 @@
 #include <structmember.h>
 
 #include "guards/hooks.h"
+#include "python/handled.h"
 #include "python/layout.h"
 
 namespace magneto::guards {
@@ -259,6 +260,10 @@ Reading read_step(const Source& source, PyObject* base) noexcept {
 Reading read_root(const Source& source, const CallView& view) noexcept {
   switch (source.kind) {
     case SourceKind::Local:
+      if (source.index == kHandledLocal) {
+        PyObject* exception = python::handled_exception();
+        return Reading::of(exception ? exception : Py_None);
+      }
       return item_at(view.locals, static_cast<Py_ssize_t>(view.nlocals),
                      source.index);
     case SourceKind::ClosureCell:

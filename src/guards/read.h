@@ -16,6 +16,10 @@ namespace magneto::guards {
 #include "guards/sources.def"
 #undef MG_SOURCE
 
+// The Local that every frame has besides its own: the exception that the thread
+// is handling, or None.
+constexpr uint32_t kHandledLocal = 0xffffff;
+
 // One step of a path, from a value of its base. Not for roots.
 Reading read_step(const Source& source, PyObject* base) noexcept;
 // What the call brings.

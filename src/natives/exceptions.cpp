@@ -38,8 +38,16 @@ Outcome<V> read(Context& ctx, const Arguments& args) {
                          "read it outside of the compiled function");
 }
 
-Outcome<V> itself(Context& ctx, const Arguments& args) {
-  return ctx.look(args.positional[0]);
+Outcome<V> with_traceback(Context& ctx, const Arguments& args) {
+  V self = ctx.look(args.positional[0]);
+  V traceback = ctx.look(args.positional[1]);
+  if (traceback != ctx.none() && traceback->type != &PyTraceBack_Type)
+    return ctx.raise(PyExc_TypeError,
+                     "__traceback__ must be a traceback or None");
+  if (!set_exception_field(ctx, self, name<"__traceback__">(), traceback))
+    return ctx.graph_break("c-attribute-write",
+                           "__traceback__ of a caller's exception");
+  return self;
 }
 
 constexpr const char* kBuiltins = "builtins";
@@ -55,7 +63,12 @@ constexpr Row kRows[] = {
      nullptr},
     {kBuiltins, "BaseException.__suppress_context__",
      read<"__suppress_context__">, 1, 1, nullptr},
-    {kBuiltins, "BaseException.with_traceback", itself, 2, 2, nullptr},
+    {kBuiltins, "BaseException.with_traceback", with_traceback, 2, 2, nullptr},
+    {kBuiltins, "BaseException.__traceback__", read<"__traceback__">, 1, 1,
+     nullptr},
+    {kBuiltins, "AttributeError.name", read<"name">, 1, 1, nullptr},
+    {kBuiltins, "AttributeError.obj", read<"obj">, 1, 1, nullptr},
+    {kBuiltins, "NameError.name", read<"name">, 1, 1, nullptr},
     {kBuiltins, "StopIteration.value", read<"value">, 1, 1, nullptr},
     MG_EXCEPTION("BaseException"),
     MG_EXCEPTION("Exception"),

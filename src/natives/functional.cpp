@@ -147,7 +147,8 @@ Outcome<V> reduce(Context& ctx, const Arguments& args) {
 }
 
 // A function behind lru_cache: what it computes is traced; the cache belongs
-// to the real program.
+// to the real program. So the function must give the same every time it is
+// called, and do nothing else: only then nobody can tell.
 Outcome<V> call_cached(Context& ctx, const Arguments& args) {
   for (auto part : {args.positional, args.keyword_values}) {
     for (V value : part) {
@@ -159,7 +160,29 @@ Outcome<V> call_cached(Context& ctx, const Arguments& args) {
   }
   MG_TRY(V wrapped,
          get_attribute(ctx, args.positional[0], name<"__wrapped__">()));
-  return call(ctx, wrapped, without(args, 1));
+  // Writes are counted from the outermost call on.
+  static thread_local int32_t depth = 0;
+  if (depth == 0) ctx.heap.count_writes();
+  const size_t writes = ctx.heap.counted_writes();
+  const size_t nodes = ctx.graph.call_count();
+  struct Deeper {
+    Deeper() { ++depth; }
+    ~Deeper() { --depth; }
+  };
+  Outcome<V> result = [&] {
+    Deeper deeper;
+    return call(ctx, wrapped, without(args, 1));
+  }();
+  if (!result) return result;
+  V value = ctx.look(result.value());
+  if (ctx.heap.counted_writes() == writes && ctx.graph.call_count() == nodes &&
+      value->is_constant())
+    return value;
+  return ctx.graph_break(
+      "native-call",
+      "a function behind lru_cache that makes or changes objects",
+      "let it return numbers, strings and the like, or call it outside of the "
+      "compiled function");
 }
 
 Outcome<V> bind_cached(Context& ctx, const Arguments& args) {

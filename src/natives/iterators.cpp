@@ -201,8 +201,9 @@ Outcome<V> make_reversed(Context& ctx, const Arguments& args) {
   MG_TRY(V method, special_method(ctx, sequence, name<"__reversed__">()));
   if (method && method->kind == Kind::BoundMethod) {
     V function = as<MethodValue>(method)->function;
-    // Python's own, not list.__reversed__ and the like.
-    if (!function->is_constant() || PyFunction_Check(function->object))
+    // Python's own and a deque's, not list.__reversed__ and the like.
+    if (!function->is_constant() || PyFunction_Check(function->object) ||
+        ctx.natives->has(function->object))
       return call(ctx, method, {});
   }
   if (sequence->kind == Kind::Dict) {

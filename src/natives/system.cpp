@@ -4,21 +4,32 @@
 #include "natives/pure.h"
 #include "natives/signature.h"
 #include "python/names.h"
+#include "values/exceptions.h"
 #include "values/torch_types.h"
 
 namespace magneto::natives {
 
 namespace {
 
-// sys.exc_info() where nothing is being handled; otherwise it would need a
-// traceback.
+Outcome<V> handled_exception(Context& ctx, const Arguments&) {
+  return ctx.look(ctx.inliner->handled_exception());
+}
+
 Outcome<V> exception_info(Context& ctx, const Arguments&) {
-  if (!ctx.inliner->handled_exception()) {
-    V nothing[] = {ctx.none(), ctx.none(), ctx.none()};
-    return ctx.tuple(nothing);
+  V exception = ctx.look(ctx.inliner->handled_exception());
+  V parts[] = {ctx.none(), exception, ctx.none()};
+  if (exception != ctx.none()) {
+    parts[0] = ctx.known(
+        reinterpret_cast<PyObject*>(exception->type),
+        ctx.sources.constant(reinterpret_cast<PyObject*>(exception->type)));
+    parts[2] = exception_traceback(ctx, exception);
+    if (!parts[2])
+      return ctx.graph_break("native-call",
+                             "sys.exc_info() of an exception that was raised "
+                             "outside of the graph",
+                             "use the exception that `except ... as` names");
   }
-  return ctx.graph_break("native-call", "sys.exc_info() in an except block",
-                         "use the exception that `except ... as` names");
+  return ctx.tuple(parts);
 }
 
 // os.fspath: strings and bytes as they are, other paths by their method.
@@ -116,6 +127,7 @@ constexpr Row kRows[] = {
     row::pure("sys", "intern"),
     row::pure("sys", "is_finalizing"),
     {"sys", "exc_info", exception_info, 0, 0, nullptr},
+    {"sys", "exception", handled_exception, 0, 0, nullptr},
     {"posix", "fspath", file_path, 1, 1, nullptr},
     row::examine("inspect", "signature"),
     row::examine("inspect", "getfullargspec"),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where a graph breaks inside of `with torch.no_grad()` or torch.autocast, the
-// graph leaves what it has entered, since backends don't carry a changed state
-// out of a graph; the artifact enters it again.
+// Where a graph breaks inside of `with torch.no_grad()`, torch.inference_mode()
+// or torch.autocast, the graph leaves what it has entered, since backends don't
+// carry a changed state out of a graph; the artifact enters it again.
 #pragma once
 
 #include "values/construction.h"
@@ -9,9 +9,19 @@
 
 namespace magneto::natives {
 
+// The thread's state when a trace began.
+struct StateAtStart {
+  bool grad_mode;
+  int64_t inference_mode;
+  uint64_t autograd;
+
+  static StateAtStart now();
+};
+
 // Records the calls that put the thread's state back to what it was when the
-// trace began, and returns those that bring it to what it is now.
-std::vector<values::Construction> close_states(values::Context& ctx,
-                                               bool grad_mode_at_start);
+// trace began, and returns those that bring it to what it is now; nothing if
+// it can't be handed over.
+std::optional<std::vector<values::Construction>> close_states(
+    values::Context& ctx, const StateAtStart& start);
 
 }  // namespace magneto::natives

@@ -33,6 +33,9 @@ struct FrameRequest {
   // function's prologue (MakeCell, CopyFreeVars) still to be executed; else
   // that has been done.
   int32_t start = 0;
+  // start != 0: handlers of exceptions that the frame is in. The thread handles
+  // the innermost one's.
+  int32_t handlers = 0;
 
   size_t stack_depth() const {
     return start == 0

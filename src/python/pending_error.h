@@ -25,14 +25,16 @@ class PendingError {
   void restore() && noexcept {
     PyErr_Restore(type_.release(), value_.release(), traceback_.release());
   }
-  // Its traceback loses the outermost frame if that runs `code`.
-  void drop_frame_of(PyCodeObject* code) noexcept {
-    if (!traceback_) return;
-    auto* top = reinterpret_cast<PyTracebackObject*>(traceback_.get());
-    Ref of_frame =
-        Ref::steal(reinterpret_cast<PyObject*>(PyFrame_GetCode(top->tb_frame)));
-    if (of_frame.get() != reinterpret_cast<PyObject*>(code)) return;
-    traceback_ = Ref::share(reinterpret_cast<PyObject*>(top->tb_next));
+  // As the exception object that a handler gets, with its traceback.
+  Ref as_object() && noexcept {
+    PyObject *type = type_.release(), *value = value_.release(),
+             *traceback = traceback_.release();
+    PyErr_NormalizeException(&type, &value, &traceback);
+    type_ = Ref::steal(type);
+    value_ = Ref::steal(value);
+    traceback_ = Ref::steal(traceback);
+    PyException_SetTraceback(value_, traceback_ ? traceback_.get() : Py_None);
+    return std::move(value_);
   }
 
   bool is(PyObject* exception_class) const noexcept {

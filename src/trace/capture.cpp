@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "trace/capture.h"
 
+#include "guards/read.h"
 #include "natives/registry.h"
 #include "natives/torch_closing.h"
 #include "python/code_object.h"
+#include "python/handled.h"
 #include "python/names.h"
 #include "tensor/ambient.h"
 #include "tensor/fake_tensor.h"
@@ -43,6 +45,12 @@ PyObject* stack_name(Context& ctx, size_t position) {
   MG_CHECK(name, "out of memory");
   PyUnicode_InternInPlace(name.slot());
   return ctx.keep(std::move(name));
+}
+
+guards::SourceId handled_source(Context& ctx) {
+  Ref name = Ref::steal(PyUnicode_InternFromString("sys.exc_info()[1]"));
+  MG_CHECK(name, "out of memory");
+  return ctx.sources.local(guards::kHandledLocal, ctx.keep(std::move(name)));
 }
 
 void fill(Context& ctx, Frame& frame, const python::FrameRequest& request,
@@ -120,8 +128,11 @@ values::Capture capture_frame(values::Context& ctx,
     capture.info = exception.info;
     return capture;
   }
-  const int64_t inference_mode = tensor::inference_mode_state();
-  const bool grad_mode = tensor::grad_mode();
+  PyObject* handled = python::handled_exception();
+  interpreter.handled =
+      ctx.lazy(handled ? handled : Py_None, handled_source(ctx));
+  frame.handlers = request.handlers;
+  const natives::StateAtStart start = natives::StateAtStart::now();
   Outcome<Next> next = interpreter.run_outermost(frame);
   capture.calls_in_blocks = interpreter.calls_in_blocks();
   if (next) {
@@ -137,23 +148,26 @@ values::Capture capture_frame(values::Context& ctx,
       capture.result = ctx.take_exception();
       capture.info = describe_exception(ctx, capture.result);
       break;
-    case Signal::Break:
-      if (tensor::inference_mode_state() != inference_mode) {
+    case Signal::Break: {
+      auto reentries = natives::close_states(ctx, start);
+      if (!reentries) {
         // What was entered can't be handed over to the rest of the frame.
         capture.ending = values::Ending::Skip;
         capture.info = ctx.break_info();
         break;
       }
+      capture.reentries = std::move(*reentries);
       capture.ending = values::Ending::Break;
-      capture.in_handler = interpreter.handled != nullptr;
+      capture.handlers = frame.handlers;
+      capture.handled = interpreter.handled;
       capture.inner = interpreter.take_broken();
-      capture.reentries = natives::close_states(ctx, grad_mode);
       capture.index = static_cast<size_t>(frame.current);
       capture.stack = std::move(frame.stack);
       capture.locals = std::move(frame.locals);
       capture.info = ctx.break_info();
       capture.generators = interpreter.suspended_frames();
       break;
+    }
     case Signal::Skip:
       capture.ending = values::Ending::Skip;
       capture.info = ctx.break_info();

@@ -27,10 +27,10 @@ struct Frame {
   Frame* caller = nullptr;
   graph::LocationId caller_location;  // valid once asked for
   V result = nullptr;                 // of Return and Yield
-  V generator = nullptr;        // the Generator value that this frame runs
-  values::DirectCall direct;    // how it was called
-  V handled = nullptr;          // of Yield: the exception it is handling
-  V handled_outside = nullptr;  // by who called it
+  V generator = nullptr;      // the Generator value that this frame runs
+  values::DirectCall direct;  // how it was called
+  int32_t handlers = 0;       // of exceptions, that it is in
+  V handled = nullptr;        // of Yield: the exception it is handling
 
   V top(size_t depth = 1) const { return stack[stack.size() - depth]; }
   void push(V value) { stack.push_back(value); }

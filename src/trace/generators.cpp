@@ -121,6 +121,11 @@ Outcome<V> Interpreter::resume_generator(V generator, V sent, V thrown,
   Outcome<Next> next = Next::Continue;
   if (thrown) {
     (void)ctx.raise_value(thrown);
+    Signal signal = Signal::Raised;
+    if (before != Phase::Created) {
+      signal = trace_back(frame);
+      if (signal != Signal::Raised) return signal;
+    }
     if (before == Phase::Created || !unwind(frame)) {
       state.phase = Phase::Finished;
       return Signal::Raised;

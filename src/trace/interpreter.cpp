@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "python/names.h"
 #include "trace/handlers.h"
+#include "values/exceptions.h"
 
 namespace magneto::trace {
 
@@ -55,10 +57,11 @@ Outcome<Next> Interpreter::run(Frame& frame) {
       Outcome<Next> next = kHandlers[static_cast<size_t>(instruction.op)](
           *this, frame, instruction);
       if (!next) [[unlikely]] {
-        if (next.signal() == Signal::Raised && unwind(frame)) continue;
-        if (next.signal() == Signal::Break)
-          keep_broken(frame, before, handled_before);
-        return next;
+        Signal signal = next.signal();
+        if (signal == Signal::Raised) signal = trace_back(frame);
+        if (signal == Signal::Raised && unwind(frame)) continue;
+        if (signal == Signal::Break) keep_broken(frame, before, handled_before);
+        return signal;
       }
       if (next.value() != Next::Continue) return next;
     }
@@ -83,7 +86,7 @@ void Interpreter::keep_broken(Frame& frame, Journal::Position before,
     ctx.journal.rollback(before);
     handled = handled_before;
   }
-  if (!frame.direct.is_direct || handled || broken_.size() >= kMostInner) {
+  if (!frame.direct.is_direct || broken_.size() >= kMostInner) {
     broken_.clear();
     return;
   }
@@ -91,7 +94,9 @@ void Interpreter::keep_broken(Frame& frame, Journal::Position before,
                      .globals = frame.globals,
                      .index = static_cast<size_t>(frame.current),
                      .stack = std::move(frame.stack),
-                     .locals = std::move(frame.locals)});
+                     .locals = std::move(frame.locals),
+                     .handlers = frame.handlers,
+                     .handled = handled});
   const auto through = frame.direct.through;
   for (size_t i = through.size(); i-- > 0;) {
     // function, arguments, keyword arguments
@@ -131,17 +136,70 @@ Outcome<Next> Interpreter::run_outermost(Frame& frame) {
     if (--steps_to_check_ < 0) [[unlikely]]
       MG_DO(check_progress());
     if (!next) [[unlikely]] {
-      if (next.signal() == Signal::Raised && unwind(frame)) continue;
-      if (next.signal() == Signal::Break) {
-        if (handled_before) broken_.clear();
+      Signal signal = next.signal();
+      if (signal == Signal::Raised) signal = trace_back(frame);
+      if (signal == Signal::Raised && unwind(frame)) continue;
+      if (signal == Signal::Break) {
         if (broken_.empty()) ctx.journal.rollback(before);
         handled = handled_before;
         frame.pc = frame.current;
       }
-      return next;
+      return signal;
     }
     if (next.value() != Next::Continue) return next;
   }
+}
+
+namespace {
+
+// Exceptions that go on as they were.
+bool raises_again(const Instruction& instruction) {
+  return instruction.op == Op::Reraise ||
+         (instruction.op == Op::RaiseVarargs && instruction.arg == 0);
+}
+
+// Polyfills stand for C code, which has no frames.
+bool is_polyfill(const Frame& frame) {
+  PyObject* name =
+      PyDict_GetItemWithError(frame.globals, interned().dunder_name);
+  const char* chars =
+      name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : nullptr;
+  return chars && std::string_view(chars).starts_with("magneto.polyfills.");
+}
+
+bool is_caught(const Frame* frame) {
+  for (; frame; frame = frame->caller)
+    if (frame->code->handler_for(frame->current)) return true;
+  return false;
+}
+
+}  // namespace
+
+// An exception leaves an instruction: the frame gets an entry in its traceback.
+// One of the caller's would have to be written to, so it is left to CPython to
+// raise it, unless nobody sees it before the frame runs in plain Python anyway.
+Signal Interpreter::trace_back(Frame& frame) {
+  const Instruction& at =
+      frame.code->instructions[static_cast<size_t>(frame.current)];
+  if (raises_again(at) || is_polyfill(frame)) return Signal::Raised;
+  V exception = ctx.exception();
+  const auto& slots = ctx.heap[exception->heap].slots;
+  if (slots.empty()) {
+    if (!is_caught(&frame)) return Signal::Raised;
+    (void)ctx.take_exception();
+    return ctx.graph_break("c-attribute-write",
+                           std::string("__traceback__ of a ") +
+                               _PyType_Name(exception->type) +
+                               " that was made outside",
+                           "raise a new exception, or catch it outside");
+  }
+  V globals =
+      frame.globals_value ? frame.globals_value : globals_value(frame.globals);
+  ctx.heap.set_slot(
+      exception->heap, values::kTraceback,
+      values::make_traceback(ctx, frame.py_code, globals, at.offset,
+                             slots[values::kTraceback]));
+  return Signal::Raised;
 }
 
 bool Interpreter::unwind(Frame& frame) {
@@ -164,7 +222,6 @@ Outcome<Next> Interpreter::run_nested(Frame& frame) {
   frame_ = &frame;
   ++depth_;
   const V handled_before = handled;
-  frame.handled_outside = handled;
   if (frame.handled) handled = frame.handled;
   struct Leave {
     Interpreter& in;

@@ -32,13 +32,17 @@ using Handler = Outcome<Next> (*)(Interpreter&, Frame&, Instruction);
 
 class Interpreter final : public values::Inliner, public Journaled {
  public:
-  explicit Interpreter(Context& context) : ctx(context) { ctx.inliner = this; }
+  explicit Interpreter(Context& context)
+      : ctx(context), handled(context.none()) {
+    ctx.inliner = this;
+  }
   ~Interpreter() { ctx.inliner = nullptr; }
   Interpreter(const Interpreter&) = delete;
 
   Context& ctx;
-  // The exception that is being handled, as sys.exc_info has it; or null.
-  V handled = nullptr;
+  // The exception that is being handled, as sys.exc_info has it, or None; the
+  // caller's isn't looked at before somebody asks.
+  V handled;
 
   // Runs a frame until it returns, yields, or a signal leaves it.
   Outcome<Next> run(Frame& frame);
@@ -78,6 +82,7 @@ class Interpreter final : public values::Inliner, public Journaled {
     Phase phase = Created;
   };
   bool unwind(Frame& frame);
+  Signal trace_back(Frame& frame);
   // Every so many steps: whether the trace should go on.
   Status check_progress();
   bool closing_is_noticed(V generator);

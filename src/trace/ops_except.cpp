@@ -9,17 +9,18 @@ namespace magneto::trace {
 Outcome<Next> op_PushExcInfo(Interpreter& in, Frame& frame, Instruction) {
   // exc -- previous exc
   V exception = frame.top();
-  frame.stack.back() = in.handled ? in.handled : in.ctx.none();
+  frame.stack.back() = in.handled;
   frame.push(exception);
   in.handled = exception;
+  ++frame.handlers;
   return Next::Continue;
 }
 
 Outcome<Next> op_PopExcept(Interpreter& in, Frame& frame, Instruction) {
   // previous --
-  V previous = frame.top();
-  in.handled = previous == in.ctx.none() ? nullptr : previous;
+  in.handled = frame.top();
   frame.pop();
+  --frame.handlers;
   return Next::Continue;
 }
 
@@ -65,7 +66,7 @@ Outcome<V> as_exception(Context& ctx, V value) {
 
 Outcome<Next> op_CheckExcMatch(Interpreter& in, Frame& frame, Instruction) {
   // exc type -- exc bool
-  MG_TRY(bool found, matches(in.ctx, frame.top(2), frame.top(1)));
+  MG_TRY(bool found, matches(in.ctx, in.ctx.look(frame.top(2)), frame.top(1)));
   frame.replace(1, in.ctx.boolean(found));
   return Next::Continue;
 }
@@ -94,9 +95,10 @@ Outcome<Next> op_RaiseVarargs(Interpreter& in, Frame& frame, Instruction ins) {
   // [exc] [cause] --
   Context& ctx = in.ctx;
   if (ins.arg == 0) {
-    if (in.handled == nullptr)
+    V handled = ctx.look(in.handled);
+    if (handled == ctx.none())
       return ctx.raise(PyExc_RuntimeError, "No active exception to reraise");
-    return raise_again(in, in.handled);
+    return raise_again(in, handled);
   }
   MG_TRY(V exception,
          as_exception(ctx, frame.top(static_cast<size_t>(ins.arg))));
@@ -134,10 +136,14 @@ Outcome<Next> op_BeforeWith(Interpreter& in, Frame& frame, Instruction) {
 Outcome<Next> op_WithExceptStart(Interpreter& in, Frame& frame, Instruction) {
   // exit lasti previous exc -- exit lasti previous exc result
   Context& ctx = in.ctx;
-  V exception = frame.top(1);
+  V exception = ctx.look(frame.top(1));
   V type = ctx.constant_share(reinterpret_cast<PyObject*>(exception->type));
+  V traceback = values::exception_traceback(ctx, exception);
+  if (!traceback)
+    return ctx.graph_break("c-attribute",
+                           "the traceback of a caller's exception");
   MG_TRY(V result,
-         values::call(ctx, frame.top(4), {type, exception, ctx.none()}));
+         values::call(ctx, frame.top(4), {type, exception, traceback}));
   frame.push(result);
   return Next::Continue;
 }

@@ -13,7 +13,7 @@ Outcome<Next> op_ReturnGenerator(Interpreter& in, Frame& frame, Instruction) {
 
 Outcome<Next> op_YieldValue(Interpreter& in, Frame& frame, Instruction) {
   // v -- sent
-  frame.handled = in.handled == frame.handled_outside ? nullptr : in.handled;
+  frame.handled = frame.handlers ? in.handled : nullptr;
   frame.result = frame.top();
   frame.pop();
   return Next::Yield;

@@ -2,6 +2,7 @@
 // Stack, locals, cells and global names.
 #include "python/names.h"
 #include "trace/handlers.h"
+#include "values/exceptions.h"
 
 namespace magneto::trace {
 
@@ -14,9 +15,16 @@ std::string text(PyObject* name) {
 }
 
 Signal unbound(Context& ctx, PyObject* name) {
-  return ctx.raise(PyExc_UnboundLocalError,
-                   "cannot access local variable '" + text(name) +
-                       "' where it is not associated with a value");
+  return values::raise_about_name(
+      ctx, PyExc_UnboundLocalError,
+      "cannot access local variable '" + text(name) +
+          "' where it is not associated with a value",
+      name);
+}
+
+Signal undefined(Context& ctx, PyObject* name) {
+  return values::raise_about_name(
+      ctx, PyExc_NameError, "name '" + text(name) + "' is not defined", name);
 }
 
 }  // namespace
@@ -124,11 +132,11 @@ Outcome<Next> op_LoadDeref(Interpreter& in, Frame& frame, Instruction ins) {
     const int32_t free_start =
         frame.py_code->co_nlocalsplus - frame.py_code->co_nfreevars;
     if (ins.arg < free_start) return unbound(in.ctx, frame.local_name(ins.arg));
-    return in.ctx.raise(PyExc_NameError,
-                        "cannot access free variable '" +
-                            text(frame.local_name(ins.arg)) +
-                            "' where it is not associated with a value in "
-                            "enclosing scope");
+    return values::raise_about_name(
+        in.ctx, PyExc_NameError,
+        "cannot access free variable '" + text(frame.local_name(ins.arg)) +
+            "' where it is not associated with a value in enclosing scope",
+        frame.local_name(ins.arg));
   }
   frame.push(content);
   return Next::Continue;
@@ -168,7 +176,7 @@ Outcome<V> load_global(Interpreter& in, Frame& frame, PyObject* name) {
   value = values::dict_get_string(
       ctx, ctx.known(builtins, ctx.sources.constant(builtins)), name);
   if (value) return value;
-  return ctx.raise(PyExc_NameError, "name '" + text(name) + "' is not defined");
+  return undefined(ctx, name);
 }
 
 }  // namespace
@@ -206,9 +214,7 @@ Outcome<Next> op_DeleteGlobal(Interpreter& in, Frame& frame, Instruction ins) {
     frame.globals_value = in.globals_value(frame.globals);
   MG_TRY(V old, values::dict_pop(in.ctx, frame.globals_value,
                                  in.ctx.constant_share(frame.name(ins.arg))));
-  if (!old)
-    return in.ctx.raise(PyExc_NameError, "name '" + text(frame.name(ins.arg)) +
-                                             "' is not defined");
+  if (!old) return undefined(in.ctx, frame.name(ins.arg));
   return Next::Continue;
 }
 

@@ -25,23 +25,19 @@ std::string text(PyObject* name) {
 }
 
 Signal attribute_error(Context& ctx, V object, PyObject* name) {
+  std::string whose = std::string("'") + object->type->tp_name + "' object";
+  if (object->is_constant() && PyType_Check(object->object))
+    whose = std::string("type object '") +
+            reinterpret_cast<PyTypeObject*>(object->object)->tp_name + "'";
   if (object->is_constant() && PyModule_Check(object->object)) {
     PyObject* module = PyDict_GetItemWithError(PyModule_GetDict(object->object),
                                                interned().dunder_name);
     if (module && PyUnicode_Check(module))
-      return ctx.raise(PyExc_AttributeError, "module '" + text(module) +
-                                                 "' has no attribute '" +
-                                                 text(name) + "'");
+      whose = "module '" + text(module) + "'";
   }
-  if (object->is_constant() && PyType_Check(object->object))
-    return ctx.raise(
-        PyExc_AttributeError,
-        std::string("type object '") +
-            reinterpret_cast<PyTypeObject*>(object->object)->tp_name +
-            "' has no attribute '" + text(name) + "'");
-  return ctx.raise(PyExc_AttributeError,
-                   std::string("'") + object->type->tp_name +
-                       "' object has no attribute '" + text(name) + "'");
+  return raise_about_name(ctx, PyExc_AttributeError,
+                          whose + " has no attribute '" + text(name) + "'",
+                          name, object);
 }
 
 bool is_data_descriptor(PyObject* descriptor) {
@@ -489,9 +485,11 @@ Status write(Context& ctx, V object, PyObject* name, V value) {
       if (size_t field = function_field(name); field < kFunctionFields)
         return set_function_field(ctx, object,
                                   static_cast<FunctionField>(field), value);
-    // Tracebacks are the real program's affair.
-    if (is_exception_type(object->type) && !object->object &&
-        PyUnicode_CompareWithASCIIString(name, "__traceback__") == 0)
+    if (is_exception_type(object->type) && !object->object && value &&
+        name != interned().args && (value = ctx.look(value)) &&
+        (value == ctx.none() || is_exception_type(value->type) ||
+         value->type == &PyTraceBack_Type) &&
+        set_exception_field(ctx, object, name, value))
       return done;
     return ctx.graph_break(
         "c-attribute-write",

@@ -38,17 +38,20 @@ struct BrokenFrame {
   size_t index = 0;
   std::vector<V> stack;
   std::vector<V> locals;
+  int32_t handlers = 0;  // of exceptions, that it is in
+  V handled = nullptr;   // by them
 };
 
 struct Capture {
   Ending ending = Ending::Skip;
-  V result = nullptr;       // Return
-  size_t index = 0;         // Break: canonical instruction not executed
-  std::vector<V> stack;     // Break: operand stack before it, bottom first
-                            // (Null where CPython has NULL)
-  std::vector<V> locals;    // Break: localsplus (Null: unbound; cell variables
-                            // are Cells)
-  bool in_handler = false;  // Break: an exception is being handled
+  V result = nullptr;     // Return
+  size_t index = 0;       // Break: canonical instruction not executed
+  std::vector<V> stack;   // Break: operand stack before it, bottom first
+                          // (Null where CPython has NULL)
+  std::vector<V> locals;  // Break: localsplus (Null: unbound; cell variables
+                          // are Cells)
+  int32_t handlers = 0;   // Break: of exceptions, that it is in
+  V handled = nullptr;    // Break: the exception that is being handled
   // Break: the frames of the inlined calls that instruction `index` is in, each
   // in an instruction that calls the next; the last one's isn't supported.
   std::vector<BrokenFrame> inner;

@@ -15,8 +15,10 @@
 //                       the arguments that it was made with ...
 //   collections.deque   a List; maxlen
 //   defaultdict         a Dict; default_factory
+//   traceback           code, globals, code unit, next entry
 #include "values/construction.h"
 
+#include "python/handled.h"
 #include "values/protocol.h"
 
 namespace magneto::values {
@@ -101,6 +103,12 @@ std::optional<Construction> construction(Context& ctx, V value) {
   if (!value->heap.valid()) return std::nullopt;
   const HeapObject& state = ctx.heap[value->heap];
   PyTypeObject* type = value->type;
+  // A generator that stands for an iterator of itertools.
+  if (value->kind == Kind::Generator) {
+    if (state.slots.empty()) return std::nullopt;
+    return Construction{state.slots[0],
+                        {state.slots.begin() + 1, state.slots.end()}};
+  }
   if (type == &PyZip_Type && state.number != 0) {
     V keywords = ctx.dict();
     Outcome<Done> set =
@@ -121,6 +129,13 @@ std::optional<Construction> construction(Context& ctx, V value) {
       return Construction{
           method_of(ctx, type == plain ? &PyDict_Type : &PyODict_Type, name),
           state.slots};
+  if (is_class(type, "torch._C._InferenceMode"))
+    return Construction{attribute_of_module(ctx, "torch.autograd.grad_mode",
+                                            "_enter_inference_mode"),
+                        state.slots};
+  if (type == &PyTraceBack_Type)
+    return Construction{ctx.constant_share(python::traceback_maker()),
+                        state.slots};
   if (is_class(type, "functools.partial")) {
     std::vector<V> parts = state.slots;
     return with_keywords(

@@ -16,23 +16,24 @@ Signal Context::raise(PyObject* type, const std::string& message) {
 
 namespace {
 
-V context_of(Context& ctx, V exception) {
-  const auto& slots = ctx.heap[exception->heap].slots;
-  return slots.empty() ? ctx.none() : slots[kContext];
+const std::vector<V>& slots_of(Context& ctx, V exception) {
+  return ctx.heap[exception->heap].slots;
 }
 
 // The exception that is being handled becomes the context of the one that is
-// raised, whose own place in the chain is given up.
+// raised, whose own place in the chain is given up. Exceptions of the caller's
+// have no slots.
 void chain(Context& ctx, V exception, V handled) {
-  if (!handled || handled == exception ||
-      ctx.heap[exception->heap].slots.empty())
-    return;
-  V link = handled;
-  for (V next = context_of(ctx, link); next != ctx.none();
-       link = next, next = context_of(ctx, link)) {
-    if (next != exception) continue;
-    ctx.heap.set_slot(link->heap, kContext, ctx.none());
-    break;
+  if (slots_of(ctx, exception).empty()) return;
+  // Where it makes no difference, the caller's isn't looked at.
+  if (handled->kind == Kind::Lazy &&
+      slots_of(ctx, exception)[kContext] != ctx.none())
+    handled = ctx.look(handled);
+  if (handled == ctx.none() || handled == exception) return;
+  for (V link = handled; link->heap.valid() && !slots_of(ctx, link).empty();) {
+    const V next = slots_of(ctx, link)[kContext];
+    if (next == exception) ctx.heap.set_slot(link->heap, kContext, ctx.none());
+    link = next == exception ? ctx.none() : next;
   }
   ctx.heap.set_slot(exception->heap, kContext, handled);
 }
@@ -40,11 +41,8 @@ void chain(Context& ctx, V exception, V handled) {
 }  // namespace
 
 Signal Context::raise_value(V exception) {
-  exception_ = exception;
-  if (inliner) chain(*this, exception, inliner->handled_exception());
-  const auto& slots = heap[exception->heap].slots;
-  if (slots.size() > kRaised && slots[kRaised] != boolean(true))
-    heap.set_slot(exception->heap, kRaised, boolean(true));
+  exception_ = look(exception);
+  if (inliner) chain(*this, exception_, inliner->handled_exception());
   if (inliner) raised_at_ = inliner->origin().location;
   return Signal::Raised;
 }

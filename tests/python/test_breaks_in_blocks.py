@@ -71,6 +71,61 @@ def grad_mode_left_by_an_error(x):
     return y, None
 
 
+def inference_mode(x):
+    with torch.inference_mode():
+        y = W + x
+        magneto.graph_break()
+        z = y * 2
+        inside = torch.is_inference_mode_enabled(), torch.is_grad_enabled()
+    after = torch.is_inference_mode_enabled(), torch.is_grad_enabled()
+    return y.is_inference(), z.is_inference(), z + 0.0, W * x, inside, after
+
+
+@torch.inference_mode()
+def inferred(x):
+    y = W + x
+    magneto.graph_break()
+    return y * 2
+
+
+def inference_mode_as_decorator(x):
+    y = inferred(x + 1)
+    return y.is_inference(), y.clone(), W * x
+
+
+def inference_mode_left_by_an_error(x):
+    try:
+        with torch.inference_mode():
+            y = x + 1
+            fail(ValueError, "no")
+    except ValueError:
+        return W * 3, torch.is_inference_mode_enabled()
+    return y
+
+
+def inference_mode_with_others(x):
+    with torch.no_grad(), torch.inference_mode():
+        y = W + x
+        magneto.graph_break()
+        with torch.inference_mode(False):
+            z = x * 2
+            magneto.graph_break()
+            z = z * W
+        y = y * 2
+    return y.is_inference(), z, W * x, torch.is_grad_enabled()
+
+
+def inference_mode_twice(x):
+    found = []
+    for k in range(3):
+        with torch.inference_mode(k != 1):
+            y = x + k
+            magneto.graph_break()
+            y = y * 2
+        found.append((y.is_inference(), y + 0.0))
+    return found, torch.is_inference_mode_enabled()
+
+
 def noted_context(x):
     notes = []
     with Noted("a", notes) as name:
@@ -345,6 +400,11 @@ PROGRAMS = [
     grad_mode,
     grad_mode_as_argument,
     grad_mode_left_by_an_error,
+    inference_mode,
+    inference_mode_as_decorator,
+    inference_mode_left_by_an_error,
+    inference_mode_with_others,
+    inference_mode_twice,
     noted_context,
     nested_contexts,
     return_from_a_context,
@@ -381,12 +441,15 @@ def test_block_with_a_break_gives_what_plain_python_gives(program):
 # How many graphs the first call makes, that is: it was captured around breaks.
 GRAPHS = {
     grad_mode: 2,
+    inference_mode: 3,
+    inference_mode_as_decorator: 3,
     noted_context: 2,
     nested_contexts: 3,
     return_from_a_context: 2,
     try_without_an_error: 2,
-    caught_error: 1,
-    swallowed_error: 1,
+    # Behind the error, and behind its text.
+    caught_error: 3,
+    swallowed_error: 2,
     # The first and, for each name, the rest of the body.
     contexts_in_a_loop: 5,
     nullcontext_and_suppress: 2,

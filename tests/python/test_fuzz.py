@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # A slice of `make fuzz`: random programs, eager against compiled.
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from tests.fuzz import shapes
 from tests.fuzz.running import difference, write
+from tests.fuzz.writer import Writer
 
 
 @pytest.mark.parametrize("first", range(0, 200, 20))
@@ -11,6 +14,20 @@ def test_random_programs_do_what_they_do_in_plain_python(first):
     for seed in range(first, first + 20):
         source = write(seed, size=20)
         assert difference(source) == "", f"seed {seed}\n{source}"
+
+
+@settings(
+    max_examples=60,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=list(HealthCheck),
+)
+@given(st.randoms(use_true_random=False), st.integers(1, 16))
+def test_programs_that_hypothesis_writes(random, size):
+    """Hypothesis makes the writer's choices, and finds the smallest failure."""
+    source = Writer(random, size).program()
+    assert difference(source) == "", source
 
 
 # Programs in which a difference was found once.

@@ -322,7 +322,11 @@ def product(*iterables: Iterable[Any], repeat: int = 1) -> Iterator[Any]:
     found: list[tuple[Any, ...]] = [()]
     for pool in pools:
         found = [(*before, item) for before in found for item in pool]
-    return iter(found)
+
+    def items() -> Iterator[Any]:
+        yield from found
+
+    return items()
 
 
 def repeat(object: Any, times: int | None = None) -> Iterator[Any]:

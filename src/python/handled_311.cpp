@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// CPython 3.11: a thread has a stack of what is being handled, with one item
+// for itself and one for each generator that it is in.
+#include "python/handled.h"
+
+#define Py_BUILD_CORE
+#include <frameobject.h>
+#include <internal/pycore_frame.h>
+#undef Py_BUILD_CORE
+
+#include "support/check.h"
+
+#if PY_VERSION_HEX < 0x030B0000 || PY_VERSION_HEX >= 0x030C0000
+#error "handled_311.cpp knows the frames of CPython 3.11 only"
+#endif
+
+namespace magneto::python {
+
+namespace {
+
+// make(code, globals, unit, next)
+PyObject* make_traceback(PyObject*, PyObject* const* args,
+                         Py_ssize_t count) noexcept {
+  if (count != 4) {
+    PyErr_SetString(PyExc_TypeError, "a traceback is made of four parts");
+    return nullptr;
+  }
+  auto* code = reinterpret_cast<PyCodeObject*>(args[0]);
+  const auto unit = static_cast<int>(PyLong_AsLong(args[2]));
+  Ref frame = Ref::steal(reinterpret_cast<PyObject*>(
+      PyFrame_New(PyThreadState_Get(), code, args[1], nullptr)));
+  if (!frame) return nullptr;
+  auto* inside = reinterpret_cast<PyFrameObject*>(frame.get())->f_frame;
+  inside->prev_instr = _PyCode_CODE(code) + unit;
+  const int offset = unit * static_cast<int>(sizeof(_Py_CODEUNIT));
+  return PyObject_CallFunction(reinterpret_cast<PyObject*>(&PyTraceBack_Type),
+                               "OOii", args[3], frame.get(), offset,
+                               PyCode_Addr2Line(code, offset));
+}
+
+}  // namespace
+
+PyObject* handled_exception() noexcept {
+  for (_PyErr_StackItem* item = PyThreadState_Get()->exc_info; item;
+       item = item->previous_item)
+    if (item->exc_value && item->exc_value != Py_None) return item->exc_value;
+  return nullptr;
+}
+
+HandledScope::HandledScope() noexcept : item_(PyThreadState_Get()->exc_info) {}
+
+void HandledScope::set(Ref exception) noexcept {
+  if (!exception && !is_changed_) return;
+  if (!is_changed_) {
+    before_ = Ref::share(item_->exc_value);
+    is_changed_ = true;
+  }
+  if (!exception) exception = before_.share();
+  Ref old = Ref::steal(std::exchange(item_->exc_value, exception.release()));
+}
+
+HandledScope::~HandledScope() { set(nullptr); }
+
+PyObject* traceback_maker() noexcept {
+  static PyMethodDef method = {
+      "make_traceback",
+      reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(make_traceback)),
+      METH_FASTCALL, nullptr};
+  static PyObject* const maker = PyCFunction_New(&method, nullptr);
+  MG_CHECK(maker, "out of memory");
+  return maker;
+}
+
+}  // namespace magneto::python
