@@ -2,12 +2,15 @@
 #include "entry/compiled_function.h"
 
 #include <exception>
+#include <optional>
 
 #include "entry/binding.h"
 #include "entry/callable_object.h"
+#include "entry/compiler.h"
 #include "entry/driver.h"
 #include "entry/report.h"
 #include "support/check.h"
+#include "tensor/fake_tensor.h"
 
 namespace magneto::entry {
 namespace {
@@ -88,6 +91,9 @@ PyObject* call(PyObject* object, PyObject* const* args, size_t nargsf,
   // Whoever drops the last reference meanwhile must not pull these away.
   Ref hold = Ref::share(object);
   PyCodeObject* code = code_to_compile(self);
+  // A signal's handler, say, in the middle of a trace, whose tensors are fake.
+  std::optional<tensor::RealModeScope> real;
+  if (is_compiling()) real.emplace();
   try {
     BoundArguments arguments;
     if (code && arguments.bind(self->function, self->self, args,

@@ -179,11 +179,6 @@ def cached(n):
     return n * 3
 
 
-@functools.cache
-def cached2(n):
-    return [n]
-
-
 @functools.singledispatch
 def kind(v):
     return "object"
@@ -469,7 +464,7 @@ bool(Color.RED), Mode.TRAIN.value.title(), "-".join([Mode.TRAIN, Mode.EVAL]), Co
 Level.LOW | 2, Mode.EVAL > Mode.TRAIN, Color.RED in {Color.RED}, Color.RED in [Color.GREEN]
 functools.partial(add, 1)(), functools.partial(add, b=5)(1), functools.partial(add, 1, c=2)(3, c=9), functools.partial(add, 1).func, functools.partial(add, 1).args, functools.partial(add, c=1).keywords, add_two(3), caller_partial(b=1), caller_partial.keywords, functools.partial(add_two, 5)(), functools.partial(add_two, 5).args, functools.partial(add, x)(1)
 callable(functools.partial(add)), isinstance(functools.partial(add), functools.partial), functools.partial(Config, 5)().size, functools.partial(torch.add, x)(1), list(map(functools.partial(add, 1), [1])), sorted([3, 1], key=functools.partial(operator.mul, -1)), copy.copy(functools.partial(add, 1))(), Method().plus_one(2), Method.plus_one(Method(), 3), Method().prop, [m.prop + m.prop for m in [Method()]], Method.st(1)
-Method.cl(), Method().remembered(), functools.reduce(add, [1, 2, 3]), functools.reduce(operator.mul, [1, 2], x), functools.reduce(lambda a, b: a + [b], "ab", []), functools.reduce(add, [5]), cached(4), cached2(3), cached.__wrapped__(2), cached.__name__, kind(1), kind([])
+Method.cl(), Method().remembered(), functools.reduce(add, [1, 2, 3]), functools.reduce(operator.mul, [1, 2], x), functools.reduce(lambda a, b: a + [b], "ab", []), functools.reduce(add, [5]), cached(4), cached.__wrapped__(2), cached.__name__, kind(1), kind([])
 kind("s"), kind(True), Ordered(1) < Ordered(2), Ordered(1) >= Ordered(1), Ordered(2) > Ordered(1), Ordered(1) <= Ordered(2), max(Ordered(1), Ordered(2)).k, sorted([3, 1, 2], key=functools.cmp_to_key(lambda a, b: b - a)), decorated(1), decorated.__name__, decorated.__doc__, decorated.__wrapped__(1)
 deco(lambda a: a)(2), deco(add)(1), deco(add).__name__, deco(annotated).__annotations__, deco(annotated).__doc__, functools.wraps(add)(len) if False else 0, functools.update_wrapper(lambda: 1, add).__name__, functools.WRAPPER_ASSIGNMENTS, functools.cached_property, cached.cache_parameters() if hasattr(cached, "cache_parameters") else 0, functools.partial(add, 1) is not None, functools.partial(functools.partial(add, 1), c=4)(2)
 functools.partialmethod,
