@@ -201,7 +201,6 @@ Operand Rebuilder::make(V value) {
     case Kind::List:
     case Kind::Dict:
     case Kind::Set:
-      return make_container(value);
     case Kind::Object:
       return make_container(value);
     case Kind::Cell:

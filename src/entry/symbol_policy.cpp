@@ -99,8 +99,8 @@ void FrameSymbols::apply_marks(PyObject* tensor, guards::SourceId source,
   // A call outside of the bounds is compiled for itself.
   for (size_t i = 0; i < sizes.size(); ++i) {
     const int64_t size = tensor::sizes(tensor)[i];
-    if (sizes[i] && size > 1 && !sizes[i]->contains(size))
-      sizes[i] = std::nullopt;
+    std::optional<shapes::Range>& range = sizes[i];
+    if (range && size > 1 && !range->contains(size)) range.reset();
   }
 }
 

@@ -486,11 +486,12 @@ Status write(Context& ctx, V object, PyObject* name, V value) {
         return set_function_field(ctx, object,
                                   static_cast<FunctionField>(field), value);
     if (is_exception_type(object->type) && !object->object && value &&
-        name != interned().args && (value = ctx.look(value)) &&
-        (value == ctx.none() || is_exception_type(value->type) ||
-         value->type == &PyTraceBack_Type) &&
-        set_exception_field(ctx, object, name, value))
-      return done;
+        name != interned().args) {
+      value = ctx.look(value);
+      const bool fits = value == ctx.none() || is_exception_type(value->type) ||
+                        value->type == &PyTraceBack_Type;
+      if (fits && set_exception_field(ctx, object, name, value)) return done;
+    }
     return ctx.graph_break(
         "c-attribute-write",
         std::string(object->type->tp_name) + "." + text(name));

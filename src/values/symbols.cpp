@@ -119,14 +119,15 @@ std::optional<tensor::SymbolicShape> Context::symbolic_shape(
   for (uint32_t i = 0; i < sizes.size(); ++i) {
     // A size of 0 or 1 has a meaning of its own: what broadcasts, what is
     // empty.
-    if (!wanted[i] || sizes[i] == 0 || sizes[i] == 1) {
+    const std::optional<Range>& range = wanted[i];
+    if (!range || sizes[i] == 0 || sizes[i] == 1) {
       shape.sizes.push_back(table.integer(sizes[i]));
       continue;
     }
     is_symbolic = true;
     shape.sizes.push_back(new_symbol(Number::of(sizes[i]),
                                      {IntKind::Size, source, i}, Type::Integer,
-                                     *wanted[i], kSizes));
+                                     *range, kSizes));
     snapshot.mark_dynamic(i);
   }
   if (!is_symbolic) return {};
