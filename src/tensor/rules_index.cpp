@@ -67,31 +67,45 @@ at::Tensor gather(const at::Tensor& self, int64_t dim, const at::Tensor& index,
   return make_contiguous(index.sym_sizes(), self.scalar_type(), self.device());
 }
 
-// The shape of self[indices]: the indexed dimensions become the broadcast shape
-// of the indices, in the first one's place if they stand side by side, else in
-// front.
-DimVec indexed_sizes(const at::Tensor& self, TensorIndices indices) {
-  TORCH_CHECK_INDEX(static_cast<int64_t>(indices.size()) <= self.dim(),
-                    "too many indices for tensor of dimension ", self.dim(),
-                    " (got ", indices.size(), ")");
-  DimVec sizes, from_indices;
-  size_t first = 0;
+// How indices stand among a tensor's dimensions. In the result, the indexed
+// ones become the broadcast shape of the indices: in the first one's place if
+// they stand side by side, else in front.
+struct Indexing {
+  DimVec shape;                      // of the indices
+  c10::SmallVector<size_t, 5> kept;  // dimensions without an index
+  size_t place = 0;                  // of `shape`, among those
+};
+
+Indexing indexing_of(const at::Tensor& self, TensorIndices indices) {
+  Indexing indexing;
   bool any = false, ended = false, apart = false;
   for (size_t i = 0; i < static_cast<size_t>(self.dim()); ++i) {
     std::optional<at::Tensor> index;
     if (i < indices.size()) index = indices.get(i);
     if (!index || !index->defined()) {
       ended = any;
-      sizes.push_back(self.sym_sizes()[i]);
+      indexing.kept.push_back(i);
       continue;
     }
     apart = apart || ended;
-    if (!any) first = i;
+    if (!any) indexing.place = i;
     any = true;
-    from_indices = broadcast(from_indices, index->sym_sizes());
+    indexing.shape = broadcast(indexing.shape, index->sym_sizes());
   }
-  sizes.insert(sizes.begin() + (apart ? 0 : first), from_indices.begin(),
-               from_indices.end());
+  if (apart) indexing.place = 0;
+  return indexing;
+}
+
+// The shape of self[indices].
+DimVec indexed_sizes(const at::Tensor& self, TensorIndices indices) {
+  TORCH_CHECK_INDEX(static_cast<int64_t>(indices.size()) <= self.dim(),
+                    "too many indices for tensor of dimension ", self.dim(),
+                    " (got ", indices.size(), ")");
+  const Indexing indexing = indexing_of(self, indices);
+  DimVec sizes;
+  for (size_t dim : indexing.kept) sizes.push_back(self.sym_sizes()[dim]);
+  sizes.insert(sizes.begin() + indexing.place, indexing.shape.begin(),
+               indexing.shape.end());
   return sizes;
 }
 
@@ -114,23 +128,11 @@ void check_indices(TensorIndices indices) {
 // stand still along the others.
 at::Tensor index_strided(const at::Tensor& self, TensorIndices indices,
                          DimList sizes) {
-  DimVec shape, steps;  // of the indices; of the dimensions that stay
-  size_t first = 0;
-  bool any = false, ended = false, apart = false;
-  for (size_t i = 0; i < static_cast<size_t>(self.dim()); ++i) {
-    std::optional<at::Tensor> index;
-    if (i < indices.size()) index = indices.get(i);
-    if (!index || !index->defined()) {
-      ended = any;
-      steps.push_back(self.sym_strides()[i]);
-      continue;
-    }
-    apart = apart || ended;
-    if (!any) first = i;
-    any = true;
-    shape = broadcast(shape, index->sym_sizes());
-  }
-  const size_t place = apart ? 0 : first, after = steps.size() - place;
+  const Indexing indexing = indexing_of(self, indices);
+  const auto& [shape, kept, place] = indexing;
+  const size_t after = kept.size() - place;
+  DimVec steps;
+  for (size_t dim : kept) steps.push_back(self.sym_strides()[dim]);
   DimVec still(shape.size(), Dim(0));
   steps.insert(steps.begin() + place, still.begin(), still.end());
   TensorVec walked{make_view(self, sizes, steps, 0)};

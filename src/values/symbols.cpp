@@ -165,25 +165,26 @@ std::optional<tensor::SymbolicShape> Context::symbolic_shape(
 
 namespace {
 
-// "_operator.add": found once; it lives as long as its module.
-PyObject* function_of(Operation operation) {
-  static PyObject* functions[256] = {};
-  PyObject*& known = functions[static_cast<size_t>(operation)];
-  if (known) return known;
-  const std::string path = shapes::row_of(operation).function;
+// "_operator.add". It lives as long as its module.
+PyObject* function_at(const std::string& path) {
   const size_t dot = path.rfind('.');
   Ref module = Ref::steal(PyImport_ImportModule(path.substr(0, dot).c_str()));
   MG_CHECK(module, "the module of an operation");
-  known = PyObject_GetAttrString(module, path.substr(dot + 1).c_str());
-  MG_CHECK(known, "the function of an operation");
+  PyObject* found =
+      PyObject_GetAttrString(module, path.substr(dot + 1).c_str());
+  MG_CHECK(found, "the function of an operation");
+  return found;
+}
+
+PyObject* function_of(Operation operation) {
+  static PyObject* functions[256] = {};
+  PyObject*& known = functions[static_cast<size_t>(operation)];
+  if (!known) known = function_at(shapes::row_of(operation).function);
   return known;
 }
 
 PyObject* subtraction() {
-  static PyObject* const function = [] {
-    Ref module = Ref::steal(PyImport_ImportModule("_operator"));
-    return PyObject_GetAttrString(module, "sub");
-  }();
+  static PyObject* const function = function_at("_operator.sub");
   return function;
 }
 

@@ -126,9 +126,6 @@ class Alarm(Exception):
     pass
 
 
-@pytest.mark.skipif(
-    not hasattr(signal, "setitimer"), reason="the system has no interval timers"
-)
 def test_exceptions_of_signal_handlers_arrive_in_the_program():
     def endless(x):
         while True:
@@ -336,7 +333,6 @@ def test_a_tracer_may_be_attached_in_the_middle():
         assert lines[:3] == [("call", 0), ("line", 1), ("line", 2)]
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_children_of_fork_go_on_compiling():
     call = magneto.compile(breaks, backend="eager")
