@@ -6,6 +6,7 @@
 
 #include "graph/passes.h"
 #include "graph/uses.h"
+#include "python/find.h"
 
 namespace magneto::graph {
 
@@ -20,14 +21,15 @@ bool first_is_true(const Node& node) {
 }
 
 struct FunctionRow {
-  const char* module;
-  const char* name;
+  const char* path;
   bool (*applies)(const Node&);
 };
 
 constexpr std::array kFunctions = {
-    FunctionRow{"_operator", "getitem", always},
-    FunctionRow{"torch", "_check", first_is_true},
+    FunctionRow{"_operator.getitem", always},
+    FunctionRow{"torch._check", first_is_true},
+    FunctionRow{"torch.ops.aten.sym_size.int", always},
+    FunctionRow{"torch.ops.aten.sym_storage_offset.default", always},
 };
 
 constexpr std::array<const char*, 4> kMethods = {"size", "stride",
@@ -36,15 +38,9 @@ constexpr std::array<const char*, 4> kMethods = {"size", "stride",
 class Reads {
  public:
   Reads() {
-    for (size_t i = 0; i < kFunctions.size(); ++i) {
-      Ref name = Ref::steal(PyUnicode_InternFromString(kFunctions[i].module));
-      Ref module = name ? Ref::steal(PyImport_GetModule(name)) : Ref(nullptr);
-      if (module) {
-        functions_[i] =
-            Ref::steal(PyObject_GetAttrString(module, kFunctions[i].name));
-      }
-      PyErr_Clear();  // a row whose module isn't loaded matches nothing
-    }
+    // A row whose module isn't loaded matches nothing.
+    for (size_t i = 0; i < kFunctions.size(); ++i)
+      functions_[i] = find_object(kFunctions[i].path);
   }
 
   bool contains(const Node& node) const {
@@ -53,7 +49,7 @@ class Reads {
         return true;
       case Op::CallFunction:
         for (size_t i = 0; i < kFunctions.size(); ++i) {
-          if (node.target.get() == functions_[i].get()) {
+          if (node.target.get() == functions_[i]) {
             return kFunctions[i].applies(node);
           }
         }
@@ -73,7 +69,7 @@ class Reads {
   }
 
  private:
-  std::array<Ref, kFunctions.size()> functions_;
+  std::array<PyObject*, kFunctions.size()> functions_;
 };
 
 }  // namespace

@@ -51,7 +51,10 @@ Outcome<V> convert(Context& ctx, V value, PyTypeObject* type,
                             : try_special(ctx, value, method);
     if (!result) return result;
     if (!result.value()) continue;
-    V number = ctx.look(result.value());
+    V number = ctx.look_symbolic(result.value());
+    // What comes out of a tensor is of the right type.
+    if (is_symbol(number) && value->kind == Kind::Tensor) return number;
+    number = ctx.look(number);
     // Plain numbers convert further: float() of what __index__ gives. What
     // is said of others, C code knows.
     if (number->is_constant() && is_number_for(method, number->type)) {
@@ -110,6 +113,10 @@ Outcome<V> make_complex(Context& ctx, const Arguments& args) {
 
 Outcome<V> make_bool(Context& ctx, const Arguments& args) {
   if (!args.count()) return ctx.boolean(false);
+  V value = ctx.look_symbolic(args.positional[0]);
+  // Whoever branches on it asks for more.
+  if (value->kind == Kind::Tensor)
+    return call_method(ctx, value, interned().dunder_bool, {});
   MG_TRY(bool result, truth(ctx, args.positional[0]));
   return ctx.boolean(result);
 }

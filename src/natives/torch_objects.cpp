@@ -8,23 +8,6 @@
 
 namespace magneto::natives {
 
-PyObject* find_object(const char* path) {
-  const std::string whole = path;
-  Ref name = Ref::steal(PyUnicode_FromString(path));
-  MG_CHECK(name, "out of memory");
-  if (PyObject* module =
-          PyDict_GetItemWithError(PyImport_GetModuleDict(), name))
-    return module;
-  size_t dot = whole.rfind('.');
-  if (dot == std::string::npos) return nullptr;
-  PyObject* owner = find_object(whole.substr(0, dot).c_str());
-  if (owner == nullptr) return nullptr;
-  Ref found =
-      Ref::steal(PyObject_GetAttrString(owner, whole.substr(dot + 1).c_str()));
-  if (!found) PyErr_Clear();
-  return found.get();  // its owner keeps it
-}
-
 namespace {
 
 PyObject* need(const char* path) {

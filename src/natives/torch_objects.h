@@ -6,6 +6,8 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+#include "python/find.h"
+
 namespace magneto::natives {
 
 struct TorchObjects {
@@ -20,9 +22,5 @@ struct TorchObjects {
 
 // Throws InternalError if one of them isn't there.
 const TorchObjects& torch_objects();
-
-// A module that is in sys.modules, or an attribute of one, by dotted path;
-// borrowed (modules and classes stay). Null without an error if there is none.
-PyObject* find_object(const char* path);
 
 }  // namespace magneto::natives

@@ -48,16 +48,6 @@ Outcome<V> has_torch_function_variadic(Context& ctx, const Arguments& args) {
   return ctx.boolean(false);
 }
 
-// torch._check and relatives: nothing where the condition is known to hold, and
-// what Python does where it is known not to.
-template <Literal path, size_t position>
-Outcome<V> check(Context& ctx, const Arguments& args) {
-  V condition = argument(args, position, name<"cond">());
-  if (condition && values::as_constant(ctx, condition) == Py_True)
-    return ctx.none();
-  return ctx.inliner->inline_function(ctx.constant_share(object_at<path>()),
-                                      args);
-}
 
 // An operator object (torch.ops.aten.add.Tensor, or without the overload): in
 // the graph as it is.
@@ -71,8 +61,6 @@ Outcome<V> call_operator(Context& ctx, const Arguments& args) {
 
 #define MG_ALWAYS(module, function, answer) \
   { module, function, answer }
-#define MG_CHECK_ROW(function, position) \
-  { "torch", function, check<"torch." function, position> }
 #define MG_REAL(module, function) \
   { module, function, call_real<module "." function> }
 
@@ -100,14 +88,6 @@ constexpr Row kRows[] = {
     {"torch._C", "_has_torch_function_variadic", has_torch_function_variadic},
     {"torch.jit", "annotate", second, 2, 2, nullptr},
     {"torch.jit", "_unwrap_optional", first, 1, 1, nullptr},
-
-    MG_CHECK_ROW("_check", 0),
-    MG_CHECK_ROW("_check_is_size", 0),
-    MG_CHECK_ROW("_check_index", 0),
-    MG_CHECK_ROW("_check_value", 0),
-    MG_CHECK_ROW("_check_type", 0),
-    MG_CHECK_ROW("_check_not_implemented", 0),
-    MG_CHECK_ROW("_check_with", 1),
 
     MG_REAL("torch", "typename"),
     MG_REAL("torch.functional", "broadcast_shapes"),

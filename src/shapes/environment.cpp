@@ -2,10 +2,12 @@
 // Symbols, hints and decisions.
 #include "shapes/environment.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "shapes/facts.h"
 #include "shapes/program.h"
+#include "shapes/show.h"
 
 namespace magneto::shapes {
 
@@ -27,6 +29,7 @@ E Environment::add_symbol(Type type, bool is_backed, Number hint, Range range,
                           Range always) {
   const E e = expressions_.symbol(SymbolId(symbols_.size()), type);
   symbols_.push_back({type, is_backed, hint, e});
+  if (!is_backed) ++unbacked_count_;
   first_.push_back({range, always, is_backed && place_ ? place_() : 0});
   if (journal_) journal_->record(this, kSymbolMade);
   const Range known_range = intersect(range, always);
@@ -141,9 +144,20 @@ bool Environment::assume(E condition) {
   return answer.value_or(true);
 }
 
+std::string Environment::show(E e) const {
+  return shapes::show(e, [this](SymbolId id) {
+    const bool is_backed = symbols_[id.index].is_backed;
+    const auto before = std::count_if(
+        symbols_.begin(), symbols_.begin() + id.index,
+        [&](const Symbol& each) { return each.is_backed == is_backed; });
+    return (is_backed ? "s" : "u") + std::to_string(before);
+  });
+}
+
 void Environment::undo(uint64_t what, uint64_t) noexcept {
   switch (what) {
     case kSymbolMade:
+      if (!symbols_.back().is_backed) --unbacked_count_;
       symbols_.pop_back();
       hinted_.clear();  // the next symbol with its number is another
       first_.pop_back();

@@ -71,6 +71,8 @@ class Environment final : public Journaled {
   // would raise, or 64 bits don't hold a part of it.
   std::optional<Number> hint(E e) const;
   bool has_unbacked(E e) const;
+  // Whether any has been made.
+  bool has_unbacked_symbols() const { return unbacked_count_ != 0; }
 
   // ---- Decisions
   // known(), or what the hints say, which then is a fact and a guard. None if
@@ -87,6 +89,8 @@ class Environment final : public Journaled {
   void set_place(std::function<uint32_t()> place) { place_ = std::move(place); }
 
   // ---- For guards and texts
+  // With symbols called s0, s1, ... and those of the graph u0, u1, ...
+  std::string show(E e) const;
   // All decisions in the order in which they were made.
   std::span<const Decision> decisions() const { return decisions_; }
   // The conditions to check at each call: what decisions imply and what ranges
@@ -120,6 +124,7 @@ class Environment final : public Journaled {
   Journal* journal_;
   Expressions expressions_;
   std::vector<Symbol> symbols_;
+  size_t unbacked_count_ = 0;
   mutable std::vector<Hinted> hinted_;
   std::vector<FirstRange> first_;  // of symbols, when they were made
   std::vector<Decision> decisions_;

@@ -75,7 +75,7 @@ at::Tensor elementwise(c10::ArrayRef<at::Tensor> operands,
     } else {
       views.emplace_back(tensor);
     }
-    if (!tensor.sym_sizes().equals(shape)) {
+    if (!are_equal(tensor.sym_sizes(), shape)) {
       broadcasted = broadcast(shape, tensor.sym_sizes());
       shape = broadcasted;
     }

@@ -110,7 +110,7 @@ Dim storage_bytes(DimList sizes, DimList strides, const Dim& offset,
                   size_t item_size) {
   Dim last = offset + 1;
   for (size_t i = 0; i < sizes.size(); ++i) {
-    if (sizes[i] == 0) return 0;
+    if (sizes[i].sym_eq(0).guard_or_false(__FILE__, __LINE__)) return 0;
     last += (sizes[i] - 1) * strides[i];
   }
   return last * static_cast<int64_t>(item_size);

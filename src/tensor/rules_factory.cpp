@@ -2,6 +2,7 @@
 // Operators that make a tensor from sizes and options, or by drawing samples.
 #include <cmath>
 
+#include "tensor/data_size.h"
 #include "tensor/delivery.h"
 #include "tensor/rule.h"
 #include "tensor/shape.h"
@@ -25,8 +26,9 @@ void check_sizes(DimList size, Layout layout) {
   TORCH_CHECK(layout.value_or(c10::kStrided) == c10::kStrided,
               "only strided tensors can be made while tracing");
   for (const Dim& each : size) {
-    TORCH_CHECK(each >= 0, "Trying to create tensor with negative dimension ",
-                each, ": ", size);
+    TORCH_CHECK(must_hold(each.sym_ge(0)),
+                "Trying to create tensor with negative dimension ", each, ": ",
+                size);
   }
 }
 
@@ -103,7 +105,7 @@ at::Tensor scalar_tensor(const Scalar&, Dtype dtype, Layout layout,
 }
 
 void check_range(const Dim& low, const Dim& high) {
-  TORCH_CHECK(low < high,
+  TORCH_CHECK(must_hold(low.sym_lt(high)),
               "random_ expects 'from' to be less than 'to', but "
               "got from=",
               low, " >= to=", high);
@@ -130,7 +132,7 @@ at::Tensor randint_low_generator(Dim low, Dim high, DimList size,
   return make(size, dtype.value_or(at::kLong), layout, device);
 }
 at::Tensor randperm(Dim n, Dtype dtype, Layout layout, Device device, Pin) {
-  TORCH_CHECK(n >= 0, "n must be non-negative, got", n);
+  TORCH_CHECK(must_hold(n.sym_ge(0)), "n must be non-negative, got", n);
   return make(DimVec{n}, dtype.value_or(at::kLong), layout, device);
 }
 at::Tensor randperm_generator(Dim n, const Generator&, Dtype dtype,
@@ -151,7 +153,7 @@ Dim range_size(const Scalar& start, const Scalar& end, const Scalar& step,
   if (integral(start, end, step)) {
     Dim from = start.toSymInt(), to = end.toSymInt(), by = step.toSymInt();
     TORCH_CHECK(by != 0, "step must be nonzero");
-    TORCH_CHECK(by > 0 ? to >= from : to <= from,
+    TORCH_CHECK(must_hold(by > 0 ? to.sym_ge(from) : to.sym_le(from)),
                 "upper bound and lower bound inconsistent with step sign");
     return by > 0 ? (to - from + by - 1) / by : (from - to - by - 1) / (-by);
   }
@@ -226,8 +228,10 @@ at::Tensor logspace_out(const Scalar&, const Scalar&, int64_t steps, double,
 
 at::Tensor eye_matrix(Dim n, Dim m, Dtype dtype, Layout layout, Device device,
                       Pin) {
-  TORCH_CHECK(n >= 0, "n must be greater or equal to 0, got ", n);
-  TORCH_CHECK(m >= 0, "m must be greater or equal to 0, got ", m);
+  TORCH_CHECK(must_hold(n.sym_ge(0)), "n must be greater or equal to 0, got ",
+              n);
+  TORCH_CHECK(must_hold(m.sym_ge(0)), "m must be greater or equal to 0, got ",
+              m);
   return make(DimVec{n, m}, dtype.value_or(default_type()), layout, device);
 }
 at::Tensor eye_square(Dim n, Dtype dtype, Layout layout, Device device,

@@ -3,9 +3,9 @@
 #include <ATen/WrapDimUtilsMulti.h>
 #include <ATen/native/TypeProperties.h>
 
+#include "tensor/data_size.h"
 #include "tensor/elementwise.h"
 #include "tensor/fill_checks.h"
-#include "tensor/limits.h"
 #include "tensor/rule.h"
 #include "tensor/shape.h"
 
@@ -40,7 +40,7 @@ at::Tensor index_select(const at::Tensor& self, int64_t dim,
               "index_select(): Expected dtype int32 or int64 for index");
   DimVec sizes(self.sym_sizes().begin(), self.sym_sizes().end());
   if (!sizes.empty()) sizes[dim] = index.sym_numel();
-  TORCH_CHECK(!sizes.empty() || index.sym_numel() == 1,
+  TORCH_CHECK(!sizes.empty() || must_hold(index.sym_numel().sym_eq(1)),
               "index_select(): Index to scalar can have only 1 value, got ",
               index.sym_numel(), " value(s)");
   return make_contiguous(sizes, self.scalar_type(), self.device());
@@ -49,7 +49,7 @@ at::Tensor index_select(const at::Tensor& self, int64_t dim,
 at::Tensor gather(const at::Tensor& self, int64_t dim, const at::Tensor& index,
                   bool) {
   dim = wrap_dim(dim, self.dim());
-  if (index.sym_numel() != 0) {
+  if (!is_empty(index.sym_sizes())) {
     TORCH_CHECK(is_index_type(index),
                 "gather(): Expected dtype int32/int64 for index");
     TORCH_CHECK(
@@ -58,7 +58,8 @@ at::Tensor gather(const at::Tensor& self, int64_t dim, const at::Tensor& index,
         "tensor");
     for (int64_t i = 0; i < self.dim(); ++i) {
       TORCH_CHECK(
-          i == dim || index.dim() == 0 || index.sym_size(i) <= self.sym_size(i),
+          i == dim || index.dim() == 0 ||
+              must_hold(index.sym_size(i).sym_le(self.sym_size(i))),
           "Size does not match at dimension ", i, " expected index ",
           index.sym_sizes(), " to be no larger than self ", self.sym_sizes(),
           " apart from dimension ", dim);
@@ -109,18 +110,40 @@ DimVec indexed_sizes(const at::Tensor& self, TensorIndices indices) {
   return sizes;
 }
 
-void check_indices(TensorIndices indices) {
+bool is_mask(const at::Tensor& index) {
+  return index.scalar_type() == at::kBool || index.scalar_type() == at::kByte;
+}
+
+// Masks become what they stand for: for each of their dimensions an index with
+// as many elements as are true.
+c10::List<std::optional<at::Tensor>> without_masks(const at::Tensor& self,
+                                                   TensorIndices indices) {
+  c10::List<std::optional<at::Tensor>> plain;
   for (std::optional<at::Tensor> index : indices) {
-    if (!index || !index->defined()) continue;
-    c10::ScalarType type = index->scalar_type();
-    if (type == at::kBool || type == at::kByte) {
-      throw_needs_data(
-          "an index of booleans selects as many elements as are true");
+    if (!index || !index->defined()) {
+      plain.push_back(std::nullopt);
+      continue;
     }
-    TORCH_CHECK_INDEX(is_index_type(*index),
+    TORCH_CHECK_INDEX(is_index_type(*index) || is_mask(*index),
                       "tensors used as indices must be long, int, byte or bool "
                       "tensors");
+    if (!is_mask(*index)) {
+      plain.push_back(index);
+      continue;
+    }
+    const Dim count = data_size(0, index->sym_numel());
+    for (int64_t i = 0; i < index->dim(); ++i) {
+      const auto dim = static_cast<int64_t>(plain.size());
+      TORCH_CHECK_INDEX(
+          dim < self.dim() &&
+              must_hold(index->sym_sizes()[i].sym_eq(self.sym_sizes()[dim])),
+          "The shape of the mask ", index->sym_sizes(), " at index ", i,
+          " does not match the shape of the indexed tensor ", self.sym_sizes(),
+          " at index ", dim);
+      plain.push_back(make_contiguous({count}, at::kLong, index->device()));
+    }
   }
+  return plain;
 }
 
 // self[indices] laid out as by a TensorIterator over the tensor, which stands
@@ -143,7 +166,7 @@ at::Tensor index_strided(const at::Tensor& self, TensorIndices indices,
     wide.append(after, Dim(1));
     const size_t missing = shape.size() - static_cast<size_t>(index->dim());
     for (size_t i = missing; i < shape.size(); ++i)
-      if (index->sym_sizes()[i - missing] != 1)
+      if (!is_one(index->sym_sizes()[i - missing]))
         wide_steps[place + i] = index->sym_strides()[i - missing];
     walked.push_back(make_view(*index, wide, wide_steps, 0));
   }
@@ -156,8 +179,7 @@ at::Tensor index_strided(const at::Tensor& self, TensorIndices indices,
 // Where everything is contiguous, so is the result.
 void index_tensor(const OpInfo& op, c10::IValue* args, Outputs& outputs) {
   const at::Tensor& self = args[0].toTensor();
-  auto indices = args[1].toOptionalTensorList();
-  check_indices(indices);
+  auto indices = without_masks(self, args[1].toOptionalTensorList());
   bool contiguous = self.is_contiguous_or_false();
   for (std::optional<at::Tensor> index : indices) {
     if (!index || !index->defined()) continue;
@@ -167,7 +189,7 @@ void index_tensor(const OpInfo& op, c10::IValue* args, Outputs& outputs) {
   if (contiguous) {
     outputs.emplace_back(
         make_contiguous(sizes, self.scalar_type(), self.device()));
-  } else if (numel(sizes) == 0 || self.sym_numel() == 0) {
+  } else if (is_empty(sizes) || is_empty(self.sym_sizes())) {
     static const RuleFn structured = structured_rule("aten::index.Tensor");
     structured(op, args, outputs);
   } else {
@@ -205,7 +227,7 @@ at::Tensor masked_fill_tensor(const at::Tensor& self, const at::Tensor& mask,
 
 // An empty vector among tensors of other shapes is overlooked.
 bool is_overlooked(const at::Tensor& tensor) {
-  return tensor.dim() == 1 && tensor.sym_size(0) == 0;
+  return tensor.dim() == 1 && is_empty(tensor.sym_sizes());
 }
 
 // Channels last only if all agree on it.
@@ -239,7 +261,8 @@ at::Tensor cat(at::TensorList tensors, int64_t dim) {
                 "Tensors must have same number of dimensions: got ",
                 first->dim(), " and ", tensor.dim());
     for (int64_t i = 0; i < first->dim(); ++i) {
-      TORCH_CHECK(i == dim || tensor.sym_size(i) == first->sym_size(i),
+      TORCH_CHECK(i == dim ||
+                      must_hold(tensor.sym_size(i).sym_eq(first->sym_size(i))),
                   "Sizes of tensors must match except in dimension ", dim,
                   ". Expected size ", first->sym_size(i), " but got size ",
                   tensor.sym_size(i), " for tensor number ",
@@ -259,7 +282,7 @@ at::Tensor repeat(const at::Tensor& self, DimList repeats) {
   DimVec sizes(repeats.begin(), repeats.end());
   size_t extra = repeats.size() - ndim;
   for (size_t i = 0; i < sizes.size(); ++i) {
-    TORCH_CHECK(sizes[i] >= 0,
+    TORCH_CHECK(must_hold(sizes[i].sym_ge(0)),
                 "Trying to create tensor with negative dimension ", sizes[i]);
     if (i >= extra) sizes[i] *= self.sym_size(static_cast<int64_t>(i - extra));
   }
@@ -279,7 +302,7 @@ at::Tensor roll(const at::Tensor& self, DimList shifts, c10::IntArrayRef dims) {
       "shifts and dimensions must align. shifts: ", shifts.size(),
       ", dims:", dims.size());
   for (int64_t dim : dims) wrap_dim(dim, self.dim());
-  if (dims.empty() || (self.sym_numel() != 0 && !self.is_cuda())) {
+  if (dims.empty() || (!is_empty(self.sym_sizes()) && !self.is_cuda())) {
     // Made by concatenating its parts.
     c10::MemoryFormat format = dims.empty() ? c10::MemoryFormat::Contiguous
                                             : self.suggest_memory_format();

@@ -5,6 +5,7 @@
 #include <ATen/ops/cat.h>
 
 #include "tensor/attempt.h"
+#include "tensor/data_size.h"
 #include "tensor/elementwise.h"
 #include "tensor/shape.h"
 #include "tensor/view_shape.h"
@@ -25,20 +26,20 @@ MaybeTensor stacked(at::TensorList tensors, int64_t dim) {
   if (dim < -ndim - 1 || dim > ndim) return std::nullopt;
   if (dim < 0) dim += ndim + 1;
   for (const at::Tensor& tensor : tensors)
-    if (!tensor.sym_sizes().equals(first.sym_sizes())) return std::nullopt;
+    if (!must_be(tensor.sym_sizes(), first.sym_sizes())) return std::nullopt;
   std::vector<at::Tensor> parts(tensors.begin(), tensors.end());
   if (dim == ndim) {
     for (at::Tensor& part : parts) part = as_view(part, unsqueezed(part, dim));
     return at::cat(parts, dim);
   }
-  if (first.sym_numel() == 0) return std::nullopt;
+  if (is_empty(first.sym_sizes())) return std::nullopt;
   at::Tensor joined = at::cat(parts, dim);
   DimVec sizes(joined.sym_sizes().begin(), joined.sym_sizes().end());
   sizes[dim] = first.sym_size(dim);
   sizes.insert(sizes.begin() + dim, Dim(static_cast<int64_t>(tensors.size())));
   const c10::ScalarType type = joined.scalar_type();
   DimVec plain = contiguous_strides(joined.sym_sizes());
-  if (joined.sym_strides().equals(plain))
+  if (are_equal(joined.sym_strides(), plain))
     return make_contiguous(sizes, type, joined.device());
   // What a dimension of one gets for a stride depends on those around it.
   auto strides =
@@ -61,7 +62,7 @@ MaybeTensor padded(const at::Tensor& self, DimList padding,
     Dim& size = shape.sizes[ndim - 1 - i];
     if (before > 0 || after > 0) only_cuts = false;
     size += before + after;
-    if (size < 0) return std::nullopt;
+    if (!must_hold(size.sym_ge(0))) return std::nullopt;
   }
   c10::MemoryFormat format = self.suggest_memory_format();
   DimVec strides = only_cuts ? preserved_strides(as_view(self, shape))

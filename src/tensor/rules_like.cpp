@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Operators that make a tensor like another one: x_like() and new_x().
+#include "tensor/data_size.h"
 #include "tensor/rule.h"
 #include "tensor/shape.h"
 
@@ -42,8 +43,9 @@ at::Tensor randint_like_low(const at::Tensor& self, Dim, Dim, Dtype dtype,
 at::Tensor new_of(const at::Tensor& self, DimList size, Dtype dtype, Layout,
                   Device device, Pin) {
   for (const Dim& each : size) {
-    TORCH_CHECK(each >= 0, "Trying to create tensor with negative dimension ",
-                each, ": ", size);
+    TORCH_CHECK(must_hold(each.sym_ge(0)),
+                "Trying to create tensor with negative dimension ", each, ": ",
+                size);
   }
   return make_contiguous(size, dtype.value_or(self.scalar_type()),
                          device.value_or(self.device()));

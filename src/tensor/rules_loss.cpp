@@ -2,6 +2,7 @@
 // Losses that aren't composite.
 #include <ATen/core/Reduction.h>
 
+#include "tensor/data_size.h"
 #include "tensor/elementwise.h"
 #include "tensor/rule.h"
 #include "tensor/shape.h"
@@ -49,7 +50,7 @@ void check_classes(const at::Tensor& input, const at::Tensor& target,
                    OptionalTensor weight, int64_t class_dim) {
   TORCH_CHECK(!weight || !weight->defined() ||
                   (weight->dim() == 1 &&
-                   weight->sym_numel() == input.sym_size(class_dim)),
+                   must_hold(weight->sym_numel().sym_eq(input.sym_size(class_dim)))),
               "weight tensor should be defined either for all ",
               input.sym_size(class_dim),
               " classes or no classes but got weight tensor of shape: ",
@@ -66,7 +67,7 @@ std::tuple<at::Tensor, at::Tensor> nll_loss(const at::Tensor& self,
   TORCH_CHECK(target.dim() <= 1,
               "0D or 1D target tensor expected, multi-target not supported");
   bool no_batch = self.dim() == 1 && target.dim() == 0;
-  TORCH_CHECK(no_batch || self.sym_size(0) == target.sym_size(0),
+  TORCH_CHECK(no_batch || must_hold(self.sym_size(0).sym_eq(target.sym_size(0))),
               "size mismatch (got input: ", self.sym_sizes(),
               ", target: ", target.sym_sizes(), ")");
   check_classes(self, target, weight, self.dim() - 1);
@@ -89,9 +90,9 @@ std::tuple<at::Tensor, at::Tensor> nll_loss2d(const at::Tensor& self,
               "only batches of spatial inputs supported (4D tensors), but got "
               "input of dimension: ",
               self.dim());
-  TORCH_CHECK(self.sym_size(0) == target.sym_size(0) &&
-                  self.sym_size(2) == target.sym_size(1) &&
-                  self.sym_size(3) == target.sym_size(2),
+  TORCH_CHECK(must_hold(self.sym_size(0).sym_eq(target.sym_size(0))) &&
+                  must_hold(self.sym_size(2).sym_eq(target.sym_size(1))) &&
+                  must_hold(self.sym_size(3).sym_eq(target.sym_size(2))),
               "size mismatch (got input: ", self.sym_sizes(),
               " , target: ", target.sym_sizes());
   check_classes(self, target, weight, 1);

@@ -2,6 +2,7 @@
 // Products of matrices. matmul, linear and einsum are composite and arrive as
 // these.
 #include "tensor/attempt.h"
+#include "tensor/data_size.h"
 #include "tensor/elementwise.h"
 #include "tensor/rule.h"
 #include "tensor/shape.h"
@@ -18,7 +19,7 @@ void check_same_dtype(const at::Tensor& a, const at::Tensor& b) {
 at::Tensor mm_of(const at::Tensor& self, const at::Tensor& mat2) {
   TORCH_CHECK(self.dim() == 2, "self must be a matrix");
   TORCH_CHECK(mat2.dim() == 2, "mat2 must be a matrix");
-  TORCH_CHECK(self.sym_size(1) == mat2.sym_size(0),
+  TORCH_CHECK(must_hold(self.sym_size(1).sym_eq(mat2.sym_size(0))),
               "mat1 and mat2 shapes cannot be multiplied (", self.sym_size(0),
               "x", self.sym_size(1), " and ", mat2.sym_size(0), "x",
               mat2.sym_size(1), ")");
@@ -33,7 +34,7 @@ at::Tensor bmm_of(const at::Tensor& self, const at::Tensor& mat2) {
   TORCH_CHECK(mat2.dim() == 3, "batch2 must be a 3D tensor");
   DimList a = self.sym_sizes(), b = mat2.sym_sizes();
   TORCH_CHECK(
-      b[0] == a[0] && b[1] == a[2],
+      must_hold(b[0].sym_eq(a[0])) && must_hold(b[1].sym_eq(a[2])),
       "Expected size for first two dimensions of batch2 tensor to be: [", a[0],
       ", ", a[2], "] but got: [", b[0], ", ", b[1], "].");
   check_same_dtype(self, mat2);
@@ -48,7 +49,7 @@ void check_addend(const at::Tensor& self, const at::Tensor& product) {
               "self and mat2 must have the same dtype, but got ", self.dtype(),
               " and ", product.dtype());
   DimVec shape = broadcast(self.sym_sizes(), product.sym_sizes());
-  TORCH_CHECK(DimList(shape).equals(product.sym_sizes()),
+  TORCH_CHECK(must_be(shape, product.sym_sizes()),
               "The expanded size of the tensor ", product.sym_sizes(),
               " must match the existing size ", self.sym_sizes());
   TensorVec both{self, product};
@@ -81,7 +82,7 @@ bool are_alike(const at::Tensor& a, const at::Tensor& b) {
 
 MaybeTensor mv_of(const at::Tensor& self, const at::Tensor& vector) {
   if (self.dim() != 2 || vector.dim() != 1 || !are_alike(self, vector) ||
-      self.sym_size(1) != vector.sym_size(0)) {
+      !must_hold(self.sym_size(1).sym_eq(vector.sym_size(0)))) {
     return std::nullopt;
   }
   return make_contiguous(DimVec{self.sym_size(0)}, self.scalar_type(),
@@ -149,7 +150,7 @@ at::Tensor dot_of(const at::Tensor& self, const at::Tensor& other) {
   TORCH_CHECK(self.scalar_type() == other.scalar_type(),
               "dot : expected both vectors to have same dtype, but found ",
               self.scalar_type(), " and ", other.scalar_type());
-  TORCH_CHECK(self.sym_numel() == other.sym_numel(),
+  TORCH_CHECK(must_hold(self.sym_numel().sym_eq(other.sym_numel())),
               "inconsistent tensor size, expected tensor ", self.sym_sizes(),
               " and src ", other.sym_sizes(),
               " to have the same number of elements, but got ",
@@ -180,7 +181,7 @@ void linalg_lu_solve(const OpInfo& op, c10::IValue* args, Outputs& outputs) {
   structured(op, args, outputs);
   bool left = args[3].toBool();
   const at::Tensor& result = outputs[0].toTensor();
-  conjugated(result, !left && result.is_complex() && result.sym_numel() != 0);
+  conjugated(result, !left && result.is_complex() && !is_empty(result.sym_sizes()));
 }
 
 // A layer of an LSTM that a library computes whole: the output, the last states

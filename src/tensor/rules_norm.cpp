@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Normalization layers.
+#include "tensor/data_size.h"
 #include "tensor/rule.h"
 #include "tensor/shape.h"
 
@@ -27,7 +28,7 @@ c10::ScalarType statistics_type(const at::Tensor& input, OptionalTensor weight,
 void check_parameter(const char* name, OptionalTensor parameter,
                      DimList normalized_shape) {
   TORCH_CHECK(
-      !given(parameter) || parameter->sym_sizes().equals(normalized_shape),
+      !given(parameter) || must_be(parameter->sym_sizes(), normalized_shape),
       "Expected ", name, " to be of same shape as normalized_shape, but got ",
       name, " of shape ", parameter->sym_sizes(),
       " and normalized_shape = ", normalized_shape);
@@ -45,7 +46,7 @@ ThreeTensors native_layer_norm(const at::Tensor& input, DimList shape,
   DimList sizes = input.sym_sizes();
   size_t ndim = sizes.size();
   TORCH_CHECK(
-      ndim >= shape.size() && sizes.slice(ndim - shape.size()).equals(shape),
+      ndim >= shape.size() && must_be(sizes.slice(ndim - shape.size()), shape),
       "Given normalized_shape=", shape, ", expected input with shape [*, ",
       shape, "], but got input of size", sizes);
   DimVec statistics(sizes.begin(), sizes.end());

@@ -4,6 +4,7 @@
 #include <ATen/WrapDimUtils.h>
 
 #include "tensor/attempt.h"
+#include "tensor/data_size.h"
 #include "tensor/shape.h"
 
 namespace magneto::tensor {
@@ -44,7 +45,7 @@ at::Tensor fresh(const at::Tensor& self, DimList sizes, c10::ScalarType dtype) {
 // Something along a dimension, and where it stands.
 std::optional<TwoTensors> with_places(const at::Tensor& self, int64_t dim,
                                       bool keepdim) {
-  if (!is_ordered(self, dim) || size_along(self, dim) == 0) return std::nullopt;
+  if (!is_ordered(self, dim) || is_empty({size_along(self, dim)})) return std::nullopt;
   DimVec sizes = without_dim(self, dim, keepdim);
   return TwoTensors{fresh(self, sizes, self.scalar_type()),
                     fresh(self, sizes, at::kLong)};
@@ -59,10 +60,10 @@ std::optional<TwoTensors> kthvalue(const at::Tensor& self, Dim k, int64_t dim,
 
 MaybeTensor place_of_extreme(const at::Tensor& self, DimArg dim, bool keepdim) {
   if (!dim) {
-    if (self.is_complex() || self.sym_numel() == 0) return std::nullopt;
+    if (self.is_complex() || is_empty(self.sym_sizes())) return std::nullopt;
     return fresh(self, DimVec(keepdim ? self.dim() : 0, Dim(1)), at::kLong);
   }
-  if (!is_ordered(self, *dim) || size_along(self, *dim) == 0)
+  if (!is_ordered(self, *dim) || is_empty({size_along(self, *dim)}))
     return std::nullopt;
   return fresh(self, without_dim(self, *dim, keepdim), at::kLong);
 }
@@ -71,10 +72,10 @@ std::optional<TwoTensors> both_extremes(const at::Tensor& self, DimArg dim,
                                         bool keepdim) {
   DimVec sizes(keepdim ? self.dim() : 0, Dim(1));
   if (dim) {
-    if (!is_ordered(self, *dim) || size_along(self, *dim) == 0)
+    if (!is_ordered(self, *dim) || is_empty({size_along(self, *dim)}))
       return std::nullopt;
     sizes = without_dim(self, *dim, keepdim);
-  } else if (self.is_complex() || self.sym_numel() == 0) {
+  } else if (self.is_complex() || is_empty(self.sym_sizes())) {
     return std::nullopt;
   }
   return TwoTensors{fresh(self, sizes, self.scalar_type()),
@@ -114,7 +115,8 @@ std::optional<TwoTensors> sort(const at::Tensor& self, std::optional<bool>,
 
 std::optional<TwoTensors> topk(const at::Tensor& self, Dim k, int64_t dim, bool,
                                bool) {
-  if (!is_ordered(self, dim) || k < 0 || k > size_along(self, dim))
+  if (!is_ordered(self, dim) || !must_hold(k.sym_ge(0)) ||
+      !must_hold(k.sym_le(size_along(self, dim))))
     return std::nullopt;
   DimVec sizes(self.sym_sizes().begin(), self.sym_sizes().end());
   if (!sizes.empty()) sizes[wrap_dim(dim, self.dim())] = k;

@@ -157,7 +157,7 @@ std::tuple<at::Tensor, at::Tensor> native_dropout(const at::Tensor& input,
                                                   double p,
                                                   std::optional<bool> train) {
   c10::ScalarType mask =
-      input.sym_numel() == 0 ? input.scalar_type() : at::kBool;
+      is_empty(input.sym_sizes()) ? input.scalar_type() : at::kBool;
   return {like(input, input.scalar_type()), like(input, mask)};
 }
 

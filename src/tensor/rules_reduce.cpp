@@ -4,6 +4,7 @@
 #include <ATen/WrapDimUtilsMulti.h>
 
 #include "tensor/attempt.h"
+#include "tensor/data_size.h"
 #include "tensor/elementwise.h"
 #include "tensor/rule.h"
 #include "tensor/shape.h"
@@ -90,7 +91,7 @@ std::tuple<at::Tensor, at::Tensor> variance_and_mean(
 }
 
 void check_not_empty(const at::Tensor& self, const char* name) {
-  TORCH_CHECK(self.sym_numel() > 0, name,
+  TORCH_CHECK(must_hold(self.sym_numel().sym_gt(0)), name,
               "(): Expected reduction dim to be specified for input.numel() == "
               "0. Specify the reduction dim with the 'dim' argument.");
 }
@@ -108,7 +109,7 @@ at::Tensor median_all(const at::Tensor& self) {
 at::Tensor extreme_dims(const at::Tensor& self, c10::IntArrayRef dims,
                         bool keepdim) {
   DimList sizes = self.sym_sizes();
-  if (self.sym_numel() == 0) {
+  if (is_empty(sizes)) {
     TORCH_CHECK_INDEX(!dims.empty(),
                       "Expected reduction dim to be specified for "
                       "input.numel() == 0. Specify the reduction dim with the "
@@ -166,7 +167,7 @@ bool has_norm(const at::Tensor& self, DtypeArg dtype) {
 }
 MaybeTensor norm_of(const at::Tensor& self, Dims dims, bool keepdim,
                     DtypeArg dtype) {
-  if (!has_norm(self, dtype) || self.sym_numel() == 0) return std::nullopt;
+  if (!has_norm(self, dtype) || is_empty(self.sym_sizes())) return std::nullopt;
   return reduce(self, dims, keepdim,
                 c10::toRealValueType(dtype.value_or(self.scalar_type())));
 }

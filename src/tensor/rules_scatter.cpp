@@ -4,6 +4,7 @@
 #include <ATen/ops/slice.h>
 
 #include "tensor/attempt.h"
+#include "tensor/data_size.h"
 #include "tensor/shape.h"
 #include "tensor/view_shape.h"
 
@@ -34,14 +35,15 @@ bool fits(const at::Tensor& self, int64_t dim, const at::Tensor& index,
   }
   dim = wrap_dim(dim, self.dim());
   for (int64_t i = 0; i < self.dim(); ++i)
-    if (i != dim && index.sym_size(i) > self.sym_size(i)) return false;
+    if (i != dim && !must_hold(index.sym_size(i).sym_le(self.sym_size(i))))
+      return false;
   if (!source) return true;
   if (source->dim() != self.dim() || source->device() != self.device() ||
       source->scalar_type() != self.scalar_type()) {
     return false;
   }
   for (int64_t i = 0; i < self.dim(); ++i)
-    if (index.sym_size(i) > source->sym_size(i)) return false;
+    if (!must_hold(index.sym_size(i).sym_le(source->sym_size(i)))) return false;
   return true;
 }
 
@@ -93,7 +95,7 @@ MaybeTensor index_write(const at::Tensor& self, int64_t dim,
   dim = wrap_dim(dim, self.dim());
   for (int64_t i = 0; i < self.dim(); ++i) {
     Dim wanted = i == dim ? index.sym_numel() : self.sym_size(i);
-    if (source.sym_size(i) != wanted) return std::nullopt;
+    if (!must_hold(source.sym_size(i).sym_eq(wanted))) return std::nullopt;
   }
   return like(self);
 }

@@ -5,6 +5,7 @@
 #include <ATen/TensorUtils.h>
 #include <ATen/WrapDimUtils.h>
 
+#include "tensor/data_size.h"
 #include "tensor/rule.h"
 #include "tensor/shape.h"
 #include "tensor/view_shape.h"
@@ -22,6 +23,7 @@ at::Tensor alias_of(const at::Tensor& self) {
 }
 
 at::Tensor view(const at::Tensor& self, DimList size) {
+  for (const Dim& each : size) (void)is_given(each);
   c10::SymDimVector sizes = at::infer_size_dv(size, self.sym_numel());
   auto strides =
       at::detail::computeStride(self.sym_sizes(), self.sym_strides(), sizes);
@@ -83,7 +85,9 @@ at::Tensor expand(const at::Tensor& self, DimList size, bool implicit) {
     int64_t dim = i - (new_ndim - ndim);
     Dim own = dim >= 0 ? self.sym_sizes()[dim] : Dim(1);
     Dim wanted = size[i];
-    if (wanted == -1) {
+    if (!is_given(wanted)) {
+      TORCH_CHECK(wanted == -1, "The expanded size of the tensor (", wanted,
+                  ") isn't allowed");
       TORCH_CHECK(dim >= 0, "The expanded size of the tensor (", wanted,
                   ") isn't allowed in a leading, non-existing dimension ", i);
       wanted = own;
@@ -96,12 +100,12 @@ at::Tensor expand(const at::Tensor& self, DimList size, bool implicit) {
     } else {
       strides[i] = i + 1 < new_ndim ? sizes[i + 1] * strides[i + 1] : Dim(1);
     }
-    if (own == wanted) continue;
-    TORCH_CHECK(own == 1, "The expanded size of the tensor (", wanted,
+    if (decided(own.sym_eq(wanted)) == true) continue;
+    TORCH_CHECK(own == 1 || must_hold(own.sym_eq(wanted)), "The expanded size of the tensor (", wanted,
                 ") must match the existing size (", own,
                 ") at non-singleton dimension ", i, ".  Target sizes: ", size,
                 ".  Tensor sizes: ", self.sym_sizes());
-    strides[i] = 0;
+    if (own == 1) strides[i] = 0;
   }
   return make_view(self, sizes, strides, self.sym_storage_offset());
 }
@@ -111,14 +115,29 @@ at::Tensor select_index(const at::Tensor& self, int64_t dim, Dim index) {
   TORCH_CHECK_INDEX(ndim != 0, "select() cannot be applied to a 0-dim tensor.");
   dim = wrap_dim(dim, ndim);
   Dim size = self.sym_sizes()[dim];
-  TORCH_CHECK_INDEX(size > index && index >= -size, "select(): index ", index,
-                    " out of range for tensor of size ", self.sym_sizes(),
-                    " at dimension ", dim);
-  if (index < 0) index += size;
+  TORCH_CHECK_INDEX(
+      must_hold(size.sym_gt(index)) && must_hold(index.sym_ge(-size)),
+      "select(): index ", index, " out of range for tensor of size ",
+      self.sym_sizes(), " at dimension ", dim);
   ViewShape shape(self);
-  shape.offset += index * shape.strides[dim];
+  const auto is_negative = decided(index.sym_lt(0));
+  if (is_negative == true) index += size;
+  if (is_negative)
+    shape.offset += index * shape.strides[dim];
+  else
+    shape.offset = data_size(shape.offset);
   shape.erase(dim);
   return as_view(self, shape);
+}
+
+// The larger and the smaller of two numbers; which, only where it is decided.
+Dim larger(const Dim& a, const Dim& b) {
+  const auto is_less = decided(a.sym_lt(b));
+  return !is_less ? a.max(b) : *is_less ? b : a;
+}
+Dim smaller(const Dim& a, const Dim& b) {
+  const auto is_more = decided(a.sym_gt(b));
+  return !is_more ? a.min(b) : *is_more ? b : a;
 }
 
 at::Tensor slice(const at::Tensor& self, int64_t dim, std::optional<Dim> start,
@@ -129,19 +148,23 @@ at::Tensor slice(const at::Tensor& self, int64_t dim, std::optional<Dim> start,
   TORCH_CHECK(step > 0, "slice step must be positive");
   ViewShape shape(self);
   Dim size = shape.sizes[dim];
-  auto clamp = [&](Dim value, const Dim& least) {
-    if (value < 0) value += size;
-    if (value < least) return least;
-    if (value > size) return size;
-    return value;
+  auto clamp = [&](Dim value, const Dim& least) -> std::optional<Dim> {
+    const auto is_negative = decided(value.sym_lt(0));
+    if (!is_negative) return {};
+    if (*is_negative) value += size;
+    return smaller(larger(value, least), size);
   };
-  Dim from = clamp(start.value_or(0), 0);
+  const std::optional<Dim> from = clamp(start.value_or(0), 0);
   // No end, however it is written.
   const bool open_end =
       !end || end->maybe_as_int() == std::numeric_limits<int64_t>::max();
-  Dim to = open_end ? size : clamp(*end, from);
-  shape.offset += from * shape.strides[dim];
-  shape.sizes[dim] = (to - from + step - 1) / step;
+  const std::optional<Dim> to = open_end ? size
+                                : from   ? clamp(*end, *from)
+                                         : std::nullopt;
+  shape.offset =
+      from ? shape.offset + *from * shape.strides[dim] : data_size(shape.offset);
+  shape.sizes[dim] =
+      from && to ? (*to - *from + step - 1) / step : data_size(0, size);
   shape.strides[dim] = shape.strides[dim] * step;
   return as_view(self, shape);
 }
@@ -202,14 +225,14 @@ std::vector<at::Tensor> split_with_sizes(const at::Tensor& self,
   std::vector<at::Tensor> result;
   result.reserve(split_sizes.size());
   for (const Dim& length : split_sizes) {
-    TORCH_CHECK(length >= 0,
+    TORCH_CHECK(must_hold(length.sym_ge(0)),
                 "split_with_sizes expects split_sizes have only non-negative "
                 "entries, but got split_sizes=",
                 split_sizes);
     result.push_back(narrow_view(self, dim, start, length));
     start += length;
   }
-  TORCH_CHECK(start == self.sym_sizes()[dim],
+  TORCH_CHECK(must_hold(start.sym_eq(self.sym_sizes()[dim])),
               "split_with_sizes expects split_sizes to sum exactly to ",
               self.sym_sizes()[dim], " (input tensor's size at dimension ", dim,
               "), but got split_sizes=", split_sizes);

@@ -5,7 +5,10 @@
 #include <ATen/ExpandUtils.h>
 #include <ATen/WrapDimUtils.h>
 
+#include <algorithm>
 #include <numeric>
+
+#include "tensor/data_size.h"
 
 namespace magneto::tensor {
 
@@ -14,7 +17,7 @@ DimVec contiguous_strides(DimList sizes) {
   Dim next = 1;
   for (size_t i = sizes.size(); i-- > 0;) {
     strides[i] = next;
-    if (sizes[i] != 1) next = next * sizes[i].max(1);
+    next = next * sizes[i].max(1);
   }
   return strides;
 }
@@ -53,6 +56,44 @@ Dim numel(DimList sizes) {
   return product;
 }
 
+bool is_empty(DimList sizes) {
+  return std::any_of(sizes.begin(), sizes.end(), [](const Dim& size) {
+    return size.sym_eq(0).guard_or_false(__FILE__, __LINE__);
+  });
+}
+
+bool is_one(const Dim& size) {
+  return size.sym_eq(1).guard_or_false(__FILE__, __LINE__);
+}
+
+bool are_equal(DimList a, DimList b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const Dim& x, const Dim& y) {
+                      return x.sym_eq(y).guard_or_false(__FILE__, __LINE__);
+                    });
+}
+
+namespace {
+
+// The size that both sizes are expanded to; none if they can't be.
+std::optional<Dim> broadcast(const Dim& x, const Dim& y) {
+  // Asking "is it one" first keeps symbolic sizes from being compared.
+  const auto x_is_one = decided(x.sym_eq(1));
+  if (x_is_one == true) return y;
+  const auto y_is_one = decided(y.sym_eq(1));
+  if (y_is_one == true) return x;
+  const auto same = decided(x.sym_eq(y));
+  if (same == true) return x;
+  if (x_is_one == false && y_is_one == false)
+    return must_hold(x.sym_eq(y)) ? std::optional(x) : std::nullopt;
+  // Whatever isn't one is the result's size, if the operator doesn't raise.
+  if (x_is_one == false) return x;
+  if (y_is_one == false) return y;
+  return data_size(0, x.max(y));
+}
+
+}  // namespace
+
 DimVec broadcast(DimList a, DimList b) {
   size_t ndim = std::max(a.size(), b.size());
   DimVec shape(ndim);
@@ -68,16 +109,11 @@ DimVec broadcast(DimList a, DimList b) {
       continue;
     }
     const Dim& y = b[b.size() - from_end];
-    // Asking "is it one" first keeps symbolic sizes from being compared.
-    if (x == 1) {
-      shape[i] = y;
-    } else if (y == 1 || x == y) {
-      shape[i] = x;
-    } else {
-      TORCH_CHECK(false, "The size of tensor a (", x,
-                  ") must match the size of tensor b (", y,
-                  ") at non-singleton dimension ", i);
-    }
+    const std::optional<Dim> size = broadcast(x, y);
+    TORCH_CHECK(size, "The size of tensor a (", x,
+                ") must match the size of tensor b (", y,
+                ") at non-singleton dimension ", i);
+    shape[i] = *size;
   }
   return shape;
 }
@@ -105,7 +141,7 @@ enum class FastLayout { kNone, kContiguous, kChannelsLast, kSame };
 FastLayout fast_layout(c10::ArrayRef<Operand> operands, DimList shape) {
   bool contiguous = true, channels_last = true, dense = true;
   for (const Operand& operand : operands) {
-    if (!operand.sizes.equals(shape)) return FastLayout::kNone;
+    if (!are_equal(operand.sizes, shape)) return FastLayout::kNone;
     contiguous = contiguous && operand.contiguous;
     channels_last = channels_last && operand.channels_last;
     dense = dense && operand.dense;
@@ -114,7 +150,8 @@ FastLayout fast_layout(c10::ArrayRef<Operand> operands, DimList shape) {
   if (channels_last) return FastLayout::kChannelsLast;
   if (!dense) return FastLayout::kNone;
   for (const Operand& operand : operands.slice(1)) {
-    if (!operand.strides.equals(operands[0].strides)) return FastLayout::kNone;
+    if (!are_equal(operand.strides, operands[0].strides))
+      return FastLayout::kNone;
   }
   return FastLayout::kSame;
 }
@@ -143,15 +180,19 @@ class DimOrder {
   const c10::SmallVector<size_t, 5>& order() const { return order_; }
 
  private:
+  static bool holds(const c10::SymBool& condition) {
+    return condition.guard_or_false(__FILE__, __LINE__);
+  }
+
   // 1: `a` must come after (outside of) `b`; -1: before; 0: no telling.
   int compare(size_t a, size_t b) const {
     for (const Operand& operand : operands_) {
       Dim stride_a = stride(operand, a);
       Dim stride_b = stride(operand, b);
-      if (stride_a == 0 || stride_b == 0) continue;
-      if (stride_a < stride_b) return -1;
-      if (stride_a > stride_b) return 1;
-      if (shape_[a] > shape_[b]) return 1;
+      if (holds(stride_a.sym_eq(0)) || holds(stride_b.sym_eq(0))) continue;
+      if (holds(stride_a.sym_lt(stride_b))) return -1;
+      if (holds(stride_a.sym_gt(stride_b))) return 1;
+      if (holds(shape_[a].sym_gt(shape_[b]))) return 1;
     }
     return 0;
   }
@@ -161,7 +202,7 @@ class DimOrder {
     size_t offset = shape_.size() - operand.sizes.size();
     if (dim < offset) return 0;
     const Dim& size = operand.sizes[dim - offset];
-    if (size == 1 && shape_[dim] != 1) return 0;
+    if (is_one(size) && !is_one(shape_[dim])) return 0;
     return operand.strides[dim - offset];
   }
 
@@ -179,8 +220,8 @@ namespace {
 bool agree(DimList sizes, DimList a, DimList b) {
   bool same = true;
   for (size_t i = 0; i < sizes.size(); ++i) {
-    if (sizes[i] == 0) return true;
-    same = same && (sizes[i] == 1 || a[i] == b[i]);
+    if (is_empty({sizes[i]})) return true;
+    same = same && (is_one(sizes[i]) || are_equal({a[i]}, {b[i]}));
   }
   return same;
 }

@@ -16,6 +16,13 @@ DimVec channels_last_strides(DimList sizes);  // for 4 or 5 dimensions
 DimVec format_strides(DimList sizes, c10::MemoryFormat format);
 
 Dim numel(DimList sizes);
+// Questions that only the graph's run can answer have the usual answer here:
+// sizes are neither zero nor one, and differ.
+bool is_empty(DimList sizes);
+bool is_one(const Dim& size);
+bool are_equal(DimList a, DimList b);
+// The shape that both are expanded to. Where only the graph's run tells whether
+// a size is one, that of the result may be one that it tells, too.
 DimVec broadcast(DimList a, DimList b);
 
 // The strides that empty_like(tensor) gives under torch.preserve_format: the

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "shapes/show.h"
 #include "tensor/limits.h"
 
 namespace magneto::tensor {
@@ -197,19 +196,25 @@ bool or_false(const c10::SymBool& condition) {
   return condition.guard_or_false(__FILE__, __LINE__);
 }
 
-// Whether every element is addressed once, without gaps.
+bool or_true(const c10::SymBool& condition) {
+  return condition.guard_or_true(__FILE__, __LINE__);
+}
+
+// Whether every element is addressed once, without gaps: dimensions are taken
+// one by one, from the innermost on.
 bool is_dense(const c10::SymDimVector& sizes,
               const c10::SymDimVector& strides) {
-  std::vector<size_t> order;
+  std::vector<size_t> left;
   for (size_t i = 0; i < sizes.size(); ++i)
-    if (sizes[i] != 1) order.push_back(i);
-  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return a != b && strides[a] < strides[b];
-  });
+    if (or_true(sizes[i].sym_ne(1))) left.push_back(i);
   c10::SymInt expected = 1;
-  for (size_t i : order) {
-    if (strides[i] != expected) return false;
-    expected *= sizes[i];
+  while (!left.empty()) {
+    auto next = left.begin();
+    for (auto each = next + 1; each != left.end(); ++each)
+      if (or_false(strides[*each].sym_lt(strides[*next]))) next = each;
+    if (!or_false(strides[*next].sym_eq(expected))) return false;
+    expected *= sizes[*next].max(1);
+    left.erase(next);
   }
   return true;
 }
@@ -254,7 +259,7 @@ c10::SymNode SymbolNode::is_non_overlapping_and_dense(Nodes sizes,
 Number SymbolNode::specialized() const {
   std::optional<Number> value = environment_->specialize(expression());
   if (!value)
-    throw_needs_data("the number " + shapes::show(expression()) +
+    throw_needs_data("the number " + environment_->show(expression()) +
                      " is known only when the graph runs");
   return *value;
 }
@@ -273,7 +278,7 @@ double SymbolNode::guard_float(const char*, int64_t) {
 bool SymbolNode::guard_bool(const char*, int64_t) {
   std::optional<bool> answer = environment_->decide(expression());
   if (!answer)
-    throw_needs_data("whether " + shapes::show(expression()) +
+    throw_needs_data("whether " + environment_->show(expression()) +
                      " is known only when the graph runs");
   return *answer;
 }
@@ -285,8 +290,30 @@ bool SymbolNode::guard_or_true(const char*, int64_t) { return decided(true); }
 bool SymbolNode::statically_known_true(const char*, int64_t) {
   return environment_->known(expression()).value_or(false);
 }
+bool SymbolNode::must_hold() {
+  const E condition = expression();
+  if (const auto answer = environment_->decide(condition)) return *answer;
+  return environment_->assume(condition);
+}
+
+namespace {
+
+// `0 <= u`, of a symbol.
+bool is_sign(E condition) {
+  if (condition->operation != Operation::LessEqual) return false;
+  const E left = condition->operands[0], right = condition->operands[1];
+  return (left->is_constant() && right->is_symbol()) ||
+         (right->is_constant() &&
+          (left->is_symbol() || left->operation == Operation::Multiply));
+}
+
+}  // namespace
+
+// Asked by torch's composite kernels of their arguments; the operator itself
+// raises where the condition doesn't hold. But for a size that might be -1,
+// which is then inferred: kernels ask for one that isn't.
 bool SymbolNode::expect_true(const char* file, int64_t line) {
-  return guard_bool(file, line);
+  return is_sign(expression()) ? guard_bool(file, line) : must_hold();
 }
 
 bool SymbolNode::has_hint() {
@@ -302,6 +329,6 @@ std::optional<bool> SymbolNode::constant_bool() {
   if (now->type != Type::Boolean || !now->is_constant()) return std::nullopt;
   return now->value.truth();
 }
-std::string SymbolNode::str() { return shapes::show(expression()); }
+std::string SymbolNode::str() { return environment_->show(expression()); }
 
 }  // namespace magneto::tensor

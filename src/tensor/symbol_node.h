@@ -49,6 +49,8 @@ class SymbolNode final : public c10::SymNodeImpl {
   bool guard_or_true(const char* file, int64_t line) override;
   bool statically_known_true(const char* file, int64_t line) override;
   bool expect_true(const char* file, int64_t line) override;
+  // See data_size.h.
+  bool must_hold();
   int64_t int_() override { return guard_int(__FILE__, __LINE__); }
   bool bool_() override { return guard_bool(__FILE__, __LINE__); }
 

@@ -4,10 +4,12 @@
 // environment.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "python/ref.h"
 #include "shapes/decision.h"
+#include "shapes/range.h"
 
 namespace magneto::tensor {
 
@@ -28,6 +30,26 @@ shapes::E expression_of(const EnvironmentRef& environment, PyObject* object);
 // ("Symbol", index, hint, least, most), a plain number, or (operation's name,
 // operand, ...). Raises for anything else.
 Ref number_tree(PyObject* number);
+
+// Where operators whose result depends on data find symbols for what only the
+// graph's run tells: the environment of the trace that is under way on this
+// thread. Null (the start): such operators need the data, and say so.
+class DataEnvironment {
+ public:
+  virtual EnvironmentRef data_environment() = 0;
+
+ protected:
+  ~DataEnvironment() = default;
+};
+void set_data_environment(DataEnvironment* environment) noexcept;
+
+// What item() of a tensor is: an int of that range, a float or a bool. None for
+// what is no symbol (complex numbers).
+struct NumberType {
+  shapes::Type type;
+  shapes::Range range;
+};
+std::optional<NumberType> number_type(PyObject* tensor);
 
 // What a tensor's metadata is made of, symbolic or not, simplified.
 std::vector<shapes::E> size_expressions(const EnvironmentRef& environment,

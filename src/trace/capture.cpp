@@ -20,8 +20,14 @@ namespace {
 // What the trace changes of this thread's state, put back at the end.
 class TraceScope {
  public:
-  explicit TraceScope(Context& ctx) { tensor::set_journal(&ctx.journal); }
-  ~TraceScope() { tensor::set_journal(nullptr); }
+  explicit TraceScope(Context& ctx) {
+    tensor::set_journal(&ctx.journal);
+    tensor::set_data_environment(&ctx);
+  }
+  ~TraceScope() {
+    tensor::set_data_environment(nullptr);
+    tensor::set_journal(nullptr);
+  }
   TraceScope(const TraceScope&) = delete;
 
  private:

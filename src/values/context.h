@@ -3,6 +3,7 @@
 // the signal that is under way, and how a caller's object becomes a value.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -155,7 +156,9 @@ struct DirectCall {
   std::span<const PassingFrame> through = {};  // outermost first
 };
 
-class Context final : public Backing, public Journaled {
+class Context final : public Backing,
+                      public Journaled,
+                      public tensor::DataEnvironment {
  public:
   Context();
   ~Context();
@@ -277,6 +280,11 @@ class Context final : public Backing, public Journaled {
                        shapes::Range always = {});
   // The number in the graph: an input, or computed from inputs.
   graph::Arg number_argument(shapes::E number);
+  // A symbol for the number that a node will give, in `range` for sure.
+  // `make_node` gets an example for the node.
+  V node_number(shapes::Type type, shapes::Range range,
+                const std::function<graph::NodeId(Ref)>& make_node);
+  tensor::EnvironmentRef data_environment() override { return environment(); }
 
   // -- signals (signals.cpp)
   Signal raise(PyObject* type, const std::string& message);
@@ -310,6 +318,8 @@ class Context final : public Backing, public Journaled {
   V simplified(V symbol);
   V wrap_number(PyObject* object, SourceId source);
   graph::NodeId number_node(shapes::E number);
+  void remember_number(shapes::E number, graph::NodeId node);
+  void remember_sizes(PyObject* fake, graph::NodeId node);
   V wrap(PyObject* object, SourceId source, bool known);
   V wrap_tensor(PyObject* object, SourceId source);
   std::optional<tensor::SymbolicShape> symbolic_shape(

@@ -6,6 +6,7 @@
 #include "values/exceptions.h"
 #include "values/hashing.h"
 #include "values/protocol.h"
+#include "values/tensor_items.h"
 #include "values/torch_types.h"
 
 namespace magneto::values {
@@ -189,15 +190,8 @@ Outcome<V> get_class_item(Context& ctx, V container, V key) {
 
 Outcome<V> get_item(Context& ctx, V container, V key) {
   container = ctx.look(container);
-  if (container->kind == Kind::Tensor) {
-    V operands[] = {container, key};
-    static PyObject* const getitem = [] {
-      Ref module = Ref::steal(PyImport_ImportModule("_operator"));
-      MG_CHECK(module, "the operator module");
-      return PyObject_GetAttrString(module, "getitem");
-    }();
-    return record_function(ctx, getitem, {.positional = operands});
-  }
+  if (container->kind == Kind::Tensor)
+    return get_tensor_item(ctx, container, key);
   MG_TRY(V method, overridden(ctx, container, interned().dunder_getitem));
   if (method) return call(ctx, method, {key});
   return plain_get_item(ctx, container, key);
@@ -247,14 +241,8 @@ Outcome<V> plain_get_item(Context& ctx, V container, V key) {
 
 Status set_item(Context& ctx, V container, V key, V value) {
   container = ctx.look(container);
-  if (container->kind == Kind::Tensor) {
-    static PyObject* const setitem = [] {
-      Ref module = Ref::steal(PyImport_ImportModule("_operator"));
-      MG_CHECK(module, "the operator module");
-      return PyObject_GetAttrString(module, "setitem");
-    }();
-    return record_effect(ctx, setitem, {container, key, value});
-  }
+  if (container->kind == Kind::Tensor)
+    return set_tensor_item(ctx, container, key, value);
   MG_TRY(V method, overridden(ctx, container, interned().dunder_setitem));
   if (method) {
     MG_TRY(V ignored, call(ctx, method, {key, value}));

@@ -171,6 +171,7 @@ V Context::tensor(TensorValue value, Ref fake, graph::NodeId node) {
   memo_->fakes[value.fake] = made;
   memo_->objects.push_back(value.fake);
   journal.record(this, Memo::kFake);
+  remember_sizes(value.fake, node);
   return made;
 }
 

@@ -108,7 +108,7 @@ Outcome<V> record_function_as(Context& ctx, PyObject* callable, PyObject* run,
                               const Arguments& args);
 // The same for a call that is made for its effect (operator.setitem): it is in
 // the graph although it yields nothing.
-Status record_effect(Context& ctx, PyObject* callable,
+Status record_effect(Context& ctx, PyObject* callable, PyObject* run,
                      std::initializer_list<V> args);
 // True if a tensor is found in the value, at any depth.
 bool contains_tensor(Context& ctx, V value);

@@ -271,11 +271,11 @@ Outcome<V> record_function_as(Context& ctx, PyObject* callable, PyObject* run,
   return lift(ctx, ctx.keep(std::move(result)), node);
 }
 
-Status record_effect(Context& ctx, PyObject* callable,
+Status record_effect(Context& ctx, PyObject* callable, PyObject* run,
                      std::initializer_list<V> args) {
   Lowered lowered;
   MG_DO(lower_call(ctx, {.positional = {args.begin(), args.size()}}, lowered));
-  Ref result = run_function(callable, args.size(), lowered);
+  Ref result = run_function(run, args.size(), lowered);
   if (!result) return ctx.raise_from_python();
   ctx.graph.call_function(callable, lowered.args, {}, std::move(result),
                           ctx.inliner->origin());

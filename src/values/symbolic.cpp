@@ -2,7 +2,6 @@
 #include "values/symbolic.h"
 
 #include "shapes/environment.h"
-#include "shapes/show.h"
 #include "values/protocol.h"
 
 namespace magneto::values {
@@ -57,9 +56,10 @@ bool unify(Expressions& table, E& a, E& b) {
 Signal unknown_truth(Context& ctx, E condition) {
   return ctx.graph_break(
       "data-dependent-branch",
-      "whether " + shapes::show(condition) + " depends on a tensor's data",
-      "use torch.where or torch.cond, or move the condition "
-      "out of the compiled function");
+      "whether " + ctx.environment()->show(condition) +
+          " depends on a tensor's data",
+      "say which with torch._check(...), use torch.where or torch.cond, or "
+      "move the condition out of the compiled function");
 }
 
 Outcome<bool> decide(Context& ctx, E condition) {

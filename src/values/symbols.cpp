@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "python/find.h"
 #include "shapes/environment.h"
-#include "shapes/show.h"
 #include "values/memo.h"
 #include "values/protocol.h"
 
@@ -77,10 +77,12 @@ V Context::simplified(V value) {
 V Context::specialized(V value) {
   E number = as<SymbolValue>(value)->number;
   if (!environment_->specialize(number)) {
-    const std::string text = shapes::show(number);
-    throw BreakException{
-        {"data-dependent", "the number " + text + " depends on a tensor's data",
-         "keep values that depend on a tensor's data in tensors"}};
+    const std::string text = environment_->show(number);
+    throw BreakException{{"data-dependent",
+                          "the number " + text + " depends on a tensor's data",
+                          "keep values that depend on a tensor's data in "
+                          "tensors, or say what " +
+                              text + " is with torch._check"}};
   }
   return simplified(value);
 }
@@ -166,13 +168,9 @@ std::optional<tensor::SymbolicShape> Context::symbolic_shape(
 namespace {
 
 // "_operator.add". It lives as long as its module.
-PyObject* function_at(const std::string& path) {
-  const size_t dot = path.rfind('.');
-  Ref module = Ref::steal(PyImport_ImportModule(path.substr(0, dot).c_str()));
-  MG_CHECK(module, "the module of an operation");
-  PyObject* found =
-      PyObject_GetAttrString(module, path.substr(dot + 1).c_str());
-  MG_CHECK(found, "the function of an operation");
+PyObject* function_at(const char* path) {
+  PyObject* found = find_object(path);
+  MG_CHECK(found, std::string("the function of an operation: ") + path);
   return found;
 }
 
@@ -199,6 +197,47 @@ E negated(shapes::Expressions& table, E term) {
   return nullptr;
 }
 
+// A comparison as a user writes it: what `sum <= 0` or `sum == 0` says, with
+// negative terms on the other side, and a lone constant on the right.
+struct Comparison {
+  const char* function;
+  E left;
+  E right;
+};
+
+std::optional<Comparison> comparison(shapes::Expressions& table, E e) {
+  const bool is_negated = e->operation == Operation::Not;
+  if (is_negated) e = e->operands[0];
+  const bool is_equality = e->operation == Operation::Equal;
+  if (!is_equality && (is_negated || e->operation != Operation::LessEqual))
+    return {};
+  E left = e->operands[0], right = e->operands[1];
+  if (left->type != Type::Integer) {
+    if (!is_equality) return {};
+    return Comparison{is_negated ? "_operator.ne" : "_operator.eq", left,
+                      right};
+  }
+  E positive = table.integer(0);
+  E negative = right;
+  const std::span<const E> terms = left->operation == Operation::Add
+                                       ? left->operands
+                                       : std::span<const E>(&left, 1);
+  for (E term : terms) {
+    if (E other = negated(table, term))
+      negative = table.add(negative, other);
+    else
+      positive = table.add(positive, term);
+    if (!positive || !negative) return {};
+  }
+  const bool is_reversed = positive->is_constant();
+  if (is_reversed) std::swap(positive, negative);
+  const char* function = !is_equality ? is_reversed ? "_operator.ge"
+                                                    : "_operator.le"
+                         : is_negated ? "_operator.ne"
+                                      : "_operator.eq";
+  return Comparison{function, positive, negative};
+}
+
 }  // namespace
 
 graph::Arg Context::number_argument(E number) {
@@ -215,6 +254,11 @@ graph::NodeId Context::number_node(E number) {
   Ref example = tensor::symbol_object(environment(), number);
   graph::NodeId node;
   if (number->is_symbol()) {
+    if (!environment_->symbol(number->symbol).is_backed)
+      throw BreakException{{"data-dependent",
+                            "the number " + environment_->show(number) +
+                                " is one that no result of a call tells",
+                            ""}};
     const IntSource& source = symbol_sources_[number->symbol.index];
     const std::string name = source.kind == IntKind::Value
                                  ? sources.torch_name(source.source)
@@ -229,11 +273,15 @@ graph::NodeId Context::number_node(E number) {
                     E result) {
       return graph.call_function(function, args, {},
                                  tensor::symbol_object(environment(), result),
-                                 inliner->origin());
+                                 inliner ? inliner->origin() : graph::Origin{});
     };
     PyObject* function = function_of(number->operation);
     const auto operands = number->operands;
-    if (operands.size() == 1) {
+    if (const auto written = comparison(table, number)) {
+      graph::Arg left = number_argument(written->left);
+      node = call(function_at(written->function),
+                  {left, number_argument(written->right)}, number);
+    } else if (operands.size() == 1) {
       node = call(function, {number_argument(operands[0])}, number);
     } else {
       // The terms of a sum, the factors of a product: one by one.
@@ -252,10 +300,53 @@ graph::NodeId Context::number_node(E number) {
       }
     }
   }
+  remember_number(number, node);
+  return node;
+}
+
+V Context::node_number(Type type, Range range,
+                       const std::function<graph::NodeId(Ref)>& make_node) {
+  const E number = environment()->unbacked(type, range);
+  remember_number(number,
+                  make_node(tensor::symbol_object(environment_, number)));
+  return symbol(number);
+}
+
+void Context::remember_number(E number, graph::NodeId node) {
   memo_->numbers.emplace(number, node);
   memo_->expressions.push_back(number);
   journal.record(this, Memo::kNumber);
-  return node;
+}
+
+// Sizes that only the graph's run tells are read off the tensor that has them
+// first. What nobody uses is cleaned up in the end.
+void Context::remember_sizes(PyObject* fake, graph::NodeId node) {
+  if (!environment_ || !environment_->has_unbacked_symbols() ||
+      !tensor::has_symbolic_shape(fake))
+    return;
+  auto is_new = [&](E number) {
+    return number->is_symbol() &&
+           !environment_->symbol(number->symbol).is_backed &&
+           !memo_->numbers.contains(number);
+  };
+  auto read = [&](PyObject* function, E number,
+                  std::initializer_list<graph::Arg> args) {
+    if (!is_new(number)) return;
+    remember_number(
+        number, graph.call_function(
+                    function, args, {},
+                    tensor::symbol_object(environment_, number),
+                    inliner->origin()));
+  };
+  static PyObject* const size = function_at("torch.ops.aten.sym_size.int");
+  static PyObject* const offset =
+      function_at("torch.ops.aten.sym_storage_offset.default");
+  long dimension = 0;
+  for (E number : tensor::size_expressions(environment_, fake)) {
+    Ref index = Ref::steal(PyLong_FromLong(dimension++));
+    read(size, number, {node, graph.constant(index)});
+  }
+  read(offset, tensor::storage_offset_expression(environment_, fake), {node});
 }
 
 }  // namespace magneto::values

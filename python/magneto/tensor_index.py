@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Subscripts of fake tensors with numbers that aren't known.
+
+Torch's own subscripts ask for the plain number behind each position. Here
+positions select one after the other, which takes symbols, and torch does the
+rest. Called while tracing, in place of `operator.getitem` and
+`operator.setitem`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+
+def getitem(tensor: torch.Tensor, key: Any) -> torch.Tensor:
+    """`tensor[key]`."""
+    part, rest = _select(tensor, key)
+    return part[rest]
+
+
+def setitem(tensor: torch.Tensor, key: Any, value: Any) -> None:
+    """`tensor[key] = value`."""
+    part, rest = _select(tensor, key)
+    part[rest] = value
+
+
+def _select(
+    tensor: torch.Tensor, key: Any
+) -> tuple[torch.Tensor, tuple[Any, ...]]:
+    """The view that the positions in a key select, and what is left of it."""
+    items = key if isinstance(key, tuple) else (key,)
+    rest: list[Any] = []
+    dim = selected = 0
+    for number, item in enumerate(items):
+        position = _position(item)
+        if position is not None:
+            size = tensor.shape[dim] if dim < tensor.dim() else None
+            try:
+                tensor = tensor.select(dim, position)
+            except IndexError:
+                if size is None:
+                    raise
+                raise IndexError(
+                    f"index {int(position)} is out of bounds for dimension "
+                    f"{dim + selected} with size {size}"
+                ) from None
+            selected += 1
+            continue
+        rest.append(item)
+        if item is Ellipsis:
+            dim = tensor.dim() - sum(map(_width, items[number + 1 :]))
+        else:
+            dim += _width(item)
+    return tensor, tuple(rest)
+
+
+def _position(item: Any) -> Any:
+    """The int that an item of a key is or holds, or None."""
+    if isinstance(item, torch.Tensor):
+        is_number = item.dim() == 0 and not _is_mask(item)
+        return item.item() if is_number else None
+    is_int = isinstance(item, (int, torch.SymInt))
+    return item if is_int and not isinstance(item, bool) else None
+
+
+def _width(item: Any) -> int:
+    """How many dimensions an item of a key is about."""
+    if isinstance(item, torch.Tensor) and _is_mask(item):
+        return item.dim()
+    return 0 if item is None or isinstance(item, bool) else 1
+
+
+def _is_mask(tensor: torch.Tensor) -> bool:
+    return tensor.dtype in (torch.bool, torch.uint8)

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Numbers that come out of tensors: item(), tolist(), int(), float(), bool().
+// Each is a node of the graph, and a symbol while tracing.
+#include "natives/torch_rows.h"
+#include "python/names.h"
+#include "shapes/environment.h"
+#include "values/symbolic.h"
+
+namespace magneto::natives {
+
+namespace {
+
+using shapes::E;
+using shapes::Type;
+
+// Numbers of more elements stay in their tensor: each is a node of the graph.
+constexpr int64_t kMostElements = 1024;
+
+PyObject* fake_of(V tensor) { return as<TensorValue>(tensor)->fake; }
+
+// The number of a tensor with one element.
+Outcome<V> number_in(Context& ctx, V tensor) {
+  const auto type = tensor::number_type(fake_of(tensor));
+  if (!type)
+    return ctx.graph_break("data-dependent",
+                           "a number of that type out of a tensor",
+                           "keep values that depend on a tensor's data in "
+                           "tensors");
+  if (tensor::has_symbolic_shape(fake_of(tensor))) {
+    // Whatever has one element.
+    const E count = tensor::numel_expression(ctx.environment(),
+                                             fake_of(tensor));
+    shapes::Expressions& table = ctx.environment()->expressions();
+    V is_one = ctx.symbol(table.equal(count, table.integer(1)));
+    MG_TRY(bool fits, truth(ctx, is_one));
+    if (!fits)
+      return ctx.raise(PyExc_RuntimeError, "a Tensor with " +
+                                               std::to_string(tensor::numel(
+                                                   fake_of(tensor))) +
+                                               " elements cannot be converted "
+                                               "to Scalar");
+  } else if (tensor::numel(fake_of(tensor)) != 1) {
+    return ctx.raise(
+        PyExc_RuntimeError,
+        "a Tensor with " + std::to_string(tensor::numel(fake_of(tensor))) +
+            " elements cannot be converted to Scalar");
+  }
+  return ctx.node_number(type->type, type->range, [&](Ref example) {
+    return ctx.graph.call_method(name<"item">(), {ctx.heap[tensor->heap].node},
+                                 {}, std::move(example), ctx.inliner->origin());
+  });
+}
+
+V receiver(Context& ctx, const Arguments& args) {
+  V self = ctx.look(args.positional[0]);
+  MG_CHECK(self->kind == Kind::Tensor, "a tensor method's receiver");
+  return self;
+}
+
+Outcome<V> item(Context& ctx, const Arguments& args) {
+  return number_in(ctx, receiver(ctx, args));
+}
+
+// Numbers, in lists as deep as the tensor has dimensions.
+Outcome<V> numbers_in(Context& ctx, V tensor) {
+  if (tensor::dim(fake_of(tensor)) == 0) return number_in(ctx, tensor);
+  MG_TRY(V size, first_size(ctx, tensor));
+  size = ctx.look(size);
+  const int64_t count = PyLong_AsLongLong(size->object);
+  if (count > kMostElements)
+    return ctx.graph_break("data-dependent",
+                           "tolist() of " + std::to_string(count) + " numbers",
+                           "keep values that depend on a tensor's data in "
+                           "tensors");
+  std::vector<V> numbers;
+  for (int64_t i = 0; i < count; ++i) {
+    MG_TRY(V part, get_item(ctx, tensor, ctx.integer(i)));
+    MG_TRY(V number, numbers_in(ctx, ctx.look(part)));
+    numbers.push_back(number);
+  }
+  return ctx.list(numbers);
+}
+
+Outcome<V> to_list(Context& ctx, const Arguments& args) {
+  return numbers_in(ctx, receiver(ctx, args));
+}
+
+// A number as the constructor of its class makes it of another.
+template <Literal constructor>
+Outcome<V> converted(Context& ctx, const Arguments& args) {
+  MG_TRY(V number, item(ctx, args));
+  return call(ctx, ctx.constant_share(object_at<constructor>()), {number});
+}
+
+Outcome<V> is_nonzero(Context& ctx, const Arguments& args) {
+  MG_TRY(V number, item(ctx, args));
+  if (number->type == &PyBool_Type) return number;
+  return values::symbolic_compare(ctx, Py_NE, number, ctx.integer(0));
+}
+
+Outcome<V> as_index(Context& ctx, const Arguments& args) {
+  V self = receiver(ctx, args);
+  const auto type = tensor::number_type(fake_of(self));
+  if (!type || type->type == Type::Float)
+    return ctx.raise(PyExc_TypeError,
+                     "only integer tensors of a single element can be "
+                     "converted to an index");
+  return converted<"builtins.int">(ctx, args);
+}
+
+constexpr Row kRows[] = {
+    {"torch._C", "TensorBase.item", item, 1, 1, nullptr},
+    {"torch._C", "TensorBase.tolist", to_list, 1, 1, nullptr},
+    {"torch._C", "TensorBase.__int__", converted<"builtins.int">, 1, 1,
+     nullptr},
+    {"torch._C", "TensorBase.__float__", converted<"builtins.float">, 1, 1,
+     nullptr},
+    {"torch._C", "TensorBase.__bool__", is_nonzero, 1, 1, nullptr},
+    {"torch._C", "TensorBase.__index__", as_index, 1, 1, nullptr},
+};
+
+}  // namespace
+
+std::span<const Row> torch_number_rows() { return kRows; }
+
+}  // namespace magneto::natives

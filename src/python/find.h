@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Objects by their dotted path.
+#pragma once
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+namespace magneto {
+
+// A module that is in sys.modules, or an attribute of one, by dotted path;
+// borrowed (modules and classes stay). Null without an error if there is none.
+PyObject* find_object(const char* path);
+
+}  // namespace magneto

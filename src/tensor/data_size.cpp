@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tensor/data_size.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "tensor/limits.h"
+#include "tensor/symbol_node.h"
+#include "tensor/unwrap.h"
+
+namespace magneto::tensor {
+namespace {
+
+thread_local DataEnvironment* data_environment = nullptr;
+
+EnvironmentRef environment_for(const char* what) {
+  const EnvironmentRef environment =
+      data_environment ? data_environment->data_environment() : nullptr;
+  if (!environment)
+    throw_needs_data(std::string(what) + " depends on a tensor's data");
+  return environment;
+}
+
+template <class T>
+constexpr shapes::Range range_of_type() {
+  return {std::numeric_limits<T>::min(), std::numeric_limits<T>::max()};
+}
+
+std::optional<NumberType> number_type(c10::ScalarType type) {
+  using shapes::Type;
+  switch (type) {
+    case at::kBool:
+      return NumberType{Type::Boolean, {}};
+    case at::kByte:
+      return NumberType{Type::Integer, range_of_type<uint8_t>()};
+    case at::kChar:
+      return NumberType{Type::Integer, range_of_type<int8_t>()};
+    case at::kShort:
+      return NumberType{Type::Integer, range_of_type<int16_t>()};
+    case at::kUInt16:
+      return NumberType{Type::Integer, range_of_type<uint16_t>()};
+    case at::kInt:
+      return NumberType{Type::Integer, range_of_type<int32_t>()};
+    case at::kUInt32:
+      return NumberType{Type::Integer, range_of_type<uint32_t>()};
+    case at::kLong:
+      return NumberType{Type::Integer, {}};
+    case at::kHalf:
+    case at::kBFloat16:
+    case at::kFloat:
+    case at::kDouble:
+      return NumberType{Type::Float, {}};
+    default:
+      return {};
+  }
+}
+
+}  // namespace
+
+std::optional<NumberType> number_type(PyObject* tensor) {
+  return number_type(impl_of(tensor)->dtype().toScalarType());
+}
+
+c10::Scalar data_number(const at::Tensor& tensor) {
+  const EnvironmentRef environment = environment_for("a number");
+  const auto type = number_type(tensor.scalar_type());
+  if (!type) throw_needs_data("a complex number depends on a tensor's data");
+  (void)must_hold(tensor.sym_numel().sym_eq(1));
+  const shapes::E number = environment->unbacked(type->type, type->range);
+  c10::SymNode node = c10::make_intrusive<SymbolNode>(environment, number);
+  switch (type->type) {
+    case shapes::Type::Integer:
+      return c10::Scalar(c10::SymInt(node));
+    case shapes::Type::Float:
+      return c10::Scalar(c10::SymFloat(node));
+    case shapes::Type::Boolean:
+      return c10::Scalar(c10::SymBool(node));
+  }
+  return {};
+}
+
+void set_data_environment(DataEnvironment* environment) noexcept {
+  data_environment = environment;
+}
+
+Dim data_size(const Dim& least) {
+  const EnvironmentRef environment = environment_for("a size of the result");
+  shapes::Expressions& table = environment->expressions();
+  const shapes::E size =
+      environment->unbacked(shapes::Type::Integer, {.least = 0});
+  environment->assume(
+      table.less_equal(to_expression(environment, least), size));
+  return to_symint(environment, size);
+}
+
+Dim data_size(const Dim& least, const Dim& most) {
+  Dim size = data_size(least);
+  (void)must_hold(size.sym_le(most));
+  return size;
+}
+
+bool must_hold(const c10::SymBool& condition) {
+  if (const auto plain = condition.maybe_as_bool()) return *plain;
+  auto* node = dynamic_cast<SymbolNode*>(condition.toSymNodeImplUnowned());
+  return node ? node->must_hold() : condition.guard_bool(__FILE__, __LINE__);
+}
+
+bool must_be(DimList shape, DimList other) {
+  return std::equal(
+      shape.begin(), shape.end(), other.begin(), other.end(),
+      [](const Dim& a, const Dim& b) { return must_hold(a.sym_eq(b)); });
+}
+
+std::optional<bool> decided(const c10::SymBool& condition) {
+  const bool answer = condition.guard_or_true(__FILE__, __LINE__);
+  if (answer && !condition.guard_or_false(__FILE__, __LINE__)) return {};
+  return answer;
+}
+
+bool is_given(const Dim& size) {
+  return size.sym_ge(0).guard_bool(__FILE__, __LINE__);
+}
+
+}  // namespace magneto::tensor

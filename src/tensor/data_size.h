@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Sizes and numbers that depend on a tensor's data: symbols for what only the
+// graph's run tells.
+#pragma once
+
+#include <c10/core/Scalar.h>
+
+#include "tensor/fake_impl.h"
+
+namespace magneto::tensor {
+
+// A new size, at least `least` and at most `most`. Throws where nobody takes
+// such sizes (set_data_environment).
+Dim data_size(const Dim& least, const Dim& most);
+Dim data_size(const Dim& least);
+
+// The only element of a tensor, as a symbol. Throws as data_size() does.
+c10::Scalar data_number(const at::Tensor& tensor);
+
+// What an operator asks of its arguments. Where only the graph's run can tell,
+// the operator does, and raises unless the condition holds: so it is known from
+// here on.
+bool must_hold(const c10::SymBool& condition);
+// The same for two shapes that must be equal.
+bool must_be(DimList shape, DimList other);
+// None: only the graph's run tells.
+std::optional<bool> decided(const c10::SymBool& condition);
+// Whether a size that is given is none to be inferred. Throws where only the
+// graph's run can tell.
+bool is_given(const Dim& size);
+
+}  // namespace magneto::tensor

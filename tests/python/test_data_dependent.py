@@ -1,0 +1,322 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Numbers and sizes that come out of tensors: one graph, for all values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+
+import magneto
+from magneto.testing import check_calls
+
+t = torch.tensor
+
+
+def mask(pattern: str) -> torch.Tensor:
+    """Booleans: "x" is true."""
+    return t([each == "x" for each in pattern])
+
+
+# -- numbers ------------------------------------------------------------------
+
+
+def item_is_returned(x):
+    return x.item(), x.item() + 1, [2 * x.item()], {"n": -x.item()}
+
+
+def item_in_arithmetic(x):
+    n = x.item()
+    return n + 3, n * n, n - 7, 3 - n, n * 0.5, n // 2, n % 3, abs(n), n**2
+
+
+def item_scales(x):
+    n = x.item()
+    return torch.ones(3) * n, torch.ones(2) + n, torch.full((2,), n)
+
+
+def comparisons(x):
+    n = x.item()
+    return n > 2, n == 3, n != 3, n <= 0, (n > 1) & (n < 4)
+
+
+def conversions(x):
+    return int(x), float(x), bool(x), int(x * 2), float(x + 1)
+
+
+def minimum(x):
+    n = x.item()
+    return min(n, 5), max(n, 0, 2), min(max(n, 1), 4)
+
+
+def item_of_flag(x):
+    return (x > 2).item(), (x > 2).any().item(), bool(x > 100)
+
+
+def sum_of_items(x):
+    total = 0
+    for each in x.tolist():
+        total += each
+    return total, x.sum().item()
+
+
+def nested_lists(x):
+    return x.tolist(), x.view(2, 2).tolist(), x[0].tolist()
+
+
+def one_element(x):
+    return x.view(1, 1, 1).item() + 1
+
+
+def item_after_item(x):
+    n = x.item()
+    return torch.ones(2).mul(n).sum().item() + n
+
+
+def rounding(x):
+    n = x.item()
+    return int(n), float(n), round(n), n / 2
+
+
+# -- numbers as sizes ---------------------------------------------------------
+
+
+def constructor(x):
+    n = x.item()
+    return torch.zeros(n), torch.ones(n, 2).sum(), torch.full((n,), 7)
+
+
+def range_of_item(x):
+    return torch.arange(x.item()) * 2
+
+
+def size_is_known_afterwards(x):
+    n = x.item()
+    y = torch.ones(n, 3)
+    return y.view(n * 3), y.reshape(-1), y.shape, y.numel(), y.t() @ y
+
+
+def checked_size(x):
+    n = x.item()
+    torch._check(n >= 0)
+    torch._check(n <= 4)
+    y = torch.ones(12)
+    return y[:n], y[n:], y[n : n + 2], y.narrow(0, n, 2)
+
+
+def bound_of_a_slice(x):
+    n = x.item()
+    return torch.arange(5)[:n], torch.arange(5)[n:], torch.arange(5)[1:n]
+
+
+def expanded(x):
+    n = x.item()
+    torch._check(n >= 0)
+    return torch.ones(1, 2).expand(n, 2) * 2, torch.ones(2).repeat(n)
+
+
+def new_tensors(x):
+    n = x.item()
+    return x.new_zeros(n), x.new_full((n, 2), 3), torch.empty(n).fill_(1.0)
+
+
+def pieces(x):
+    return torch.arange(6).split(x.tolist())
+
+
+def added_to_itself(x):
+    y = torch.ones(x.item(), 2)
+    return y + y, (y * 3).sum(1), torch.cat([y, y]), torch.stack([y, y], 1)
+
+
+def sizes_add_up(x):
+    n = x.item()
+    y = torch.cat([torch.zeros(n), torch.ones(2)])
+    return y.shape, y, len(y)
+
+
+def picked(x):
+    n = x.item()
+    torch._check(n >= 0)
+    torch._check(n < 5)
+    return torch.arange(5)[n], torch.arange(10).view(5, 2)[n]
+
+
+# -- operators whose result has a size of its own -----------------------------
+
+
+def nonzero(x):
+    y = x.nonzero()
+    return y, y.shape[0], y.shape, y.numel(), torch.ones(y.shape[0] * 2)
+
+
+def argwhere(x):
+    return torch.argwhere(x) + 1, torch.nonzero(x, as_tuple=True)[0] * 2
+
+
+def where(x):
+    (places,) = torch.where(x > 0)
+    return places, x[places], places.shape
+
+
+def masked(x):
+    y = x[x > 0]
+    return y, y * 2, y.sum(), y.shape, y + 1, y.relu().exp(), y.view(-1, 1)
+
+
+def masked_rows(x):
+    rows = x.view(-1, 1).expand(-1, 3)[x > 0]
+    return rows, rows @ torch.ones(3, 2), rows.sum(0), rows.sum(1)
+
+
+def masked_select(x):
+    return torch.masked_select(x, x > 0) * 2, x.masked_select(x < 2).sum()
+
+
+def masked_assignment(x):
+    y = x.clone()
+    y[x > 0] = 0
+    y[y < 0] = y[y < 0] * 2
+    return y
+
+
+def two_masks(x):
+    return torch.cat([x[x > 0], x[x <= 0]]), len(x[x > 0]) + len(x[x <= 0])
+
+
+def same_mask_twice(x):
+    keep = x > 0
+    places = keep.nonzero().squeeze(1)
+    return x[places] + (2 * x)[places]
+
+
+def unique(x):
+    values, places = torch.unique(x, return_inverse=True)
+    return values, places, values[places], len(values)
+
+
+def unique_counts(x):
+    values, counts = x.unique(return_counts=True)
+    return values * counts, counts.sum(), torch.unique_consecutive(x)
+
+
+def unique_rows(x):
+    y = torch.stack([x, x], 1)
+    return torch.unique(y, dim=0), torch.unique(y, dim=1).shape
+
+
+def repeated(x):
+    n = x.abs().long()
+    return torch.repeat_interleave(n), x.repeat_interleave(n, dim=0)
+
+
+def counted(x):
+    y = torch.bincount(x.abs().long(), minlength=3)
+    return y, y.shape[0], y.sum()
+
+
+def linear_of_rows(x):
+    rows = torch.ones(len(x), 4)[x > 0]
+    layer = torch.nn.functional.linear(rows, torch.ones(2, 4), torch.ones(2))
+    return layer, layer.softmax(-1), layer.mean(0), layer.t()
+
+
+def normalized_rows(x):
+    rows = torch.ones(len(x), 4)[x > 0] * 3
+    return torch.nn.functional.layer_norm(rows, (4,)), rows / rows.norm()
+
+
+def embedded(x):
+    places = (x > 0).nonzero().squeeze(-1)
+    return torch.nn.functional.embedding(places, torch.ones(9, 2))
+
+
+def sorted_rows(x):
+    y = x[x > 0]
+    return y.sort().values, y.argsort(), y.cumsum(0), y.flip(0)
+
+
+def written_back(x):
+    places = (x > 0).nonzero().squeeze(1)
+    y = torch.zeros(len(x))
+    y[places] = x[places]
+    return y, torch.zeros(len(x)).index_add(0, places, x[places])
+
+
+def loss_of_rows(x):
+    keep = x > 0
+    logits = torch.stack([x, -x], 1)[keep]
+    return torch.nn.functional.cross_entropy(
+        logits, torch.zeros(len(x), dtype=torch.long)[keep]
+    )
+
+
+def in_a_module_call(x):
+    return torch.nn.Dropout(0.5).eval()(x[x > 0]), torch.nn.ReLU()(x[x < 0])
+
+
+_INTS = [t(3), t(0), t(1), t(4), t(-2), t(1000)]
+_SIZES = [t(3), t(0), t(1), t(7), t(2)]
+_VECTORS = [
+    t([3.0, 0, 1, -2]),
+    t([0.0, 0, 0, 0]),
+    t([1.0, 2, 3, 4]),
+    t([-1.0, 5, -1, -1]),
+    t([2.0, 2, 2, -2]),
+]
+
+PROGRAMS: dict[Callable[..., Any], list[torch.Tensor]] = {
+    item_is_returned: _INTS,
+    item_in_arithmetic: _INTS,
+    item_scales: _INTS,
+    comparisons: _INTS,
+    conversions: _INTS,
+    minimum: _INTS,
+    item_of_flag: _INTS,
+    sum_of_items: _VECTORS,
+    nested_lists: _VECTORS,
+    one_element: _INTS,
+    item_after_item: _INTS,
+    rounding: [t(2.5), t(-3.5), t(0.0), t(7.0)],
+    constructor: _SIZES,
+    range_of_item: _SIZES,
+    size_is_known_afterwards: _SIZES,
+    checked_size: _SIZES[:3] + [t(4), t(5), t(-1)],
+    bound_of_a_slice: [*_SIZES, t(-1), t(-9)],
+    expanded: _SIZES,
+    new_tensors: _SIZES,
+    pieces: [t([1, 2, 3]), t([0, 6, 0]), t([2, 2, 2])],
+    added_to_itself: _SIZES,
+    sizes_add_up: _SIZES,
+    picked: _SIZES,
+    nonzero: _VECTORS,
+    argwhere: _VECTORS,
+    where: _VECTORS,
+    masked: _VECTORS,
+    masked_rows: _VECTORS,
+    masked_select: _VECTORS,
+    masked_assignment: _VECTORS,
+    two_masks: _VECTORS,
+    same_mask_twice: _VECTORS,
+    unique: _VECTORS,
+    unique_counts: _VECTORS,
+    unique_rows: _VECTORS,
+    repeated: _VECTORS,
+    counted: _VECTORS,
+    linear_of_rows: _VECTORS,
+    normalized_rows: _VECTORS,
+    embedded: _VECTORS,
+    sorted_rows: _VECTORS,
+    written_back: _VECTORS,
+    loss_of_rows: _VECTORS,
+    in_a_module_call: _VECTORS,
+}
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda each: each.__name__)
+def test_one_graph_for_all_data(program: Callable[..., Any]) -> None:
+    calls = [((each,), {}) for each in PROGRAMS[program]]
+    report = check_calls(program, calls, fullgraph=True)
+    assert len(report.graphs) == 1
