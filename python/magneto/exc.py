@@ -63,6 +63,12 @@ class SkipFrame(MagnetoError):
     """Raised by a backend: don't compile this frame, run it as plain Python."""
 
 
+class DataRefused(MagnetoError):
+    """The backend can't compile a graph with numbers out of tensors in it: the
+    graph is made anew, and breaks there. Programs don't meet this exception.
+    """
+
+
 class InvalidBackend(MagnetoError):
     """The `backend` argument names no backend, or isn't one."""
 

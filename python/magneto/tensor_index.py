@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Subscripts of fake tensors with numbers that aren't known.
+"""Subscripts of fake tensors with positions that tensors hold.
 
-Torch's own subscripts ask for the plain number behind each position. Here
-positions select one after the other, which takes symbols, and torch does the
-rest. Called while tracing, in place of `operator.getitem` and
-`operator.setitem`.
+Torch's own subscripts ask for the plain number in such a tensor. Here positions
+select one after the other, which takes symbols, and torch does the rest. Called
+while tracing, in place of `operator.getitem` and `operator.setitem`.
 """
 
 from __future__ import annotations
@@ -32,21 +31,11 @@ def _select(
     """The view that the positions in a key select, and what is left of it."""
     items = key if isinstance(key, tuple) else (key,)
     rest: list[Any] = []
-    dim = selected = 0
+    dim = 0
     for number, item in enumerate(items):
         position = _position(item)
         if position is not None:
-            size = tensor.shape[dim] if dim < tensor.dim() else None
-            try:
-                tensor = tensor.select(dim, position)
-            except IndexError:
-                if size is None:
-                    raise
-                raise IndexError(
-                    f"index {int(position)} is out of bounds for dimension "
-                    f"{dim + selected} with size {size}"
-                ) from None
-            selected += 1
+            tensor = tensor.select(dim, position)
             continue
         rest.append(item)
         if item is Ellipsis:

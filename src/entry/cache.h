@@ -138,6 +138,8 @@ class CodeCache {
   int32_t frame_id = -1;
   int32_t compilations = 0;
   int32_t restarts = 0;  // of the last compilation's analysis
+  // False once the backend has refused a graph with numbers out of tensors.
+  bool takes_data = true;
 
  private:
   CodeRecord& record_;

@@ -53,12 +53,13 @@ class Compilation {
               bool keeps_inner_frames)
       : cache_(cache), request_(request), code_(request.code) {
     ctx_.keeps_inner_frames = keeps_inner_frames;
+    ctx_.takes_data = cache.takes_data;
     ctx_.must_be_whole = cache.settings()->fullgraph;
     ctx_.symbol_policy = &symbols_;
   }
 
-  // Nothing: an inlined call that breaks the graph can't be gone on with by
-  // itself.
+  // Nothing: to be started again. An inlined call that breaks the graph can't
+  // be gone on with by itself, or the cache now says that it takes no data.
   std::optional<Compiled> run();
 
  private:
@@ -66,7 +67,7 @@ class Compilation {
   bool keeps_promises();
   Compiled refuse(const BreakInfo& why, int32_t instruction);
   Compiled add_plain();
-  Compiled add(codegen::Plan& plan, const Capture& capture);
+  std::optional<Compiled> add(codegen::Plan& plan, const Capture& capture);
   std::vector<std::vector<int32_t>> live_slots(const Capture& capture);
   std::vector<int32_t> seen_from_outside(const Capture& capture);
   bool can_break(const Capture& capture, BreakInfo* why);
@@ -282,7 +283,8 @@ bool Compilation::writes_inputs(std::span<PyObject* const> reals) const {
   return false;
 }
 
-Compiled Compilation::add(codegen::Plan& plan, const Capture& capture) {
+std::optional<Compiled> Compilation::add(codegen::Plan& plan,
+                                         const Capture& capture) {
   graph::Graph& graph = ctx_.graph;
   graph.seal();
   const auto& grad_mode =
@@ -318,6 +320,7 @@ Compiled Compilation::add(codegen::Plan& plan, const Capture& capture) {
                       Ref::share(inputs[i]).release());
     Ref compiled = compile_graph(wanted, std::move(examples), capture, *entry);
     if (!compiled) {
+      if (!cache_.takes_data && ctx_.takes_data) return std::nullopt;
       Ref skip = Ref::steal(PyErr_Occurred() ? nullptr : PyList_New(0));
       return skip ? add_plain() : Compiled::Error;
     }
@@ -330,7 +333,8 @@ Compiled Compilation::add(codegen::Plan& plan, const Capture& capture) {
 }
 
 // The backend's callable. Null with a Python error set, or without one if the
-// backend doesn't want the frame.
+// backend doesn't want the frame, or (and then the cache says so) the graph
+// with its numbers out of tensors.
 Ref Compilation::compile_graph(std::span<const guards::Request> requests,
                                Ref examples, const Capture& capture,
                                Entry& entry) {
@@ -350,18 +354,23 @@ Ref Compilation::compile_graph(std::span<const guards::Request> requests,
   Ref args =
       Ref::steal(PyTuple_Pack(3, backend.get(), handle.get(), examples.get()));
   Ref keywords = Ref::steal(Py_BuildValue(
-      "{s:i,s:i,s:i,s:O,s:O,s:O}", "frame_id", cache_.frame_id, "compile_id",
-      cache_.compilations, "restart", cache_.restarts, "reason", reason.dict(),
-      "guards", backend_guards.get(), "is_symbolic",
-      ctx_.has_symbols() ? Py_True : Py_False));
+      "{s:i,s:i,s:i,s:O,s:O,s:O,s:O}", "frame_id", cache_.frame_id,
+      "compile_id", cache_.compilations, "restart", cache_.restarts, "reason",
+      reason.dict(), "guards", backend_guards.get(), "is_symbolic",
+      ctx_.has_symbols() ? Py_True : Py_False, "may_refuse_data",
+      ctx_.has_data_symbols() && !ctx_.must_be_whole ? Py_True : Py_False));
   Ref exceptions = Ref::steal(PyImport_ImportModule("magneto.exc"));
   Ref skip = Ref::steal(
       exceptions ? PyObject_GetAttrString(exceptions, "SkipFrame") : nullptr);
-  if (!args || !keywords || !skip) return nullptr;
+  Ref data = Ref::steal(
+      exceptions ? PyObject_GetAttrString(exceptions, "DataRefused") : nullptr);
+  if (!args || !keywords || !skip || !data) return nullptr;
   Ref compiled = Ref::steal(PyObject_Call(function, args, keywords));
   ++counters().graphs;
   if (!compiled) {
-    if (PyErr_ExceptionMatches(skip)) PyErr_Clear();
+    if (PyErr_ExceptionMatches(data)) cache_.takes_data = false;
+    if (PyErr_ExceptionMatches(skip) || PyErr_ExceptionMatches(data))
+      PyErr_Clear();
     return nullptr;
   }
   if (!add_backend_guards(backend_guards, requests)) return nullptr;
@@ -577,13 +586,16 @@ Compiled compile_frame(CodeCache& cache, const python::FrameRequest& request) {
   }
   std::optional<Compiled> compiled;
   try {
-    compiled = Compilation(cache, request, /*keeps_inner_frames=*/true).run();
-    if (!compiled) {
+    bool keeps_inner_frames = true, took_data = cache.takes_data;
+    while (
+        !(compiled = Compilation(cache, request, keeps_inner_frames).run())) {
       ++cache.restarts;
-      compiled =
-          Compilation(cache, request, /*keeps_inner_frames=*/false).run();
+      if (took_data == cache.takes_data) {
+        MG_CHECK(keeps_inner_frames, "a reason to start again");
+        keeps_inner_frames = false;
+      }
+      took_data = cache.takes_data;
     }
-    MG_CHECK(compiled, "only kept frames are a reason to start again");
   } catch (const InternalError& error) {
     return defect(cache, request, error.what());
   }

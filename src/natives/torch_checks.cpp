@@ -69,12 +69,12 @@ Outcome<V> check(Context& ctx, const Arguments& args) {
     constexpr std::string_view kCheck = "torch._check";
     if (shapes::E number = open_condition(ctx, condition)) {
       if (path.text == kCheck)
-        return assert_in_graph(
-            ctx, number, argument(args, position + 1, name<"message">()));
-      return ctx.graph_break(
-          "data-dependent-branch",
-          "whether " + ctx.environment()->show(number) + " depends on a tensor's data",
-          "use torch._check, which the graph asserts");
+        return assert_in_graph(ctx, number,
+                               argument(args, position + 1, name<"message">()));
+      return ctx.graph_break("data-dependent-branch",
+                             "whether " + ctx.environment()->show(number) +
+                                 " depends on a tensor's data",
+                             "use torch._check, which the graph asserts");
     }
     MG_TRY(bool holds, values::truth(ctx, condition));
     if (holds && condition->type == &PyBool_Type) return ctx.none();

@@ -144,9 +144,8 @@ Outcome<V> method_deepcopy(Context& ctx, const Arguments&) {
 
 template <Literal method>
 Outcome<V> needs_data(Context& ctx, const Arguments&) {
-  return ctx.graph_break(
-      "data-dependent", std::string(method.text) + "() gives a tensor's data",
-      "keep values that depend on a tensor's data in tensors");
+  return ctx.graph_break("data-dependent",
+                         std::string(method.text) + "() gives a tensor's data");
 }
 
 template <Literal method>

@@ -21,29 +21,26 @@ PyObject* fake_of(V tensor) { return as<TensorValue>(tensor)->fake; }
 // The number of a tensor with one element.
 Outcome<V> number_in(Context& ctx, V tensor) {
   const auto type = tensor::number_type(fake_of(tensor));
-  if (!type)
-    return ctx.graph_break("data-dependent",
-                           "a number of that type out of a tensor",
-                           "keep values that depend on a tensor's data in "
-                           "tensors");
+  if (!type || !ctx.takes_data)
+    return ctx.graph_break("data-dependent", "a number out of a tensor");
   if (tensor::has_symbolic_shape(fake_of(tensor))) {
     // Whatever has one element.
-    const E count = tensor::numel_expression(ctx.environment(),
-                                             fake_of(tensor));
+    const E count =
+        tensor::numel_expression(ctx.environment(), fake_of(tensor));
     shapes::Expressions& table = ctx.environment()->expressions();
     V is_one = ctx.symbol(table.equal(count, table.integer(1)));
     MG_TRY(bool fits, truth(ctx, is_one));
     if (!fits)
-      return ctx.raise(PyExc_RuntimeError, "a Tensor with " +
-                                               std::to_string(tensor::numel(
-                                                   fake_of(tensor))) +
-                                               " elements cannot be converted "
-                                               "to Scalar");
+      return ctx.raise(PyExc_RuntimeError,
+                       "a Tensor with " +
+                           std::to_string(tensor::numel(fake_of(tensor))) +
+                           " elements cannot be converted "
+                           "to Scalar");
   } else if (tensor::numel(fake_of(tensor)) != 1) {
-    return ctx.raise(
-        PyExc_RuntimeError,
-        "a Tensor with " + std::to_string(tensor::numel(fake_of(tensor))) +
-            " elements cannot be converted to Scalar");
+    return ctx.raise(PyExc_RuntimeError,
+                     "a Tensor with " +
+                         std::to_string(tensor::numel(fake_of(tensor))) +
+                         " elements cannot be converted to Scalar");
   }
   return ctx.node_number(type->type, type->range, [&](Ref example) {
     return ctx.graph.call_method(name<"item">(), {ctx.heap[tensor->heap].node},
@@ -69,9 +66,7 @@ Outcome<V> numbers_in(Context& ctx, V tensor) {
   const int64_t count = PyLong_AsLongLong(size->object);
   if (count > kMostElements)
     return ctx.graph_break("data-dependent",
-                           "tolist() of " + std::to_string(count) + " numbers",
-                           "keep values that depend on a tensor's data in "
-                           "tensors");
+                           "tolist() of " + std::to_string(count) + " numbers");
   std::vector<V> numbers;
   for (int64_t i = 0; i < count; ++i) {
     MG_TRY(V part, get_item(ctx, tensor, ctx.integer(i)));

@@ -48,7 +48,6 @@ Outcome<V> has_torch_function_variadic(Context& ctx, const Arguments& args) {
   return ctx.boolean(false);
 }
 
-
 // An operator object (torch.ops.aten.add.Tensor, or without the overload): in
 // the graph as it is.
 Outcome<V> call_operator(Context& ctx, const Arguments& args) {

@@ -103,7 +103,7 @@ at::Tensor bincount(const at::Tensor& self,
               "\"bincount_cpu\" not implemented for '", self.scalar_type(),
               "'");
   const bool weighted = weights && weights->defined();
-  const c10::ScalarType type = !weighted                             ? at::kLong
+  const c10::ScalarType type = !weighted ? at::kLong
                                : weights->scalar_type() == at::kFloat
                                    ? at::kFloat
                                    : at::kDouble;
@@ -115,9 +115,9 @@ at::Tensor repeat_interleave(const at::Tensor& repeats,
                              std::optional<Dim> output_size) {
   TORCH_CHECK(repeats.dim() == 1,
               "repeat_interleave only accept 1D vector as repeat");
-  TORCH_CHECK(repeats.scalar_type() == at::kLong ||
-                  repeats.scalar_type() == at::kInt,
-              "repeats has to be Long or Int tensor");
+  TORCH_CHECK(
+      repeats.scalar_type() == at::kLong || repeats.scalar_type() == at::kInt,
+      "repeats has to be Long or Int tensor");
   return make_contiguous({output_size ? *output_size : data_size(0)},
                          repeats.scalar_type(), repeats.device());
 }

@@ -57,12 +57,11 @@ at::Tensor gather(const at::Tensor& self, int64_t dim, const at::Tensor& index,
         "Index tensor must have the same number of dimensions as input "
         "tensor");
     for (int64_t i = 0; i < self.dim(); ++i) {
-      TORCH_CHECK(
-          i == dim || index.dim() == 0 ||
-              must_hold(index.sym_size(i).sym_le(self.sym_size(i))),
-          "Size does not match at dimension ", i, " expected index ",
-          index.sym_sizes(), " to be no larger than self ", self.sym_sizes(),
-          " apart from dimension ", dim);
+      TORCH_CHECK(i == dim || index.dim() == 0 ||
+                      must_hold(index.sym_size(i).sym_le(self.sym_size(i))),
+                  "Size does not match at dimension ", i, " expected index ",
+                  index.sym_sizes(), " to be no larger than self ",
+                  self.sym_sizes(), " apart from dimension ", dim);
     }
   }
   return make_contiguous(index.sym_sizes(), self.scalar_type(), self.device());
@@ -261,12 +260,12 @@ at::Tensor cat(at::TensorList tensors, int64_t dim) {
                 "Tensors must have same number of dimensions: got ",
                 first->dim(), " and ", tensor.dim());
     for (int64_t i = 0; i < first->dim(); ++i) {
-      TORCH_CHECK(i == dim ||
-                      must_hold(tensor.sym_size(i).sym_eq(first->sym_size(i))),
-                  "Sizes of tensors must match except in dimension ", dim,
-                  ". Expected size ", first->sym_size(i), " but got size ",
-                  tensor.sym_size(i), " for tensor number ",
-                  &tensor - &tensors[0], " in the list.");
+      TORCH_CHECK(
+          i == dim || must_hold(tensor.sym_size(i).sym_eq(first->sym_size(i))),
+          "Sizes of tensors must match except in dimension ", dim,
+          ". Expected size ", first->sym_size(i), " but got size ",
+          tensor.sym_size(i), " for tensor number ", &tensor - &tensors[0],
+          " in the list.");
     }
     sizes[dim] += tensor.sym_size(dim);
   }

@@ -49,8 +49,8 @@ at::Tensor binary_cross_entropy(const at::Tensor& input, const at::Tensor&,
 void check_classes(const at::Tensor& input, const at::Tensor& target,
                    OptionalTensor weight, int64_t class_dim) {
   TORCH_CHECK(!weight || !weight->defined() ||
-                  (weight->dim() == 1 &&
-                   must_hold(weight->sym_numel().sym_eq(input.sym_size(class_dim)))),
+                  (weight->dim() == 1 && must_hold(weight->sym_numel().sym_eq(
+                                             input.sym_size(class_dim)))),
               "weight tensor should be defined either for all ",
               input.sym_size(class_dim),
               " classes or no classes but got weight tensor of shape: ",
@@ -67,9 +67,10 @@ std::tuple<at::Tensor, at::Tensor> nll_loss(const at::Tensor& self,
   TORCH_CHECK(target.dim() <= 1,
               "0D or 1D target tensor expected, multi-target not supported");
   bool no_batch = self.dim() == 1 && target.dim() == 0;
-  TORCH_CHECK(no_batch || must_hold(self.sym_size(0).sym_eq(target.sym_size(0))),
-              "size mismatch (got input: ", self.sym_sizes(),
-              ", target: ", target.sym_sizes(), ")");
+  TORCH_CHECK(
+      no_batch || must_hold(self.sym_size(0).sym_eq(target.sym_size(0))),
+      "size mismatch (got input: ", self.sym_sizes(),
+      ", target: ", target.sym_sizes(), ")");
   check_classes(self, target, weight, self.dim() - 1);
   bool each = reduction == at::Reduction::None && self.dim() == 2;
   at::Tensor output = each ? make_contiguous(DimVec{self.sym_size(0)},

@@ -181,7 +181,8 @@ void linalg_lu_solve(const OpInfo& op, c10::IValue* args, Outputs& outputs) {
   structured(op, args, outputs);
   bool left = args[3].toBool();
   const at::Tensor& result = outputs[0].toTensor();
-  conjugated(result, !left && result.is_complex() && !is_empty(result.sym_sizes()));
+  conjugated(result,
+             !left && result.is_complex() && !is_empty(result.sym_sizes()));
 }
 
 // A layer of an LSTM that a library computes whole: the output, the last states

@@ -45,7 +45,8 @@ at::Tensor fresh(const at::Tensor& self, DimList sizes, c10::ScalarType dtype) {
 // Something along a dimension, and where it stands.
 std::optional<TwoTensors> with_places(const at::Tensor& self, int64_t dim,
                                       bool keepdim) {
-  if (!is_ordered(self, dim) || is_empty({size_along(self, dim)})) return std::nullopt;
+  if (!is_ordered(self, dim) || is_empty({size_along(self, dim)}))
+    return std::nullopt;
   DimVec sizes = without_dim(self, dim, keepdim);
   return TwoTensors{fresh(self, sizes, self.scalar_type()),
                     fresh(self, sizes, at::kLong)};

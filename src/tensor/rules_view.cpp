@@ -101,7 +101,8 @@ at::Tensor expand(const at::Tensor& self, DimList size, bool implicit) {
       strides[i] = i + 1 < new_ndim ? sizes[i + 1] * strides[i + 1] : Dim(1);
     }
     if (decided(own.sym_eq(wanted)) == true) continue;
-    TORCH_CHECK(own == 1 || must_hold(own.sym_eq(wanted)), "The expanded size of the tensor (", wanted,
+    TORCH_CHECK(own == 1 || must_hold(own.sym_eq(wanted)),
+                "The expanded size of the tensor (", wanted,
                 ") must match the existing size (", own,
                 ") at non-singleton dimension ", i, ".  Target sizes: ", size,
                 ".  Tensor sizes: ", self.sym_sizes());
@@ -161,8 +162,8 @@ at::Tensor slice(const at::Tensor& self, int64_t dim, std::optional<Dim> start,
   const std::optional<Dim> to = open_end ? size
                                 : from   ? clamp(*end, *from)
                                          : std::nullopt;
-  shape.offset =
-      from ? shape.offset + *from * shape.strides[dim] : data_size(shape.offset);
+  shape.offset = from ? shape.offset + *from * shape.strides[dim]
+                      : data_size(shape.offset);
   shape.sizes[dim] =
       from && to ? (*to - *from + step - 1) / step : data_size(0, size);
   shape.strides[dim] = shape.strides[dim] * step;

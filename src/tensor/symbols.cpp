@@ -92,7 +92,17 @@ Ref tree_of(shapes::Environment& environment, E e) {
   if (e->is_constant()) return constant_object(*e);
   if (e->is_symbol()) {
     const shapes::Range range = environment.range(e);
-    const int64_t hint = environment.symbol(e->symbol).hint.integer();
+    const shapes::Symbol& symbol = environment.symbol(e->symbol);
+    if (!symbol.is_backed) {
+      const char* type = e->type == Type::Integer ? "int"
+                         : e->type == Type::Float ? "float"
+                                                  : "bool";
+      return Ref::steal(Py_BuildValue(
+          "(sIsLL)", "Unbacked", static_cast<unsigned int>(e->symbol.index),
+          type, static_cast<long long>(range.least),
+          static_cast<long long>(range.most)));
+    }
+    const int64_t hint = symbol.hint.integer();
     return Ref::steal(Py_BuildValue(
         "(sILLL)", "Symbol", static_cast<unsigned int>(e->symbol.index),
         static_cast<long long>(hint), static_cast<long long>(range.least),

@@ -14,6 +14,7 @@
 #include "guards/guard.h"
 #include "guards/source.h"
 #include "python/ref.h"
+#include "shapes/environment.h"
 #include "shapes/number.h"
 #include "shapes/range.h"
 #include "support/arena.h"
@@ -188,6 +189,9 @@ class Context final : public Backing,
   // anything else is called.
   DirectCall direct_call;
   bool module_call_is_direct = false;  // of the native Module.__call__
+  // Whether numbers and sizes that come out of tensors are symbols; else the
+  // graph breaks there.
+  bool takes_data = true;
   // Whether callees that break the graph are gone on with by themselves.
   bool keeps_inner_frames = true;
   // Special methods that are being called (see call_special).
@@ -284,7 +288,13 @@ class Context final : public Backing,
   // `make_node` gets an example for the node.
   V node_number(shapes::Type type, shapes::Range range,
                 const std::function<graph::NodeId(Ref)>& make_node);
-  tensor::EnvironmentRef data_environment() override { return environment(); }
+  tensor::EnvironmentRef data_environment() override {
+    return takes_data ? environment() : nullptr;
+  }
+  // Whether any has been made.
+  bool has_data_symbols() const {
+    return environment_ && environment_->has_unbacked_symbols();
+  }
 
   // -- signals (signals.cpp)
   Signal raise(PyObject* type, const std::string& message);

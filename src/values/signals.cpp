@@ -94,8 +94,7 @@ Signal Context::raise_from_python() {
     Ref text = Ref::steal(PyObject_Str(owned_value));
     const char* chars = text ? PyUnicode_AsUTF8(text) : nullptr;
     if (!chars) PyErr_Clear();
-    return graph_break("data-dependent", chars ? chars : "",
-                       "keep values that depend on a tensor's data in tensors");
+    return graph_break("data-dependent", chars ? chars : "");
   }
   Ref args = Ref::steal(PyObject_GetAttrString(owned_value, "args"));
   std::vector<V> values;

@@ -80,9 +80,7 @@ V Context::specialized(V value) {
     const std::string text = environment_->show(number);
     throw BreakException{{"data-dependent",
                           "the number " + text + " depends on a tensor's data",
-                          "keep values that depend on a tensor's data in "
-                          "tensors, or say what " +
-                              text + " is with torch._check"}};
+                          ""}};
   }
   return simplified(value);
 }
@@ -231,8 +229,8 @@ std::optional<Comparison> comparison(shapes::Expressions& table, E e) {
   }
   const bool is_reversed = positive->is_constant();
   if (is_reversed) std::swap(positive, negative);
-  const char* function = !is_equality ? is_reversed ? "_operator.ge"
-                                                    : "_operator.le"
+  const char* function = !is_equality
+                             ? is_reversed ? "_operator.ge" : "_operator.le"
                          : is_negated ? "_operator.ne"
                                       : "_operator.eq";
   return Comparison{function, positive, negative};
@@ -333,10 +331,9 @@ void Context::remember_sizes(PyObject* fake, graph::NodeId node) {
                   std::initializer_list<graph::Arg> args) {
     if (!is_new(number)) return;
     remember_number(
-        number, graph.call_function(
-                    function, args, {},
-                    tensor::symbol_object(environment_, number),
-                    inliner->origin()));
+        number, graph.call_function(function, args, {},
+                                    tensor::symbol_object(environment_, number),
+                                    inliner->origin()));
   };
   static PyObject* const size = function_at("torch.ops.aten.sym_size.int");
   static PyObject* const offset =

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "values/tensor_items.h"
 
+#include <algorithm>
+
 #include "python/find.h"
 #include "python/names.h"
 #include "values/protocol.h"
@@ -15,27 +17,82 @@ struct Functions {
       : plain(find_object((std::string("_operator.") + name).c_str())) {
     Ref module = Ref::steal(PyImport_ImportModule("magneto.tensor_index"));
     MG_CHECK(plain && module, "functions of subscripts");
-    symbolic = PyObject_GetAttrString(module, name);
-    MG_CHECK(symbolic, "functions of subscripts");
+    with_data = PyObject_GetAttrString(module, name);
+    MG_CHECK(with_data, "functions of subscripts");
   }
 
   PyObject* plain;
-  PyObject* symbolic;  // what it does to fakes, where a position is a symbol
+  PyObject* with_data;  // the same on fakes, where a tensor gives a position
 };
 
-bool is_position(Context& ctx, V item) {
-  item = ctx.look_symbolic(item);
-  if (item->kind == Kind::Tensor)
-    return tensor::dim(as<TensorValue>(item)->fake) == 0;
+bool is_mask(V tensor) {
+  const auto type = tensor::number_type(as<TensorValue>(tensor)->fake);
+  return type && (type->type == shapes::Type::Boolean ||
+                  type->range == shapes::Range{0, 255});
+}
+
+// A position that isn't known.
+bool is_symbolic_position(V item) {
   return is_symbol(item) && item->type == &PyLong_Type;
 }
 
-// Whether an element is selected by a number that isn't known.
-bool selects_by_symbol(Context& ctx, V key) {
-  if (key->kind != Kind::Tuple) return is_position(ctx, key);
-  for (V item : tuple_items(key))
-    if (is_position(ctx, item)) return true;
-  return false;
+bool is_tensor_position(V item) {
+  return item->kind == Kind::Tensor && !is_mask(item) &&
+         tensor::dim(as<TensorValue>(item)->fake) == 0;
+}
+
+// How many dimensions an item of a key is about.
+int64_t width(V item) {
+  if (item->kind == Kind::Tensor && is_mask(item))
+    return tensor::dim(as<TensorValue>(item)->fake);
+  return item->type == &PyBool_Type ? 0 : 1;
+}
+
+struct Part {
+  V tensor;
+  V key;
+  bool has_tensor_position = false;
+};
+
+// The view that the symbols in a key select, by one call for each, and the rest
+// of the key: torch's own subscripts take no symbols for positions. Dimensions
+// that the key adds are added in between, for the strides that they get.
+Outcome<Part> selected(Context& ctx, V tensor, V key) {
+  static PyObject* const select = find_object("torch.select");
+  static PyObject* const unsqueeze = find_object("torch.unsqueeze");
+  std::vector<V> items{key};
+  if (key->kind == Kind::Tuple)
+    items.assign(tuple_items(key).begin(), tuple_items(key).end());
+  for (V& item : items) item = ctx.look_symbolic(item);
+  Part part{tensor, key};
+  for (V item : items) part.has_tensor_position |= is_tensor_position(item);
+  if (!std::ranges::any_of(items, is_symbolic_position)) return part;
+  std::vector<V> rest;
+  int64_t dim = 0;
+  for (size_t i = 0; i < items.size(); ++i) {
+    V item = items[i];
+    if (is_symbolic_position(item)) {
+      V call[] = {part.tensor, ctx.integer(dim), item};
+      MG_TRY(part.tensor, record_function(ctx, select, {.positional = call}));
+      continue;
+    }
+    if (item == ctx.none()) {
+      V call[] = {part.tensor, ctx.integer(dim)};
+      MG_TRY(part.tensor,
+             record_function(ctx, unsqueeze, {.positional = call}));
+      item = ctx.slice(item, item, item);
+    }
+    rest.push_back(item);
+    if (item->object == Py_Ellipsis) {
+      dim = tensor::dim(as<TensorValue>(part.tensor)->fake);
+      for (V later : std::span(items).subspan(i + 1))
+        if (later != ctx.none()) dim -= width(later);
+    } else {
+      dim += width(item);
+    }
+  }
+  part.key = ctx.tuple(rest);
+  return part;
 }
 
 // Tensors in slices are numbers.
@@ -65,20 +122,24 @@ Outcome<V> with_numbers(Context& ctx, V key) {
 Outcome<V> get_tensor_item(Context& ctx, V tensor, V key) {
   static const Functions getitem("getitem");
   MG_TRY(key, with_numbers(ctx, key));
-  V operands[] = {tensor, key};
+  MG_TRY(const Part part, selected(ctx, tensor, key));
+  if (part.tensor != tensor && tuple_items(part.key).empty())
+    return part.tensor;
+  V operands[] = {part.tensor, part.key};
   return record_function_as(
       ctx, getitem.plain,
-      selects_by_symbol(ctx, key) ? getitem.symbolic : getitem.plain,
+      part.has_tensor_position ? getitem.with_data : getitem.plain,
       {.positional = operands});
 }
 
 Status set_tensor_item(Context& ctx, V tensor, V key, V value) {
   static const Functions setitem("setitem");
   MG_TRY(key, with_numbers(ctx, key));
+  MG_TRY(const Part part, selected(ctx, tensor, key));
   return record_effect(
       ctx, setitem.plain,
-      selects_by_symbol(ctx, key) ? setitem.symbolic : setitem.plain,
-      {tensor, key, value});
+      part.has_tensor_position ? setitem.with_data : setitem.plain,
+      {part.tensor, part.key, value});
 }
 
 }  // namespace magneto::values

@@ -144,6 +144,30 @@ def picked(x):
     return torch.arange(5)[n], torch.arange(10).view(5, 2)[n]
 
 
+def picked_among_others(x):
+    n = x.item()
+    torch._check(n >= 0)
+    torch._check(n < 4)
+    y = torch.arange(24).view(4, 3, 2)
+    return y[n, 1:], y[..., n // 2], y[:, n // 2, 0], y[None, n, :, n // 3]
+
+
+def written_at(x):
+    n = x.item()
+    torch._check(n >= 0)
+    torch._check(n < 4)
+    y = torch.zeros(4, 4)
+    y[n] = 1
+    y[:, n] += 2
+    y[n, 0:2] = torch.tensor([5.0, 6.0])
+    return y
+
+
+def indexed_by_a_tensor(x):
+    y = torch.arange(24).view(6, 4)
+    return y[x], y[:, x % 4], y[x, 1:], y[x:], y[: x + 1], y[x % 2 : x, :]
+
+
 # -- operators whose result has a size of its own -----------------------------
 
 
@@ -291,6 +315,9 @@ PROGRAMS: dict[Callable[..., Any], list[torch.Tensor]] = {
     added_to_itself: _SIZES,
     sizes_add_up: _SIZES,
     picked: _SIZES,
+    picked_among_others: [t(3), t(0), t(1), t(2)],
+    written_at: [t(3), t(0), t(1), t(2)],
+    indexed_by_a_tensor: [t(3), t(0), t(1), t(5), t(-2)],
     nonzero: _VECTORS,
     argwhere: _VECTORS,
     where: _VECTORS,
@@ -320,3 +347,173 @@ def test_one_graph_for_all_data(program: Callable[..., Any]) -> None:
     calls = [((each,), {}) for each in PROGRAMS[program]]
     report = check_calls(program, calls, fullgraph=True)
     assert len(report.graphs) == 1
+
+
+# -- PyTorch's compilers --------------------------------------------------------
+
+# Those that PyTorch's compilers don't take in one graph: there, it breaks.
+_REFUSED = {indexed_by_a_tensor}
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda each: each.__name__)
+def test_aot_autograd_compiles_it(program: Callable[..., Any]) -> None:
+    magneto.reset()
+    compiled = magneto.compile(program, backend="aot_eager")
+    before = magneto.stats().get("graph_breaks", 0)
+    for data in PROGRAMS[program]:
+        assert_same_outcome(program, compiled, data)
+    breaks = magneto.stats().get("graph_breaks", 0) - before
+    assert (breaks > 0) == (program in _REFUSED)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [item_scales, checked_size, masked_rows, unique, loss_of_rows, repeated],
+    ids=lambda each: each.__name__,
+)
+def test_inductor_compiles_it(program: Callable[..., Any]) -> None:
+    magneto.reset()
+    compiled = magneto.compile(program, backend="inductor")
+    for data in PROGRAMS[program]:
+        assert_same_outcome(program, compiled, data)
+
+
+def assert_same_outcome(
+    program: Callable[..., Any], compiled: Callable[..., Any], data: Any
+) -> None:
+    """The same result, or an exception of the same class."""
+    try:
+        expected = program(data.clone())
+    except Exception as error:
+        with pytest.raises(type(error)):
+            compiled(data.clone())
+    else:
+        torch.testing.assert_close(
+            compiled(data.clone()),
+            expected,
+            rtol=1e-5,
+            atol=1e-6,
+            equal_nan=True,
+        )
+
+
+# -- decisions ------------------------------------------------------------------
+
+
+def branch(x):
+    n = x.item()
+    if n > 2:
+        return x + n
+    return x - n
+
+
+def loop(x):
+    total = 0
+    for i in range(int(x)):
+        total += i
+    return x + total
+
+
+def sign_of_a_size(x):
+    return torch.ones(12).view(x.item(), -1)
+
+
+def text(x):
+    return f"{x.item()}"
+
+
+# The reason, what the error names, and the line behind `def`.
+BROKEN = {
+    branch: ("data-dependent-branch", "u0 >= 3", 2),
+    loop: ("data-dependent", "u0", 2),
+    sign_of_a_size: ("data-dependent", "u0 >= 0", 1),
+    text: ("data-dependent", "u0", 1),
+}
+
+
+@pytest.mark.parametrize("program", BROKEN, ids=lambda each: each.__name__)
+def test_what_only_data_tells_breaks_the_graph(
+    program: Callable[..., Any],
+) -> None:
+    calls = [((t(n),), {}) for n in (3, 1, 4, 2)]
+    assert check_calls(program, calls).graph_breaks > 0
+    with pytest.raises(magneto.exc.Unsupported) as error:
+        magneto.compile(program, backend="eager", fullgraph=True)(t(3))
+    reason, expression, line = BROKEN[program]
+    place = f"{__file__}:{program.__code__.co_firstlineno + line}"
+    for part in (f"[{reason}]", expression, place, "torch._check"):
+        assert part in str(error.value)
+
+
+# -- what is asserted -------------------------------------------------------------
+
+
+def asserted(x):
+    n = x.item()
+    torch._check(n > 1, lambda: "more than one")
+    torch._check(n < 9)
+    return torch.ones(n)
+
+
+def asserted_with_the_number(x):
+    n = x.item()
+    torch._check(n > 1, lambda: f"not {n}")
+    return torch.ones(n)
+
+
+def settled_by_a_check(x):
+    n = x.item()
+    torch._check(n >= 3)
+    y = torch.ones(n)
+    return (y * 2 if n > 2 else y - 1), n >= 1, max(n, 2)
+
+
+def equal_to_a_size(x):
+    n = x.sum().item()
+    torch._check(n == x.shape[0])
+    return torch.ones(n) + x
+
+
+ASSERTIONS = {
+    asserted: ([t(3), t(8)], [t(1), t(9), t(-3)], RuntimeError),
+    settled_by_a_check: ([t(3), t(7)], [t(2)], RuntimeError),
+    equal_to_a_size: ([t([1, 1]), t([0, 2])], [t([1, 2])], RuntimeError),
+}
+
+
+@pytest.mark.parametrize("program", ASSERTIONS, ids=lambda each: each.__name__)
+def test_the_graph_asserts(program: Callable[..., Any]) -> None:
+    right, wrong, error = ASSERTIONS[program]
+    calls = [((each,), {}) for each in (*right, *wrong, *right)]
+    report = check_calls(program, calls, fullgraph=True)
+    assert len(report.graphs) == 1
+    compiled = magneto.compile(program, fullgraph=True, backend="eager")
+    for each in wrong:
+        with pytest.raises(error):
+            compiled(each)
+
+
+def test_a_message_with_the_number_in_it() -> None:
+    compiled = magneto.compile(
+        asserted_with_the_number, fullgraph=True, backend="eager"
+    )
+    assert compiled(t(4)).shape == (4,)
+    with pytest.raises(RuntimeError, match="^not 1$"):
+        compiled(t(1))
+
+
+def test_what_is_implied_is_asserted_once() -> None:
+    def program(x):
+        n = x.item()
+        torch._check(n >= 3)
+        torch._check(n >= 2)
+        torch._check(n > 2)
+        return torch.ones(n)
+
+    report = check_calls(program, [((t(5),), {})], fullgraph=True)
+    asserts = [
+        node
+        for node in report.graphs[0].graph.nodes
+        if node.target is torch.ops.aten._assert_scalar.default
+    ]
+    assert len(asserts) == 1

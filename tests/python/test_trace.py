@@ -390,7 +390,7 @@ def data_dependent(a):
 
 
 def data_dependent_value(a):
-    n = int(a.max().item())
+    n = int(a.max().numpy())
     return a * n
 
 
@@ -403,7 +403,7 @@ def break_with_live_containers(a):
 
 
 def break_in_an_expression(a):
-    return (a + 1) * float(a[0, 1].item()) + (a - 1)
+    return (a + 1) * float(a[0, 1].numpy()) + (a - 1)
 
 
 def break_with_a_closure(a):

@@ -20,6 +20,7 @@ from magneto.backends.registry import NamedBackend
 from magneto.backends.symbols import GraphSymbols
 from magneto.end_reason import EndReason
 from magneto.exc import (
+    DataRefused,
     InvalidBackendResult,
     MagnetoError,
     SkipFrame,
@@ -48,6 +49,7 @@ def compile_graph(
     reason: dict[str, Any] | None = None,
     guards: list[tuple[Any, ...]] | None = None,
     is_symbolic: bool = False,
+    may_refuse_data: bool = False,
 ) -> Callable[..., Any]:
     """Compiles a captured graph.
 
@@ -67,6 +69,8 @@ def compile_graph(
             ("condition", tree), a condition on the graph's symbols (see
             `magneto.backends.symbols`).
         is_symbolic: whether sizes or numbers in the graph are symbols.
+        may_refuse_data: whether the graph has numbers out of tensors in it, and
+            can be had without.
 
     Returns:
         A callable that takes the graph's inputs by position and returns a tuple
@@ -74,6 +78,7 @@ def compile_graph(
 
     Raises:
         SkipFrame: the backend doesn't want this frame to be compiled.
+        DataRefused: it can't compile the graph with numbers out of tensors.
         BackendCompilerFailed: the backend raised.
         InvalidBackendResult: it returned something that can't be called.
         VerificationFailed, UnsafeOperator: see `magneto.config`.
@@ -101,7 +106,7 @@ def compile_graph(
         transformed = graph_passes.run_passes(gm, backend_inputs)
         reference = _reference(transformed)
         compiled = fast_forward(
-            _call_backend(backend, transformed, backend_inputs)
+            _call_backend(backend, transformed, backend_inputs, may_refuse_data)
         )
         if config.verify_correctness and compiled is not reference:
             from magneto.backends.verify import verify
@@ -163,12 +168,22 @@ def _call_backend(
     backend: Callable[..., Any],
     gm: torch.fx.GraphModule,
     example_inputs: list[Any],
+    may_refuse_data: bool,
 ) -> Callable[..., Any]:
     try:
         compiled = backend(gm, list(example_inputs))
     except MagnetoError:
         raise
     except Exception as error:
+        if may_refuse_data and _is_about_data(backend, error):
+            log.info(
+                "backend %r can't compile a graph with numbers out of tensors "
+                "(%s: %s); the graph breaks there",
+                backend_name(backend),
+                type(error).__name__,
+                error,
+            )
+            raise DataRefused from error
         _raise_skip(backend, error)
         raise backend_failure(backend, error) from error
     if not callable(compiled):
@@ -185,6 +200,27 @@ def _reference(gm: torch.fx.GraphModule) -> Callable[..., Any]:
     if forward is not None:
         return forward
     return copy.deepcopy(gm)
+
+
+def _is_about_data(backend: Callable[..., Any], error: Exception) -> bool:
+    """Whether a backend may have failed for numbers out of tensors. PyTorch's
+    own do so in many ways, most with words that are about something else.
+    """
+    if isinstance(backend, NamedBackend):
+        return True
+    symbolic_shapes = sys.modules.get("torch.fx.experimental.symbolic_shapes")
+    fake_tensor = sys.modules.get("torch._subclasses.fake_tensor")
+    if symbolic_shapes is None or fake_tensor is None:
+        return False
+    return isinstance(
+        error,
+        (
+            symbolic_shapes.GuardOnDataDependentSymNode,
+            symbolic_shapes.PendingUnbackedSymbolNotFound,
+            fake_tensor.DataDependentOutputException,
+            fake_tensor.DynamicOutputShapeException,
+        ),
+    )
 
 
 def _raise_skip(backend: Callable[..., Any], error: Exception) -> None:

@@ -4,12 +4,13 @@
 A graph with symbolic sizes has magneto's symbols in its example values.
 PyTorch's compilers know those of a `ShapeEnv`: each symbol is declared in one,
 with its range and the value of the call that is compiled, and expressions are
-written anew over the declared ones. What the compilers then decide about sizes
+written anew over the declared ones. A number that the graph itself computes
+is declared without a value. What the compilers then decide about sizes
 the environment keeps as guards, which come back as conditions of the cache
 entry.
 
-A number is exchanged as a tree: `("Symbol", index)`, a plain int, float or
-bool, or `(operation, operand, ...)` with the names of
+A number is exchanged as a tree: `("Symbol", index)` or `("Unbacked", index)`
+(each with what is known of it), a plain int, float or bool, or `(operation, operand, ...)` with the names of
 `src/shapes/operations.def`.
 """
 
@@ -133,7 +134,11 @@ class GraphSymbols:
 
     def conditions(self) -> list[Tree]:
         """What the backend has decided about the symbols."""
-        return [self._condition(guard.expr) for guard in self.shape_env.guards]
+        return [
+            self._condition(guard.expr)
+            for guard in self.shape_env.guards
+            if guard.expr.free_symbols <= self._index_of.keys()
+        ]
 
     def _size(self, value: Any) -> Any:
         return self.number(value) if is_symbolic(value) else value
@@ -144,6 +149,8 @@ class GraphSymbols:
         operation, *operands = tree
         if operation == "Symbol":
             return self._symbol(*operands)
+        if operation == "Unbacked":
+            return self._unbacked(*operands)
         function = _FUNCTIONS[operation]
         values = [self._evaluate(operand) for operand in operands]
         if len(values) < 2:
@@ -155,7 +162,6 @@ class GraphSymbols:
         if declared is not None:
             return declared
         from torch.fx.experimental.symbolic_shapes import DimDynamic
-        from torch.utils._sympy.numbers import int_oo
         from torch.utils._sympy.value_ranges import ValueRanges
 
         from magneto.graph_materialize import InputSource
@@ -168,16 +174,28 @@ class GraphSymbols:
             positive=None,
             do_not_specialize_zero_one=True,
         )
-        known = ValueRanges(
-            -int_oo if least <= -(2**62) else least,
-            int_oo if most >= 2**62 else most,
-        )
-        self.shape_env.var_to_range[symbol] = known
+        self.shape_env.var_to_range[symbol] = ValueRanges(*_bounds(least, most))
         declared = self.shape_env.create_symintnode(
             symbol, hint=hint, source=source
         )
         self._declared[index] = declared
         self._index_of[symbol] = index
+        return declared
+
+    def _unbacked(self, index: int, type_: str, least: int, most: int) -> Any:
+        declared = self._declared.get(index)
+        if declared is not None:
+            return declared
+        # The backend finds the numbers of its own trace; these are for the
+        # example values only.
+        with self.shape_env.ignore_fresh_unbacked_symbols():
+            create = getattr(self.shape_env, f"create_unbacked_sym{type_}")
+            declared = create()
+        if type_ == "int":
+            self.shape_env.constrain_symbol_range(
+                declared.node.expr, *_bounds(least, most)
+            )
+        self._declared[index] = declared
         return declared
 
     # -- the way back ----------------------------------------------------------
@@ -210,6 +228,16 @@ class GraphSymbols:
             raise _NoForm
         operands = [self._tree(operand) for operand in expression.args]
         return form(*operands)
+
+
+def _bounds(least: int, most: int) -> tuple[Any, Any]:
+    """A range as PyTorch writes it."""
+    from torch.utils._sympy.numbers import int_oo
+
+    return (
+        -int_oo if least <= -(2**62) else least,
+        int_oo if most >= 2**62 else most,
+    )
 
 
 class _NoForm(Exception):
