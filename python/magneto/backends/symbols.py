@@ -10,8 +10,8 @@ the environment keeps as guards, which come back as conditions of the cache
 entry.
 
 A number is exchanged as a tree: `("Symbol", index)` or `("Unbacked", index)`
-(each with what is known of it), a plain int, float or bool, or `(operation, operand, ...)` with the names of
-`src/shapes/operations.def`.
+(each with what is known of it), a plain int, float or bool, or `(operation,
+operand, ...)` with the names of `src/shapes/operations.def`.
 """
 
 from __future__ import annotations
