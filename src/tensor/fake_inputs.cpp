@@ -69,7 +69,13 @@ struct FakeInputs::State {
     c10::TensorImpl* impl = real.unsafeGetTensorImpl();
     if (is_fake(impl)) return real;
     auto known = fakes.find(impl);
-    if (known != fakes.end()) return known->second;
+    if (known != fakes.end()) {
+      // It may be known as the base of a view only, or with symbols that a
+      // rollback has taken back.
+      if (symbolic)
+        set_sizes(known->second.unsafeGetTensorImpl(), impl, *symbolic);
+      return known->second;
+    }
     if (const char* reason = refusal(impl)) {
       TORCH_CHECK(false, "this tensor can't be traced: ", reason);
     }
@@ -84,6 +90,12 @@ struct FakeInputs::State {
   }
 
  private:
+  static void set_sizes(c10::TensorImpl* fake, c10::TensorImpl* real,
+                        const SymbolicSizes& symbolic) {
+    fake->set_sizes_and_strides(symbolic.sizes, symbolic.strides,
+                                real->sym_storage_offset());
+  }
+
   at::Tensor bare_fake(c10::TensorImpl* real, const SymbolicSizes* symbolic) {
     c10::Storage& storage =
         storages[real->unsafe_storage().unsafeGetStorageImpl()];
@@ -99,8 +111,7 @@ struct FakeInputs::State {
                                               real->dtype());
     impl->set_keys(fake_keys_of(real));
     if (symbolic)
-      impl->set_sizes_and_strides(symbolic->sizes, symbolic->strides,
-                                  real->sym_storage_offset());
+      set_sizes(impl.get(), real, *symbolic);
     else
       impl->set_sizes_and_strides(real->sym_sizes(), real->sym_strides(),
                                   real->sym_storage_offset());

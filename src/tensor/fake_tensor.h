@@ -49,8 +49,7 @@ class FakeInputs {
   // The fake of `real`; null with a Python error set when this tensor can't
   // be faked (sparse, nested, wrapper subclasses, functorch's).
   Ref fake_of(PyObject* real);
-  // The same with symbolic sizes and strides, of the environment given; for a
-  // tensor that has no fake yet and is no view of another one's.
+  // The same with symbolic sizes and strides, of the environment given.
   Ref fake_of(PyObject* real, const EnvironmentRef& environment,
               const SymbolicShape& shape);
 

@@ -2,6 +2,8 @@
 // Operators whose answer is in the tensor's data, which fake tensors don't
 // have: those that give a tensor give one whose size the graph's run tells.
 // And those that only look at data to raise, which wait until the graph runs.
+#include <ATen/WrapDimUtils.h>
+
 #include "tensor/data_size.h"
 #include "tensor/limits.h"
 #include "tensor/op_info.h"
@@ -65,11 +67,17 @@ std::tuple<at::Tensor, at::Tensor> unique(const at::Tensor& self, bool,
 
 // Slices are found as rows of a copy with the dimension in front.
 Unique unique_slices(const at::Tensor& self, int64_t dim) {
-  dim = wrap_dim(dim, self.dim());
+  dim = at::maybe_wrap_dim(dim, self.dim(), /*wrap_scalar=*/false);
   DimVec sizes(self.sym_sizes().begin(), self.sym_sizes().end());
   const Dim whole = sizes[dim];
-  const Dim count = data_size(0, whole);
   sizes.erase(sizes.begin() + dim);
+  TORCH_CHECK(!is_empty(sizes), is_empty({whole})
+                                    ? "Number of zero sized dimensions is more "
+                                      "than one, so unique cannot be applied "
+                                    : "There are 0 sized dimensions, and they "
+                                      "aren't selected, so unique cannot be "
+                                      "applied");
+  const Dim count = data_size(0, whole);
   sizes.insert(sizes.begin(), count);
   DimVec strides = contiguous_strides(sizes);
   auto move_back = [dim](DimVec& dims) {

@@ -255,6 +255,10 @@ at::Tensor as_strided(const at::Tensor& self, DimList size, DimList stride,
   TORCH_CHECK(size.size() == stride.size(),
               "mismatch in length of strides and shape");
   Dim offset = storage_offset.value_or(self.sym_storage_offset());
+  for (const Dim& each : size)
+    TORCH_CHECK(must_hold(each.sym_ge(0)),
+                "Storage size calculation overflowed with sizes=", size,
+                " and strides=", stride);
   check_in_storage(self, size, stride, offset);
   return make_view(self, size, stride, offset);
 }

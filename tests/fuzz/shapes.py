@@ -2,7 +2,7 @@
 """Random programs over sizes: compiled with symbols for some shapes, called with
 many others. Either the guards miss, or the result equals eager's.
 
-    python -m tests.fuzz.shapes [--count N] [--seed S] [--calls C]
+    python -m tests.fuzz.shapes [--count N] [--seed S] [--calls C] [--data]
 
 Exits with 1 if a program differed; it is printed with the call that did.
 """
@@ -102,6 +102,30 @@ NUMBERS = [
     "{n} & {k}",
     "{n} << 1",
 ]
+# What comes out of tensors: sizes and numbers that only the graph's run tells.
+DATA_TENSORS = [
+    "{t}[{t} > 0]",
+    "{t}[{t}.sum(-1) > 0]",
+    "{t}[{u} <= 1]",
+    "{t}.nonzero()",
+    "{t}.nonzero()[:, 0] * 1.0",
+    "torch.where({t} > {k})[0] * 0.5",
+    "torch.masked_select({t}, {t} < {k})",
+    "{t}.unique()",
+    "{t}.unique(dim=0)",
+    "{t}.flatten().repeat_interleave({t}.flatten().abs().long())",
+    "torch.bincount({t}.flatten().abs().long(), minlength={k}) * 1.0",
+    "torch.index_select({t}, 0, ({t}.flatten()[: len({t})] > 0).nonzero()[:, 0])",
+    "{t}.masked_fill({t} > 1, {k})",
+]
+DATA_NUMBERS = [
+    "int({t}.sum())",
+    "({t} > 0).sum().item()",
+    "{t}.abs().max().long().item()",
+    "int({t}.flatten()[0])",
+    "{t}.long().flatten()[:2].tolist()[0]",
+    "len({t}[{t} > 1])",
+]
 CONDITIONS = [
     "{n} > {k}",
     "{n} == {m}",
@@ -115,8 +139,9 @@ CONDITIONS = [
 ]
 
 
-def write(rng: random.Random, statements: int) -> str:
-    """The source of one program."""
+def write(rng: random.Random, statements: int, data: bool = False) -> str:
+    """The source of one program; with `data`, sizes come out of tensors."""
+    share = 0.3 if data else 0.0
     tensors, numbers = ["a", "b"], ["n", "m"]
     lines = ["def f(a, b, n):", "    m = a.shape[0]"]
 
@@ -131,7 +156,14 @@ def write(rng: random.Random, statements: int) -> str:
 
     for i in range(statements):
         kind = rng.random()
-        if kind < 0.5:
+        if rng.random() < share:
+            if kind < 0.6:
+                lines.append(f"    t{i} = {fill(rng.choice(DATA_TENSORS))}")
+                tensors.append(f"t{i}")
+            else:
+                lines.append(f"    n{i} = {fill(rng.choice(DATA_NUMBERS))}")
+                numbers.append(f"n{i}")
+        elif kind < 0.5:
             lines.append(f"    t{i} = {fill(rng.choice(TENSORS))}")
             tensors.append(f"t{i}")
         elif kind < 0.85:
@@ -170,10 +202,10 @@ def run(call: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
         return type(error)
 
 
-def try_program(seed: int, calls: int) -> str | None:
+def try_program(seed: int, calls: int, data: bool = False) -> str | None:
     """None, or what was found out about the program of that seed."""
     rng = random.Random(seed)
-    source = write(rng, rng.randint(2, 9))
+    source = write(rng, rng.randint(2, 9), data)
     namespace: dict[str, Any] = {"torch": torch}
     exec(compile(source, f"<shapes {seed}>", "exec"), namespace)
     program = namespace["f"]
@@ -203,13 +235,14 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--calls", type=int, default=12)
+    parser.add_argument("--data", action="store_true", help="sizes of data")
     options = parser.parse_args()
     magneto.config.raise_internal_errors = True
     magneto.config.recompile_limit = 64
     torch.set_num_threads(1)
     start, found = time.monotonic(), 0
     for seed in range(options.seed, options.seed + options.count):
-        text = try_program(seed, options.calls)
+        text = try_program(seed, options.calls, options.data)
         if text is not None:
             found += 1
             print(text, flush=True)

@@ -229,6 +229,27 @@ def test_sizes_0_and_1_have_entries_of_their_own(program: Callable[..., Any]):
     )
 
 
+def view_and_base(view, base):
+    return view * 2, base.numel(), base.shape, base.size(0) + view.size(0)
+
+
+def base_and_view(base, view):
+    return view_and_base(view, base)
+
+
+def inputs_of_one_storage(n: int) -> tuple[torch.Tensor, torch.Tensor]:
+    base = x(n, 6)
+    return base, base.reshape(3, -1)
+
+
+@pytest.mark.parametrize("dynamic", [None, True])
+def test_a_view_and_its_base(dynamic):
+    pairs = [inputs_of_one_storage(n) for n in (5, 6, 7, 9, 12)]
+    check_calls(base_and_view, calls_of(*pairs), dynamic=dynamic)
+    reversed_pairs = [(view, base) for base, view in pairs]
+    check_calls(view_and_base, calls_of(*reversed_pairs), dynamic=dynamic)
+
+
 def test_static_when_told():
     check_calls(
         pointwise,
