@@ -12,7 +12,7 @@ trap 'rm -rf "$package"' EXIT
 # The package as it stands, but with this build's extension.
 mkdir "$package/magneto"
 ln -s "$PWD"/python/magneto/* "$package/magneto/"
-rm -f "$package"/magneto/_C.*
+rm -f "$package"/magneto/_C.*.so
 ln -s "$PWD/$build"/lib/_C.* "$package/magneto/"
 # libstdc++ too: the runtime looks for __cxa_throw when it starts.
 LD_PRELOAD="$(g++ -print-file-name=libasan.so) $(g++ -print-file-name=libstdc++.so)" \
