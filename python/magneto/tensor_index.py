@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Subscripts of fake tensors with positions that tensors hold.
+"""Subscripts of fake tensors with positions or sizes that depend on data.
 
-Torch's own subscripts ask for the plain number in such a tensor. Here positions
-select one after the other, which takes symbols, and torch does the rest. Called
-while tracing, in place of `operator.getitem` and `operator.setitem`.
+Torch's own subscripts ask for the plain number in a tensor that is a position.
+Here positions select one after the other, which takes symbols, and torch does
+the rest. Called while tracing, in place of `operator.getitem` and
+`operator.setitem`.
 """
 
 from __future__ import annotations
@@ -22,7 +23,14 @@ def getitem(tensor: torch.Tensor, key: Any) -> torch.Tensor:
 def setitem(tensor: torch.Tensor, key: Any, value: Any) -> None:
     """`tensor[key] = value`."""
     part, rest = _select(tensor, key)
-    part[rest] = value
+    if isinstance(value, torch.Tensor) and not any(map(_copies, rest)):
+        # Torch would compare sizes that only the graph's run tells.
+        target = part[rest]
+        while value.dim() > target.dim() and value.shape[0] == 1:
+            value = value[0]
+        target.copy_(value)
+    else:
+        part[rest] = value
 
 
 def _select(
@@ -59,6 +67,11 @@ def _width(item: Any) -> int:
     if isinstance(item, torch.Tensor) and _is_mask(item):
         return item.dim()
     return 0 if item is None or isinstance(item, bool) else 1
+
+
+def _copies(item: Any) -> bool:
+    """Whether an item of a key selects by copying."""
+    return isinstance(item, (torch.Tensor, list, bool))
 
 
 def _is_mask(tensor: torch.Tensor) -> bool:

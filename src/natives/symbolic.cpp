@@ -186,7 +186,8 @@ Outcome<V> call_symbolic(Context& ctx, PyObject* callable,
   }
   if (!is_symbolic) return nullptr;
   E result = make(ctx, numbers);
-  return result ? ctx.symbol(result) : nullptr;
+  return result && values::is_computable(ctx, result) ? ctx.symbol(result)
+                                                      : nullptr;
 }
 
 }  // namespace magneto::natives

@@ -9,19 +9,6 @@ namespace magneto::natives {
 
 namespace {
 
-using values::SymbolValue;
-
-// The condition, if only the graph's run tells whether it holds.
-shapes::E open_condition(Context& ctx, V condition) {
-  if (!values::is_symbol(condition) || condition->type != &PyBool_Type)
-    return nullptr;
-  shapes::Environment& environment = *ctx.environment();
-  const shapes::E number = as<SymbolValue>(condition)->number;
-  if (!environment.has_unbacked(number) || environment.known(number))
-    return nullptr;
-  return number;
-}
-
 // The text of the error: what `message` gives, or torch's own words. None: one
 // that depends on a tensor's data, too.
 Outcome<V> message_text(Context& ctx, V message) {
@@ -49,16 +36,27 @@ Outcome<V> message_text(Context& ctx, V message) {
 // torch._check: the graph raises RuntimeError.
 Outcome<V> assert_in_graph(Context& ctx, shapes::E condition, V message) {
   MG_TRY(V text, message_text(ctx, message));
-  if (text == ctx.none())
-    text = ctx.string("Expected " + ctx.environment()->show(condition) +
-                      " to be True, but got False.");
-  ctx.graph.call_function(
-      object_at<"torch.ops.aten._assert_scalar.default">(),
-      {ctx.number_argument(condition), ctx.graph.constant(text->object)}, {},
-      Ref::share(Py_None), ctx.inliner->origin());
-  if (ctx.environment()->assume(condition)) return ctx.none();
-  return ctx.graph_break("data-dependent",
-                         "the condition contradicts what is known");
+  ctx.assert_in_graph(condition,
+                      text == ctx.none() ? "" : PyUnicode_AsUTF8(text->object));
+  return ctx.none();
+}
+
+// torch._check_is_size: what its Python code says, which also warns that it is
+// deprecated.
+Outcome<V> check_is_size(Context& ctx, const Arguments& args) {
+  V size = ctx.look_symbolic(args.positional[0]);
+  if (!values::is_symbol(size))
+    return ctx.inliner->inline_function(
+        ctx.constant_share(object_at<"torch._check_is_size">()), args);
+  PyObject* const check = object_at<"torch._check">();
+  V message = argument(args, 1, name<"message">());
+  if (!message) message = ctx.none();
+  MG_TRY(V is_size, compare(ctx, Py_GE, size, ctx.integer(0)));
+  MG_TRY(V checked, call(ctx, ctx.constant_share(check), {is_size, message}));
+  V most = args.keyword(name<"max">());
+  if (!most || ctx.look_symbolic(most) == ctx.none()) return checked;
+  MG_TRY(V is_small, compare(ctx, Py_LE, size, most));
+  return call(ctx, ctx.constant_share(check), {is_small, message});
 }
 
 template <Literal path, size_t position>
@@ -67,7 +65,10 @@ Outcome<V> check(Context& ctx, const Arguments& args) {
   if (condition) {
     condition = ctx.look_symbolic(condition);
     constexpr std::string_view kCheck = "torch._check";
-    if (shapes::E number = open_condition(ctx, condition)) {
+    shapes::E number = nullptr;
+    if (values::is_symbol(condition) && condition->type == &PyBool_Type)
+      number = values::open_truth(ctx, condition);
+    if (number) {
       if (path.text == kCheck)
         return assert_in_graph(ctx, number,
                                argument(args, position + 1, name<"message">()));
@@ -88,6 +89,7 @@ Outcome<V> check(Context& ctx, const Arguments& args) {
 
 constexpr Row kRows[] = {
     MG_CHECK_ROW("_check", 0),
+    {"torch", "_check_is_size", check_is_size, 1, 2, "message max"},
     MG_CHECK_ROW("_check_index", 0),
     MG_CHECK_ROW("_check_value", 0),
     MG_CHECK_ROW("_check_type", 0),

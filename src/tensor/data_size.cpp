@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tensor/data_size.h"
 
+#include <torch/csrc/utils/pybind.h>
+
 #include <algorithm>
 #include <limits>
 
@@ -118,7 +120,15 @@ std::optional<bool> decided(const c10::SymBool& condition) {
 }
 
 bool is_given(const Dim& size) {
-  return size.sym_ge(0).guard_bool(__FILE__, __LINE__);
+  const c10::SymBool condition = size.sym_ge(0);
+  if (const auto answer = decided(condition)) return *answer;
+  auto* node = dynamic_cast<SymbolNode*>(condition.toSymNodeImplUnowned());
+  if (!data_environment || !node)
+    return condition.guard_bool(__FILE__, __LINE__);
+  // Torch's functions give it up while they compute.
+  const pybind11::gil_scoped_acquire gil;
+  data_environment->assert_in_graph(node->expression());
+  return node->must_hold();
 }
 
 }  // namespace magneto::tensor

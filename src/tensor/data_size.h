@@ -25,8 +25,8 @@ bool must_hold(const c10::SymBool& condition);
 bool must_be(DimList shape, DimList other);
 // None: only the graph's run tells.
 std::optional<bool> decided(const c10::SymBool& condition);
-// Whether a size that is given is none to be inferred. Throws where only the
-// graph's run can tell.
+// Whether a size that is given is none to be inferred. Where only the graph's
+// run can tell, it is, and the graph asserts that.
 bool is_given(const Dim& size);
 
 }  // namespace magneto::tensor

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copies of a tensor, and writes into one that leave its metadata alone.
+#include "tensor/data_size.h"
 #include "tensor/fill_checks.h"
 #include "tensor/rule.h"
 #include "tensor/shape.h"
@@ -35,7 +36,7 @@ at::Tensor to_copy(const at::Tensor& self, std::optional<c10::ScalarType> dtype,
 // Raises where `source` doesn't broadcast to `self`.
 void check_expandable(const at::Tensor& self, const at::Tensor& source) {
   DimVec shape = broadcast(self.sym_sizes(), source.sym_sizes());
-  TORCH_CHECK(DimList(shape).equals(self.sym_sizes()), "output with shape ",
+  TORCH_CHECK(must_be(shape, self.sym_sizes()), "output with shape ",
               self.sym_sizes(), " doesn't match the broadcast shape ",
               DimList(shape));
 }

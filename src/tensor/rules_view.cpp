@@ -101,12 +101,16 @@ at::Tensor expand(const at::Tensor& self, DimList size, bool implicit) {
       strides[i] = i + 1 < new_ndim ? sizes[i + 1] * strides[i + 1] : Dim(1);
     }
     if (decided(own.sym_eq(wanted)) == true) continue;
-    TORCH_CHECK(own == 1 || must_hold(own.sym_eq(wanted)),
+    const auto is_single = decided(own.sym_eq(1));
+    TORCH_CHECK(is_single != false || must_hold(own.sym_eq(wanted)),
                 "The expanded size of the tensor (", wanted,
                 ") must match the existing size (", own,
                 ") at non-singleton dimension ", i, ".  Target sizes: ", size,
                 ".  Tensor sizes: ", self.sym_sizes());
-    if (own == 1) strides[i] = 0;
+    if (!is_single)
+      strides[i] = data_size(0, strides[i]);
+    else if (*is_single)
+      strides[i] = 0;
   }
   return make_view(self, sizes, strides, self.sym_storage_offset());
 }

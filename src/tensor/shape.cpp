@@ -192,6 +192,11 @@ class DimOrder {
       if (holds(stride_a.sym_eq(0)) || holds(stride_b.sym_eq(0))) continue;
       if (holds(stride_a.sym_lt(stride_b))) return -1;
       if (holds(stride_a.sym_gt(stride_b))) return 1;
+      // Where only the graph's run tells, strides are equal for sizes of one
+      // at most, and then the order is of no account.
+      if (!holds(stride_a.sym_eq(stride_b)))
+        return stride_a.sym_ge(stride_b).guard_bool(__FILE__, __LINE__) ? 1
+                                                                        : -1;
       if (holds(shape_[a].sym_gt(shape_[b]))) return 1;
     }
     return 0;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Jumps and iteration.
+#include "python/names.h"
 #include "trace/handlers.h"
+#include "values/symbolic.h"
 
 namespace magneto::trace {
 
@@ -11,8 +13,35 @@ Outcome<Next> op_Jump(Interpreter&, Frame& frame, Instruction ins) {
 
 namespace {
 
+// `assert condition`, of which only the graph's run can tell whether it holds:
+// the graph asserts it. Where it fails, the frame runs in plain Python, which
+// raises the error that the statement says.
+Outcome<bool> is_asserted(Interpreter& in, Frame& frame) {
+  const Instruction& behind =
+      frame.code->instructions[static_cast<size_t>(frame.pc)];
+  if (behind.op != Op::LoadAssertionError) return false;
+  V condition = in.ctx.look_symbolic(frame.top());
+  if (condition->kind == values::Kind::Tensor) {
+    if (!in.ctx.takes_data) return false;
+    MG_TRY(condition,
+           values::call_method(in.ctx, condition, interned().dunder_bool, {}));
+  }
+  if (condition->kind != values::Kind::Symbol) return false;
+  shapes::E open = values::open_truth(in.ctx, condition);
+  if (open) in.ctx.assert_in_graph(open, {});
+  return open != nullptr;
+}
+
 Outcome<Next> pop_jump_if(Interpreter& in, Frame& frame, Instruction ins,
                           bool wanted) {
+  if (wanted) {
+    MG_TRY(bool asserted, is_asserted(in, frame));
+    if (asserted) {
+      frame.pop();
+      frame.pc = ins.arg;
+      return Next::Continue;
+    }
+  }
   MG_TRY(bool value, values::truth(in.ctx, frame.top()));
   frame.pop();
   if (value == wanted) frame.pc = ins.arg;

@@ -291,6 +291,10 @@ class Context final : public Backing,
   tensor::EnvironmentRef data_environment() override {
     return takes_data ? environment() : nullptr;
   }
+  void assert_in_graph(shapes::E condition) override;
+  // A condition that depends on data: the graph raises RuntimeError with that
+  // text unless it holds, which is known from here on. Empty: a text of ours.
+  void assert_in_graph(shapes::E condition, const std::string& text);
   // Whether any has been made.
   bool has_data_symbols() const {
     return environment_ && environment_->has_unbacked_symbols();

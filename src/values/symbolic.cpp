@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "values/symbolic.h"
 
+#include <cmath>
+
 #include "shapes/environment.h"
 #include "values/protocol.h"
 
@@ -68,8 +70,9 @@ Outcome<bool> decide(Context& ctx, E condition) {
   return *answer;
 }
 
+// Not what more than 64 bits would be needed for, in the call that is traced.
 Outcome<V> made(Context& ctx, E result) {
-  return result ? ctx.symbol(result) : nullptr;
+  return result && is_computable(ctx, result) ? ctx.symbol(result) : nullptr;
 }
 
 bool is_integral(E a, E b) {
@@ -77,6 +80,11 @@ bool is_integral(E a, E b) {
 }
 
 }  // namespace
+
+bool is_computable(Context& ctx, E number) {
+  shapes::Environment& environment = *ctx.environment();
+  return environment.hint(number) || environment.has_unbacked(number);
+}
 
 E number_of(Context& ctx, V value) {
   if (is_symbol(value)) return as<SymbolValue>(value)->number;
@@ -124,8 +132,15 @@ Outcome<V> symbolic_binary(Context& ctx, int op, V left, V right) {
     case Arithmetic::Power:
     case Arithmetic::ShiftLeft:
     case Arithmetic::ShiftRight: {
-      // A negative exponent gives a float, a negative shift raises.
-      if (!integral) return nullptr;
+      // A negative exponent gives a float, a negative shift raises. Floats to
+      // other than whole powers may be complex.
+      if (!integral) {
+        const bool is_whole = what == Arithmetic::Power && b->is_constant() &&
+                              b->value.real() >= 0 &&
+                              b->value.real() == std::floor(b->value.real());
+        return is_whole ? made(ctx, table.make(Operation::Power, a, b))
+                        : nullptr;
+      }
       MG_TRY(bool is_negative, decide(ctx, table.less(b, zero)));
       if (is_negative) return nullptr;
       const Operation operation = what == Arithmetic::Power ? Operation::Power
@@ -182,15 +197,30 @@ Outcome<V> symbolic_invert(Context& ctx, V operand) {
   return made(ctx, table.subtract(table.integer(-1), number));
 }
 
-Outcome<bool> symbolic_truth(Context& ctx, V value) {
+namespace {
+
+E condition_of(Context& ctx, V value) {
   Expressions& table = ctx.environment()->expressions();
   E number = number_of(ctx, value);
-  if (number->type != Type::Boolean) {
-    const E zero =
-        number->type == Type::Integer ? table.integer(0) : table.real(0);
-    number = table.logical_not(table.equal(number, zero));
-  }
-  return decide(ctx, number);
+  if (number->type == Type::Boolean) return number;
+  const E zero =
+      number->type == Type::Integer ? table.integer(0) : table.real(0);
+  return table.logical_not(table.equal(number, zero));
+}
+
+}  // namespace
+
+Outcome<bool> symbolic_truth(Context& ctx, V value) {
+  return decide(ctx, condition_of(ctx, value));
+}
+
+E open_truth(Context& ctx, V value) {
+  const E condition = condition_of(ctx, value);
+  shapes::Environment& environment = *ctx.environment();
+  const bool is_open =
+      environment.has_unbacked(environment.simplify(condition)) &&
+      !environment.known(condition);
+  return is_open ? condition : nullptr;
 }
 
 }  // namespace magneto::values

@@ -16,6 +16,13 @@ Outcome<V> symbolic_invert(Context& ctx, V operand);
 // bool(value), decided.
 Outcome<bool> symbolic_truth(Context& ctx, V value);
 
+// The condition that bool(value) is, if only the graph's run can tell; else
+// null.
+shapes::E open_truth(Context& ctx, V value);
+
+// Whether the numbers of the call that is traced, or data, give it a value.
+bool is_computable(Context& ctx, shapes::E number);
+
 // The number of a Symbol, or of an int, float or bool that is known; null for
 // anything else.
 shapes::E number_of(Context& ctx, V value);

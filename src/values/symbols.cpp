@@ -302,6 +302,21 @@ graph::NodeId Context::number_node(E number) {
   return node;
 }
 
+void Context::assert_in_graph(E condition) { assert_in_graph(condition, {}); }
+
+void Context::assert_in_graph(E condition, const std::string& text) {
+  static PyObject* const function =
+      function_at("torch.ops.aten._assert_scalar.default");
+  V message =
+      string(text.empty() ? "Expected " + environment_->show(condition) +
+                                " to be True, but got False."
+                          : text);
+  graph.call_function(
+      function, {number_argument(condition), graph.constant(message->object)},
+      {}, Ref::share(Py_None), inliner->origin());
+  MG_CHECK(environment_->assume(condition), "a condition that is open");
+}
+
 V Context::node_number(Type type, Range range,
                        const std::function<graph::NodeId(Ref)>& make_node) {
   const E number = environment()->unbacked(type, range);

@@ -22,7 +22,7 @@ struct Functions {
   }
 
   PyObject* plain;
-  PyObject* with_data;  // the same on fakes, where a tensor gives a position
+  PyObject* with_data;  // the same on fakes, where data is about
 };
 
 bool is_mask(V tensor) {
@@ -136,10 +136,10 @@ Status set_tensor_item(Context& ctx, V tensor, V key, V value) {
   static const Functions setitem("setitem");
   MG_TRY(key, with_numbers(ctx, key));
   MG_TRY(const Part part, selected(ctx, tensor, key));
-  return record_effect(
-      ctx, setitem.plain,
-      part.has_tensor_position ? setitem.with_data : setitem.plain,
-      {part.tensor, part.key, value});
+  const bool has_data = part.has_tensor_position || ctx.has_data_symbols();
+  return record_effect(ctx, setitem.plain,
+                       has_data ? setitem.with_data : setitem.plain,
+                       {part.tensor, part.key, value});
 }
 
 }  // namespace magneto::values

@@ -414,10 +414,6 @@ def loop(x):
     return x + total
 
 
-def sign_of_a_size(x):
-    return torch.ones(12).view(x.item(), -1)
-
-
 def text(x):
     return f"{x.item()}"
 
@@ -426,7 +422,6 @@ def text(x):
 BROKEN = {
     branch: ("data-dependent-branch", "u0 >= 3", 2),
     loop: ("data-dependent", "u0", 2),
-    sign_of_a_size: ("data-dependent", "u0 >= 0", 1),
     text: ("data-dependent", "u0", 1),
 }
 
@@ -491,6 +486,37 @@ def test_the_graph_asserts(program: Callable[..., Any]) -> None:
     for each in wrong:
         with pytest.raises(error):
             compiled(each)
+
+
+def sign_of_a_size(x):
+    return torch.ones(12).view(x.item(), -1)
+
+
+def python_assert(x):
+    n = x.item()
+    assert n > 2, f"{n} is too small"
+    return torch.ones(n)
+
+
+def python_assert_of_a_tensor(x):
+    assert (x > 0).all(), "not positive"
+    return x * 2
+
+
+@pytest.mark.parametrize(
+    "program",
+    [sign_of_a_size, python_assert, python_assert_of_a_tensor],
+    ids=lambda each: each.__name__,
+)
+def test_where_an_assertion_fails_plain_python_says_what_happens(
+    program: Callable[..., Any],
+) -> None:
+    report = check_calls(
+        program,
+        [((t(n),), {}) for n in (3, 6, 1, -1, 12, -2, 4)],
+        fullgraph=True,
+    )
+    assert len(report.graphs) == 1
 
 
 def test_a_message_with_the_number_in_it() -> None:

@@ -250,6 +250,21 @@ def test_a_view_and_its_base(dynamic):
     check_calls(view_and_base, calls_of(*reversed_pairs), dynamic=dynamic)
 
 
+def large_numbers(t, n):
+    return t * 2, -n, n * n, n + 1, abs(n), n - 1, n // 2
+
+
+@pytest.mark.parametrize("dynamic", [None, True])
+def test_numbers_of_more_than_64_bits(dynamic):
+    numbers = [3, 5, -(2**63), 2**40, 2**63 - 1, 2**70, -(2**62), 7]
+    check_calls(
+        large_numbers,
+        calls_of(*((x(2, 3), n) for n in numbers)),
+        dynamic=dynamic,
+        fullgraph=True,
+    )
+
+
 def test_static_when_told():
     check_calls(
         pointwise,
