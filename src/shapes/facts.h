@@ -122,6 +122,8 @@ struct Environment::Facts {
   std::optional<bool> infer_by_extremum(const Sum& sum, int depth);
   void propagate(E sum);
   void learn_sum(E condition);
+  Range said_range(E condition, E base);
+  void learn_either(E condition);
   void learn_equal(E sum);
   void learn_modulo(E modulo, int64_t residue);
 

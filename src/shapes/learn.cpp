@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Learning that a condition holds.
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
@@ -56,6 +57,7 @@ void Environment::Facts::learn(E condition) {
   const bool negated = condition->operation == Operation::Not;
   const E inner = negated ? condition->operands[0] : condition;
   if (negated) set_truth(inner, -1);
+  if (condition->operation == Operation::Or) learn_either(condition);
   if (inner->operation != Operation::Equal &&
       inner->operation != Operation::LessEqual) {
     return;
@@ -73,6 +75,57 @@ void Environment::Facts::learn(E condition) {
         return;
       }
     }
+  }
+}
+
+// What a condition says of the range of `base`; everything if nothing.
+Range Environment::Facts::said_range(E condition, E base) {
+  Range said;
+  if (condition->operation == Operation::And) {
+    for (E operand : condition->operands)
+      said = intersect(said, said_range(operand, base));
+    return said;
+  }
+  const bool is_equality = condition->operation == Operation::Equal;
+  if ((!is_equality && condition->operation != Operation::LessEqual) ||
+      condition->operands[0]->type != Type::Integer)
+    return said;
+  const Affine form = affine(condition->operands[0]);
+  if (form.base != base || (form.scale != 1 && form.scale != -1) ||
+      form.offset == INT64_MIN)
+    return said;
+  if (form.scale == 1) said.most = -form.offset;
+  if (form.scale == -1) said.least = form.offset;
+  if (is_equality)
+    said = Range::exactly(form.scale == 1 ? -form.offset : form.offset);
+  return said;
+}
+
+// One of the operands holds: a range that each of them says something of.
+void Environment::Facts::learn_either(E condition) {
+  std::vector<E> bases;
+  const auto add_bases = [&](E part) {
+    if ((part->operation == Operation::Equal ||
+         part->operation == Operation::LessEqual) &&
+        part->operands[0]->type == Type::Integer)
+      bases.push_back(affine(part->operands[0]).base);
+  };
+  const E first = condition->operands[0];
+  add_bases(first);
+  if (first->operation == Operation::And)
+    for (E operand : first->operands) add_bases(operand);
+  for (E base : bases) {
+    if (!base) continue;
+    Range all = Range::exactly(0);
+    bool is_first = true;
+    for (E operand : condition->operands) {
+      const Range said = said_range(operand, base);
+      all = is_first ? said
+                     : Range{std::min(all.least, said.least),
+                             std::max(all.most, said.most)};
+      is_first = false;
+    }
+    restrict(base, all);
   }
 }
 

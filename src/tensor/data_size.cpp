@@ -107,6 +107,14 @@ bool must_hold(const c10::SymBool& condition) {
   return node ? node->must_hold() : condition.guard_bool(__FILE__, __LINE__);
 }
 
+bool depends_on_data(DimList sizes) {
+  return std::any_of(sizes.begin(), sizes.end(), [](const Dim& size) {
+    if (!size.is_symbolic()) return false;
+    auto* node = dynamic_cast<SymbolNode*>(size.toSymNodeImplUnowned());
+    return node && node->environment()->has_unbacked(node->expression());
+  });
+}
+
 bool must_be(DimList shape, DimList other) {
   return std::equal(
       shape.begin(), shape.end(), other.begin(), other.end(),

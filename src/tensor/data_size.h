@@ -21,7 +21,9 @@ c10::Scalar data_number(const at::Tensor& tensor);
 // the operator does, and raises unless the condition holds: so it is known from
 // here on.
 bool must_hold(const c10::SymBool& condition);
-// The same for two shapes that must be equal.
+// Whether one of the sizes does.
+bool depends_on_data(DimList sizes);
+// What an operator asks, for two shapes that must be equal.
 bool must_be(DimList shape, DimList other);
 // None: only the graph's run tells.
 std::optional<bool> decided(const c10::SymBool& condition);

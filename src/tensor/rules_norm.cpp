@@ -90,7 +90,7 @@ ThreeTensors batch_norm(const at::Tensor& input, OptionalTensor weight,
                         OptionalTensor running_var, bool training) {
   bool plain = contiguous_somehow(input);
   for (OptionalTensor each : {weight, bias, running_mean, running_var}) {
-    if (given(each)) plain = plain && each->is_contiguous();
+    if (each && each->defined()) plain = plain && each->is_contiguous();
   }
   c10::MemoryFormat format = input.suggest_memory_format();
   if (plain && input.is_contiguous()) format = c10::MemoryFormat::Contiguous;

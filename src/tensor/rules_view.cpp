@@ -6,6 +6,7 @@
 #include <ATen/WrapDimUtils.h>
 
 #include "tensor/data_size.h"
+#include "tensor/limits.h"
 #include "tensor/rule.h"
 #include "tensor/shape.h"
 #include "tensor/view_shape.h"
@@ -27,6 +28,13 @@ at::Tensor view(const at::Tensor& self, DimList size) {
   c10::SymDimVector sizes = at::infer_size_dv(size, self.sym_numel());
   auto strides =
       at::detail::computeStride(self.sym_sizes(), self.sym_strides(), sizes);
+  if (!strides &&
+      (depends_on_data(sizes) || depends_on_data(self.sym_sizes()))) {
+    if (!self.is_contiguous_or_false())
+      throw_needs_data("whether a view of these sizes is one of the tensor");
+    const DimVec plain = contiguous_strides(sizes);
+    return make_view(self, sizes, plain, self.sym_storage_offset());
+  }
   TORCH_CHECK(strides.has_value(),
               "view size is not compatible with input tensor's size and stride "
               "(at least one dimension spans across two contiguous subspaces). "

@@ -180,6 +180,9 @@ class DimOrder {
   const c10::SmallVector<size_t, 5>& order() const { return order_; }
 
  private:
+  static bool usually(const c10::SymBool& condition) {
+    return condition.guard_size_oblivious(__FILE__, __LINE__);
+  }
   static bool holds(const c10::SymBool& condition) {
     return condition.guard_or_false(__FILE__, __LINE__);
   }
@@ -190,13 +193,10 @@ class DimOrder {
       Dim stride_a = stride(operand, a);
       Dim stride_b = stride(operand, b);
       if (holds(stride_a.sym_eq(0)) || holds(stride_b.sym_eq(0))) continue;
-      if (holds(stride_a.sym_lt(stride_b))) return -1;
-      if (holds(stride_a.sym_gt(stride_b))) return 1;
-      // Where only the graph's run tells, strides are equal for sizes of one
-      // at most, and then the order is of no account.
-      if (!holds(stride_a.sym_eq(stride_b)))
-        return stride_a.sym_ge(stride_b).guard_bool(__FILE__, __LINE__) ? 1
-                                                                        : -1;
+      // Where sizes are zero or one, the order is of no account.
+      if (usually(stride_a.sym_lt(stride_b))) return -1;
+      if (usually(stride_a.sym_gt(stride_b))) return 1;
+      if (stride_a != stride_b) continue;
       if (holds(shape_[a].sym_gt(shape_[b]))) return 1;
     }
     return 0;

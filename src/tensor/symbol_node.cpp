@@ -207,13 +207,17 @@ bool is_dense(const c10::SymDimVector& sizes,
   std::vector<size_t> left;
   for (size_t i = 0; i < sizes.size(); ++i)
     if (or_true(sizes[i].sym_ne(1))) left.push_back(i);
-  c10::SymInt expected = 1;
+  // Strides may be products of sizes, or of what is one for a size of zero.
+  c10::SymInt product = 1, expected = 1;
   while (!left.empty()) {
     auto next = left.begin();
     for (auto each = next + 1; each != left.end(); ++each)
       if (or_false(strides[*each].sym_lt(strides[*next]))) next = each;
-    if (!or_false(strides[*next].sym_eq(expected))) return false;
+    const c10::SymInt& stride = strides[*next];
+    if (!or_false(stride.sym_eq(expected)) && !or_false(stride.sym_eq(product)))
+      return false;
     expected *= sizes[*next].max(1);
+    product *= sizes[*next];
     left.erase(next);
   }
   return true;
@@ -282,8 +286,20 @@ bool SymbolNode::guard_bool(const char*, int64_t) {
                      " is known only when the graph runs");
   return *answer;
 }
+// Of sizes that only the graph's run tells, as if they were neither zero nor
+// one.
 bool SymbolNode::guard_size_oblivious(const char*, int64_t) {
-  return decided(false);
+  const E condition = expression();
+  if (const auto answer = environment_->decide(condition)) return *answer;
+  shapes::Expressions& table = environment_->expressions();
+  const E usual = table.substitute(condition, [&](shapes::SymbolId id) -> E {
+    const shapes::Symbol& symbol = environment_->symbol(id);
+    if (symbol.is_backed || symbol.type != Type::Integer ||
+        environment_->range(symbol.expression).least < 0)
+      return nullptr;
+    return table.add(symbol.expression, table.integer(2));
+  });
+  return usual && environment_->known(usual).value_or(false);
 }
 bool SymbolNode::guard_or_false(const char*, int64_t) { return decided(false); }
 bool SymbolNode::guard_or_true(const char*, int64_t) { return decided(true); }

@@ -89,8 +89,11 @@ V Context::wrap_number(PyObject* object, SourceId source) {
   if (PyFloat_CheckExact(object) || !PyLong_CheckExact(object)) return nullptr;
   int overflow = 0;
   const int64_t value = PyLong_AsLongLongAndOverflow(object, &overflow);
-  // 0 and 1 mean something of their own too often.
-  if (overflow || value == 0 || value == 1) return nullptr;
+  // 0 and 1 mean something of their own too often; nothing is computed with
+  // what 64 bits hardly hold.
+  if (overflow || value == 0 || value == 1 || value < -kSizes.most ||
+      value > kSizes.most)
+    return nullptr;
   if (!symbol_policy->is_symbolic(object, source)) return nullptr;
   guards.type_is(source, &PyLong_Type);
   return symbol(

@@ -492,20 +492,28 @@ def sign_of_a_size(x):
     return torch.ones(12).view(x.item(), -1)
 
 
+# As Python compiles it: pytest rewrites the statements of this module.
+_ASSERTS = """
 def python_assert(x):
     n = x.item()
     assert n > 2, f"{n} is too small"
     return torch.ones(n)
 
-
 def python_assert_of_a_tensor(x):
     assert (x > 0).all(), "not positive"
     return x * 2
+"""
+_asserts: dict[str, Any] = {"torch": torch}
+exec(compile(_ASSERTS, "<asserts>", "exec"), _asserts)
 
 
 @pytest.mark.parametrize(
     "program",
-    [sign_of_a_size, python_assert, python_assert_of_a_tensor],
+    [
+        sign_of_a_size,
+        _asserts["python_assert"],
+        _asserts["python_assert_of_a_tensor"],
+    ],
     ids=lambda each: each.__name__,
 )
 def test_where_an_assertion_fails_plain_python_says_what_happens(
