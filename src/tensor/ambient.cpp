@@ -208,11 +208,11 @@ int64_t autocast_cuda_state() noexcept {
 }
 
 int64_t autocast_other_state() noexcept {
-  int64_t all = 0;
+  uint64_t all = 0;
   for (c10::DeviceType type : kAutocastDevices)
     if (type != c10::DeviceType::CPU && type != c10::DeviceType::CUDA)
-      all = all * 1031 + autocast_state(type);
-  return all;
+      all = all * 1031 + static_cast<uint64_t>(autocast_state(type));
+  return static_cast<int64_t>(all);
 }
 
 int64_t default_dtype_state() noexcept {
