@@ -42,6 +42,8 @@ Outcome<V> number_in(Context& ctx, V tensor) {
                          std::to_string(tensor::numel(fake_of(tensor))) +
                          " elements cannot be converted to Scalar");
   }
+  if (Ref known = ctx.known_number(fake_of(tensor)))
+    return ctx.constant(std::move(known));
   return ctx.node_number(type->type, type->range, [&](Ref example) {
     return ctx.graph.call_method(name<"item">(), {ctx.heap[tensor->heap].node},
                                  {}, std::move(example), ctx.inliner->origin());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tensor/data_size.h"
 
+#include <torch/csrc/autograd/python_variable.h>
 #include <torch/csrc/utils/pybind.h>
 
 #include <algorithm>
@@ -68,6 +69,15 @@ c10::Scalar data_number(const at::Tensor& tensor) {
   const auto type = number_type(tensor.scalar_type());
   if (!type) throw_needs_data("a complex number depends on a tensor's data");
   (void)must_hold(tensor.sym_numel().sym_eq(1));
+  {
+    const pybind11::gil_scoped_acquire gil;
+    Ref fake = Ref::steal(THPVariable_Wrap(tensor));
+    const Ref known = data_environment->known_number(fake);
+    if (known && PyBool_Check(known.get())) return known.get() == Py_True;
+    if (known && PyLong_Check(known.get()))
+      return static_cast<int64_t>(PyLong_AsLongLong(known));
+    if (known) return PyFloat_AS_DOUBLE(known.get());
+  }
   const shapes::E number = environment->unbacked(type->type, type->range);
   c10::SymNode node = c10::make_intrusive<SymbolNode>(environment, number);
   switch (type->type) {

@@ -38,6 +38,8 @@ Ref number_tree(PyObject* number);
 class DataEnvironment {
  public:
   virtual EnvironmentRef data_environment() = 0;
+  // The number in a fake tensor of one element, if it is known all the same.
+  virtual Ref known_number(PyObject* fake) = 0;
   // The graph asserts the condition before the call that is being made.
   virtual void assert_in_graph(shapes::E condition) = 0;
 

@@ -291,6 +291,8 @@ class Context final : public Backing,
   tensor::EnvironmentRef data_environment() override {
     return takes_data ? environment() : nullptr;
   }
+  // An int, float or bool; null if it isn't known (known_numbers.cpp).
+  Ref known_number(PyObject* fake) override;
   void assert_in_graph(shapes::E condition) override;
   // A condition that depends on data: the graph raises RuntimeError with that
   // text unless it holds, which is known from here on. Empty: a text of ours.

@@ -440,6 +440,40 @@ def test_what_only_data_tells_breaks_the_graph(
         assert part in str(error.value)
 
 
+# -- numbers that are known although tensors hold them ----------------------------
+
+
+def known_numbers(x):
+    n = torch.div(8, 2, rounding_mode="trunc") - 1
+    y = torch.zeros(n.item(), 2)
+    if torch.tensor(3) > 2 and n.item() == 3:
+        y = y + 1
+    return y, x.new_zeros(n, 2), torch.tensor(2.5).item(), range(int(n))
+
+
+def written_numbers(x):
+    n = torch.tensor(3)
+    n.add_(1)
+    m = torch.tensor(5)
+    m.view(1).fill_(2)
+    return torch.ones(n.item()), torch.ones(m.item())
+
+
+@pytest.mark.parametrize("program", [known_numbers, written_numbers])
+def test_numbers_made_of_numbers(program: Callable[..., Any]) -> None:
+    check_calls(program, [((t([1.0]),), {})] * 2)
+
+
+def test_known_numbers_break_nothing() -> None:
+    def program(x):
+        n = torch.div(8, 2, rounding_mode="trunc") - 1
+        for _ in range(n.item()):
+            x = x * 2
+        return x.view(n.item(), -1)
+
+    check_calls(program, [((t([1.0, 2, 3]),), {})], fullgraph=True, graphs=1)
+
+
 # -- what is asserted -------------------------------------------------------------
 
 
