@@ -14,3 +14,29 @@ def call(
 ) -> Any:
     """``callable(*args, **keywords)``."""
     return callable(*args, **keywords)
+
+
+class _Empty:
+    def __getitem__(self, position: int) -> Any:
+        raise IndexError
+
+
+def sequence_iterator(sequence: Any, position: int) -> Any:
+    """An iterator by ``__getitem__`` that has come to `position`, without
+    asking for any item; without a sequence, one at its end.
+    """
+    if sequence is None:
+        iterator = iter(_Empty())
+        next(iterator, None)
+        return iterator
+    iterator = iter(sequence)
+    iterator.__setstate__(position)
+    return iterator
+
+
+def advanced(iterable: Any, count: int) -> Any:
+    """``iter(iterable)``, moved on."""
+    iterator = iter(iterable)
+    for _ in range(count):
+        next(iterator, None)
+    return iterator

@@ -83,6 +83,7 @@ class Rebuilder {
   Operand make(V value);
   Operand make_tuple(V value);
   Operand make_of_plain(V value);
+  Operand make_bound(const values::MethodValue& method);
   Operand make_container(V value);
   Operand make_function(V value);
   Operand make_iterator(V value);
@@ -105,6 +106,7 @@ class Rebuilder {
   void fill_exception(const HeapObject& state, Operand target);
   void fill_function(V value, Operand target);
   void fill_generator(V value, Operand target);
+  void name_generator(V value, Operand target);
   const values::SuspendedFrame& suspended(V generator) const;
   Operand number(long value) {
     return builder_.constant(Ref::steal(PyLong_FromLong(value)));
@@ -210,6 +212,7 @@ Operand Rebuilder::make(V value) {
       return make_function(value);
     case Kind::BoundMethod: {
       const auto* method = as<values::MethodValue>(value);
+      if (value->type != &PyMethod_Type) return make_bound(*method);
       return builder_.make(StepOp::MakeMethod,
                            {build(method->function), build(method->self)});
     }
@@ -240,12 +243,6 @@ const values::SuspendedFrame& Rebuilder::suspended(V generator) const {
 
 Operand Rebuilder::make_generator(V value) {
   const values::SuspendedFrame& frame = suspended(value);
-  if (frame.phase == python::GeneratorPhase::Created)
-    if (auto how = values::construction(ctx_, value)) {
-      if (!in_progress_.insert(value).second)
-        cannot_rebuild("an iterator in the container that it goes over");
-      return make_by_call(*how);
-    }
   if (frame.in_handler)
     cannot_rebuild("a generator that is handling an exception");
   to_fill_.push_back(value);
@@ -255,7 +252,22 @@ Operand Rebuilder::make_generator(V value) {
        globals(frame.globals)});
 }
 
+void Rebuilder::name_generator(V value, Operand target) {
+  const auto& slots = ctx_.heap[value->heap].slots;
+  const PyCodeObject* code = suspended(value).code;
+  const std::pair<V, PyObject*> names[] = {
+      {slots[values::kGeneratorName], code->co_name},
+      {slots[values::kGeneratorQualifiedName], code->co_qualname}};
+  PyObject* const attributes[] = {interned().dunder_name,
+                                  interned().dunder_qualname};
+  for (size_t i = 0; i < 2; ++i)
+    if (names[i].first->object != names[i].second)
+      builder_.act(StepOp::SetAttribute,
+                   {target, text(attributes[i]), build(names[i].first)});
+}
+
 void Rebuilder::fill_generator(V value, Operand target) {
+  name_generator(value, target);
   const values::SuspendedFrame& frame = suspended(value);
   const bytecode::Code& code = python::decoded(frame.code);
   const int32_t unit = code[frame.pc].offset;
@@ -266,6 +278,17 @@ void Rebuilder::fill_generator(V value, Operand target) {
       operands.push_back(has_value(each) ? build(each)
                                          : builder_.constant(null_token()));
   builder_.act(StepOp::FillGenerator, operands);
+}
+
+// A method written in C, bound: as its descriptor does it.
+Operand Rebuilder::make_bound(const values::MethodValue& method) {
+  Ref get = Ref::steal(PyObject_GetAttr(
+      reinterpret_cast<PyObject*>(Py_TYPE(method.function->object)),
+      interned().dunder_get));
+  MG_CHECK(get, "what binds methods");
+  return builder_.make(StepOp::CallFunction,
+                       {builder_.constant(std::move(get)),
+                        build(method.function), build(method.self)});
 }
 
 // An instance of a class derived from int, str and the like.
@@ -310,6 +333,7 @@ Operand Rebuilder::make_container(V value) {
                              : StepOp::MakeTupleOf,
                          items);
   }
+  if (values::is_iterator_state(value)) return make_iterator(value);
   // What C code keeps of it; its items and attributes are filled in.
   auto how = values::construction(ctx_, value);
   const bool hashes = value->kind == Kind::Dict || value->kind == Kind::Set;
@@ -344,9 +368,12 @@ Operand Rebuilder::make_iterator(V value) {
   // What the number counts is the same for all of these.
   const bool in_order = type == &PyListIter_Type || type == &PyTupleIter_Type ||
                         type == &PyRangeIter_Type || type == &PySeqIter_Type;
+  if (V inside = values::iterator_state(ctx_, value)) return build(inside);
   if (auto how = values::construction(ctx_, value)) return make_by_call(*how);
   if (!in_order)
     cannot_rebuild(std::string("a ") + type->tp_name + " that was started");
+  if (state.slots[0]->kind == Kind::Object)
+    return make_by_call(values::sequence_iterator(ctx_, value));
   Operand container = build_filled(state.slots[0]);
   // -1: at the end, wherever that is.
   const Py_ssize_t position =

@@ -147,9 +147,14 @@ bool run_island(const python::FrameRequest& frame, Broken broken,
   size_t next = 0;
   for (int32_t slot : at.shape.locals)
     inside.put(static_cast<size_t>(slot), Ref::share(broken.results[next++]));
+  // What a handler of the frame finds on the stack outlives the island,
+  // operands too: some instructions leave theirs where they are.
+  const size_t kept = at.handler ? static_cast<size_t>(at.handler->depth) : 0;
   for (size_t i = 0; i < depth; ++i) {
     if (at.shape.stack_is_null[i]) continue;
-    if (i >= below) inside.put(slots + i - below, broken.results.take(next));
+    if (i >= below)
+      inside.put(slots + i - below, i < kept ? Ref::share(broken.results[next])
+                                             : broken.results.take(next));
     ++next;
   }
   if (at.inner) {

@@ -4,6 +4,7 @@
 #include "natives/iterators.h"
 #include "natives/signature.h"
 #include "python/names.h"
+#include "values/construction.h"
 #include "values/exceptions.h"
 
 namespace magneto::natives {
@@ -119,28 +120,63 @@ Outcome<V> next_of(Context& ctx, const Arguments& args) {
   return resume(ctx, generator, ctx.none(), nullptr);
 }
 
+// The instance that throw(class, value) throws.
+Outcome<V> instance_of(Context& ctx, V type, V value) {
+  auto* class_object = reinterpret_cast<PyTypeObject*>(type->object);
+  if (is_exception_type(value->type) &&
+      PyType_IsSubtype(value->type, class_object))
+    return value;
+  V made = nullptr;
+  if (value == ctx.none()) {
+    MG_TRY(made, call(ctx, type, {}));
+  } else if (is_instance_of(value, &PyTuple_Type)) {
+    std::vector<V> items;
+    MG_DO(unpack(ctx, value, items));
+    MG_TRY(made, call(ctx, type, Arguments{.positional = items}));
+  } else {
+    MG_TRY(made, call(ctx, type, {value}));
+  }
+  made = ctx.look(made);
+  if (is_exception_type(made->type)) return made;
+  return not_an_exception(ctx, type, made->type->tp_name);
+}
+
 // throw(exception), throw(class), throw(class, value, traceback)
 Outcome<V> throw_into(Context& ctx, const Arguments& args) {
   MG_TRY(V generator, generator_of(ctx, args));
   V exception = ctx.look(args.positional[1]);
-  if (exception->is_constant() && PyType_Check(exception->object)) {
-    V value = args.count() > 2 ? ctx.look(args.positional[2]) : ctx.none();
-    if (is_exception_type(value->type)) {
-      exception = value;
-    } else {
-      const bool is_none = value->is_constant() && value->object == Py_None;
-      Outcome<V> made =
-          is_none ? call(ctx, exception, {}) : call(ctx, exception, {value});
-      if (!made) return made;
-      exception = ctx.look(made.value());
-    }
-  }
-  if (!is_exception_type(exception->type))
+  V value = args.count() > 2 ? ctx.look(args.positional[2]) : ctx.none();
+  V traceback = args.count() > 3 ? ctx.look(args.positional[3]) : ctx.none();
+  if (traceback != ctx.none() && traceback->type != &PyTraceBack_Type)
+    return ctx.raise(PyExc_TypeError,
+                     "throw() third argument must be a traceback object");
+  if (exception->is_constant() && PyType_Check(exception->object) &&
+      is_exception_type(reinterpret_cast<PyTypeObject*>(exception->object))) {
+    Outcome<V> made = instance_of(ctx, exception, value);
+    // What making it raises is thrown in its place.
+    if (!made && made.signal() != Signal::Raised) return made;
+    exception = made ? made.value() : ctx.take_exception();
+  } else if (!is_exception_type(exception->type)) {
     return ctx.raise(PyExc_TypeError,
                      std::string("exceptions must be classes or instances "
                                  "deriving from BaseException, not ") +
                          exception->type->tp_name);
+  } else if (value != ctx.none()) {
+    return ctx.raise(PyExc_TypeError,
+                     "instance exception may not have a separate value");
+  }
+  // One of the caller's has no fields that could be written.
+  if (traceback != ctx.none())
+    (void)set_exception_field(ctx, exception, name<"__traceback__">(),
+                              traceback);
   return resume(ctx, generator, ctx.none(), exception);
+}
+
+// Their names are those of the function that made them, as they were then.
+template <size_t slot>
+Outcome<V> generator_name(Context& ctx, const Arguments& args) {
+  MG_TRY(V generator, generator_of(ctx, args));
+  return ctx.heap[generator->heap].slots[slot];
 }
 
 Outcome<V> close(Context& ctx, const Arguments& args) {
@@ -180,6 +216,10 @@ constexpr Row kRows[] = {
     {kTypes, "wrapper_descriptor.__get__", bind_function, 2, 3, nullptr},
     {kTypes, "cell", make_cell, 0, 1, nullptr},
     {kTypes, "cell.cell_contents", read_cell, 1, 1, nullptr},
+    {kTypes, "generator.__name__", generator_name<kGeneratorName>, 1, 1,
+     nullptr},
+    {kTypes, "generator.__qualname__", generator_name<kGeneratorQualifiedName>,
+     1, 1, nullptr},
     {kTypes, "generator.__iter__", bind_method, 1, 1, nullptr},
     {kTypes, "generator.__next__", next_of, 1, 1, nullptr},
     {kTypes, "generator.send", send, 2, 2, nullptr},

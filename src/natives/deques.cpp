@@ -209,6 +209,7 @@ Outcome<V> remove(Context& ctx, const Arguments& args) {
   std::vector<V> items = items_of(ctx, deque);
   MG_TRY(Py_ssize_t at,
          find_item(ctx, items, args.positional[1], 0, PY_SSIZE_T_MAX));
+  MG_DO(expect_unchanged(ctx, deque, items));
   if (at < 0) return not_in_deque(ctx, args.positional[1]);
   ctx.heap.splice(deque->heap, static_cast<size_t>(at), 1, {});
   note_change(ctx, deque);
@@ -226,6 +227,7 @@ Outcome<V> index(Context& ctx, const Arguments& args) {
   }
   std::vector<V> items = items_of(ctx, deque);
   MG_TRY(Py_ssize_t at, find_item(ctx, items, args.positional[1], start, stop));
+  MG_DO(expect_unchanged(ctx, deque, items));
   if (at < 0) return not_in_deque(ctx, args.positional[1]);
   return ctx.integer(at);
 }
@@ -238,6 +240,7 @@ Outcome<V> count(Context& ctx, const Arguments& args) {
     MG_TRY(Py_ssize_t at, find_item(ctx, {&item, 1}, args.positional[1], 0, 1));
     found += at == 0;
   }
+  MG_DO(expect_unchanged(ctx, deque, items));
   return ctx.integer(found);
 }
 

@@ -14,7 +14,7 @@ Outcome<V> initialise(Context& ctx, const Arguments& args) {
   V self = ctx.look(args.positional[0]);
   if (!exception_field(ctx, self, interned().args))
     return ctx.graph_break("native-call", "__init__ of a caller's exception");
-  ctx.heap.set_slot(self->heap, kArgs, ctx.tuple(args.positional.subspan(1)));
+  initialise_exception(ctx, self, args.positional.subspan(1));
   return ctx.none();
 }
 
@@ -25,8 +25,8 @@ Outcome<V> make_of_class(Context& ctx, const Arguments& args) {
     return ctx.raise(PyExc_TypeError,
                      "BaseException.__new__(X): X is not a subtype of "
                      "BaseException");
-  return make_exception(ctx, reinterpret_cast<PyTypeObject*>(type->object),
-                        args.positional.subspan(1));
+  return new_exception(ctx, reinterpret_cast<PyTypeObject*>(type->object),
+                       args.positional.subspan(1));
 }
 
 template <Literal field>
@@ -70,6 +70,10 @@ constexpr Row kRows[] = {
     {kBuiltins, "AttributeError.obj", read<"obj">, 1, 1, nullptr},
     {kBuiltins, "NameError.name", read<"name">, 1, 1, nullptr},
     {kBuiltins, "StopIteration.value", read<"value">, 1, 1, nullptr},
+    {kBuiltins, "SystemExit.code", read<"code">, 1, 1, nullptr},
+    {kBuiltins, "ImportError.name", read<"name">, 1, 1, nullptr},
+    {kBuiltins, "ImportError.path", read<"path">, 1, 1, nullptr},
+    {kBuiltins, "ImportError.msg", read<"msg">, 1, 1, nullptr},
     MG_EXCEPTION("BaseException"),
     MG_EXCEPTION("Exception"),
     MG_EXCEPTION("GeneratorExit"),
@@ -96,6 +100,7 @@ constexpr Row kRows[] = {
     MG_EXCEPTION("RecursionError"),
     MG_EXCEPTION("StopIteration"),
     MG_EXCEPTION("StopAsyncIteration"),
+    MG_EXCEPTION("SystemExit"),
     MG_EXCEPTION("TypeError"),
     MG_EXCEPTION("ValueError"),
     MG_EXCEPTION("Warning"),

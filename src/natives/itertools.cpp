@@ -1,75 +1,50 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// itertools: generators written in Python (magneto/polyfills/itertools.py),
-// which pass for iterators of the classes that they stand for.
-#include <string_view>
-
+// itertools, and iter(function, sentinel): written in Python
+// (magneto/polyfills) as states, around each of which stands an iterator of the
+// original's class. What a real one is made of is said in
+// values/construction.cpp.
 #include "natives/registry.h"
 #include "natives/signature.h"
+#include "values/construction.h"
 #include "values/exceptions.h"
 
 namespace magneto::natives {
 
 namespace {
 
-PyObject* attribute_of(PyObject* owner, const char* name) {
-  PyObject* found = PyObject_GetAttrString(owner, name);
-  MG_CHECK(found, std::string("no itertools.") + name);
-  return found;
-}
-
-PyObject* of_itertools(const char* name) {
-  Ref module = Ref::steal(PyImport_ImportModule("itertools"));
-  MG_CHECK(module, "the module itertools");
-  return attribute_of(module, name);
-}
-
-// The generator that the polyfill made, as an iterator of the class `type`. Its
-// slots say how a real one is made before it has begun: with which call.
-Outcome<V> made_by(Context& ctx, const char* path, PyObject* type,
-                   PyObject* callable, const Arguments& args,
-                   size_t receivers) {
-  MG_TRY(V made, call_polyfill(ctx, path, args));
-  if (made->kind != Kind::Generator) return made;
-  std::vector<V> call;
-  if (!args.has_keywords()) {
-    call.push_back(ctx.constant_share(callable));
-    const auto given = args.positional.subspan(receivers);
-    call.insert(call.end(), given.begin(), given.end());
-  }
-  return ctx.iterator(reinterpret_cast<PyTypeObject*>(type), call,
-                      ctx.heap[made->heap].number, Kind::Generator);
-}
-
-// The class has the name of the polyfill.
-template <Literal path>
+// made(state)
 Outcome<V> make(Context& ctx, const Arguments& args) {
-  static PyObject* const type =
-      of_itertools(path.text + std::string_view(path.text).rfind('.') + 1);
-  return made_by(ctx, path.text, type, type, args, 0);
+  V state = ctx.look(args.positional[0]);
+  static PyObject* const stands_for = PyUnicode_InternFromString("stands_for");
+  PyObject* type = _PyType_Lookup(state->type, stands_for);
+  MG_CHECK(type && PyType_Check(type), "a state says what it stands for");
+  return ctx.iterator(reinterpret_cast<PyTypeObject*>(type), {&state, 1});
 }
 
-Outcome<V> make_chain_of(Context& ctx, const Arguments& args) {
-  static PyObject* const type = of_itertools("chain");
-  static PyObject* const callable = attribute_of(type, "from_iterable");
-  return made_by(ctx, "itertools.chain_from_iterable", type, callable, args, 1);
+Outcome<V> state_of(Context& ctx, const Arguments& args) {
+  V iterator = ctx.look(args.positional[0]);
+  if (V state = iterator_state(ctx, iterator)) return state;
+  return ctx.graph_break("caller-iterator",
+                         std::string("a ") + _PyType_Name(iterator->type) +
+                             " that was made outside of the trace",
+                         "make it inside of the compiled function");
 }
 
-// Those that take all items when they are made can't be made again.
-template <Literal path>
-Outcome<V> make_of_items(Context& ctx, const Arguments& args) {
-  static PyObject* const type =
-      of_itertools(path.text + std::string_view(path.text).rfind('.') + 1);
-  MG_TRY(V made, call_polyfill(ctx, path.text, args));
-  if (made->kind != Kind::Generator) return made;
-  return ctx.iterator(reinterpret_cast<PyTypeObject*>(type), {},
-                      ctx.heap[made->heap].number, Kind::Generator);
-}
-
-Outcome<V> next_of(Context& ctx, const Arguments& args) {
-  MG_TRY(V item, next(ctx, args.positional[0]));
-  if (item) return item;
-  return ctx.raise_value(make_exception(
-      ctx, reinterpret_cast<PyTypeObject*>(PyExc_StopIteration), {}));
+Outcome<V> next_of_state(Context& ctx, V iterator) {
+  V state = iterator_state(ctx, iterator);
+  MG_CHECK(state, "such an iterator has a state");
+  static PyObject* const step = PyUnicode_InternFromString("step");
+  PyObject* function = _PyType_Lookup(state->type, step);
+  MG_CHECK(function, "a state has steps");
+  Outcome<V> item =
+      call(ctx, ctx.known(function, ctx.sources.constant(function)), {state});
+  if (!item && item.signal() == Signal::Raised &&
+      ctx.exception_is(PyExc_StopIteration)) {
+    (void)ctx.take_exception();
+    return nullptr;
+  }
+  if (item && item.value()->object == end_of_iterators()) return nullptr;
+  return item;
 }
 
 Outcome<V> itself(Context& ctx, const Arguments& args) {
@@ -77,37 +52,48 @@ Outcome<V> itself(Context& ctx, const Arguments& args) {
 }
 
 constexpr const char* kItertools = "itertools";
+constexpr const char* kTypes = "<types>";
+constexpr const char* kIterators = "magneto.polyfills.iterators";
 
-#define MG_ITERATOR(name, make)                                 \
-  {kItertools, name, make<"itertools." name>, 0, kAny, "*"},    \
-      {kItertools, name ".__next__", next_of, 1, 1, nullptr}, { \
-    kItertools, name ".__iter__", itself, 1, 1, nullptr         \
+#define MG_METHODS(module, name)                        \
+  row::next(module, name ".__next__", next_of_state), { \
+    module, name ".__iter__", itself, 1, 1, nullptr     \
   }
+#define MG_ITERATOR(name, polyfill_module)                   \
+  row::polyfill(kItertools, name, polyfill_module "." name), \
+      MG_METHODS(kItertools, name)
 
 constexpr Row kRows[] = {
-    MG_ITERATOR("accumulate", make),
-    MG_ITERATOR("chain", make),
-    {kItertools, "chain.from_iterable", make_chain_of, 0, kAny, "*"},
-    MG_ITERATOR("combinations", make_of_items),
-    MG_ITERATOR("combinations_with_replacement", make_of_items),
-    MG_ITERATOR("compress", make),
-    MG_ITERATOR("count", make),
-    MG_ITERATOR("cycle", make),
-    MG_ITERATOR("dropwhile", make),
-    MG_ITERATOR("filterfalse", make),
-    MG_ITERATOR("groupby", make),
-    MG_ITERATOR("islice", make),
-    MG_ITERATOR("pairwise", make),
-    MG_ITERATOR("permutations", make_of_items),
-    MG_ITERATOR("product", make_of_items),
-    MG_ITERATOR("repeat", make),
-    MG_ITERATOR("starmap", make),
-    MG_ITERATOR("takewhile", make),
-    row::polyfill(kItertools, "tee", "itertools.tee"),
-    MG_ITERATOR("zip_longest", make),
+    {kIterators, "made", make, 1, 1, nullptr},
+    {kIterators, "state_of", state_of, 1, 1, nullptr},
+    MG_ITERATOR("accumulate", "itertools"),
+    MG_ITERATOR("chain", "itertools"),
+    row::polyfill(kItertools, "chain.from_iterable",
+                  "itertools.chain_from_iterable"),
+    MG_ITERATOR("combinations", "combinatorics"),
+    MG_ITERATOR("combinations_with_replacement", "combinatorics"),
+    MG_ITERATOR("compress", "itertools"),
+    MG_ITERATOR("count", "itertools"),
+    MG_ITERATOR("cycle", "itertools"),
+    MG_ITERATOR("dropwhile", "itertools"),
+    MG_ITERATOR("filterfalse", "itertools"),
+    MG_ITERATOR("groupby", "shared_iterators"),
+    MG_METHODS(kItertools, "_grouper"),
+    MG_ITERATOR("islice", "itertools"),
+    MG_ITERATOR("pairwise", "itertools"),
+    MG_ITERATOR("permutations", "combinatorics"),
+    MG_ITERATOR("product", "combinatorics"),
+    MG_ITERATOR("repeat", "itertools"),
+    MG_ITERATOR("starmap", "itertools"),
+    MG_ITERATOR("takewhile", "itertools"),
+    row::polyfill(kItertools, "tee", "shared_iterators.tee"),
+    MG_METHODS(kItertools, "_tee"),
+    MG_ITERATOR("zip_longest", "itertools"),
+    MG_METHODS(kTypes, "callable_iterator"),
 };
 
 #undef MG_ITERATOR
+#undef MG_METHODS
 
 }  // namespace
 

@@ -98,6 +98,16 @@ Outcome<V> pop(Context& ctx, const Arguments& args) {
 
 }  // namespace
 
+Status expect_unchanged(Context& ctx, V list, std::span<const V> items) {
+  const auto& now = ctx.heap[list->heap].items;
+  if (std::equal(now.begin(), now.end(), items.begin(), items.end()))
+    return done;
+  return ctx.graph_break("c-protocol",
+                         std::string("a ") + _PyType_Name(list->type) +
+                             " that changes while it is searched",
+                         "search a copy");
+}
+
 Outcome<Py_ssize_t> find_item(Context& ctx, std::span<const V> items, V wanted,
                               Py_ssize_t start, Py_ssize_t stop) {
   const auto size = static_cast<Py_ssize_t>(items.size());
@@ -144,6 +154,7 @@ Outcome<V> index(Context& ctx, const Arguments& args) {
   }
   std::vector<V> items = ctx.heap[list->heap].items;
   MG_TRY(Py_ssize_t at, find_item(ctx, items, args.positional[1], start, stop));
+  MG_DO(expect_unchanged(ctx, list, items));
   if (at >= 0) return ctx.integer(at);
   MG_TRY(V text, repr_of(ctx, args.positional[1]));
   Ref message =
@@ -165,6 +176,7 @@ Outcome<V> count(Context& ctx, const Arguments& args) {
     }
     found += same;
   }
+  MG_DO(expect_unchanged(ctx, list, items));
   return ctx.integer(found);
 }
 
@@ -173,6 +185,7 @@ Outcome<V> remove(Context& ctx, const Arguments& args) {
   std::vector<V> items = ctx.heap[list->heap].items;
   MG_TRY(Py_ssize_t at,
          find_item(ctx, items, args.positional[1], 0, PY_SSIZE_T_MAX));
+  MG_DO(expect_unchanged(ctx, list, items));
   if (at < 0)
     return ctx.raise(PyExc_ValueError, "list.remove(x): x not in list");
   ctx.heap.splice(list->heap, static_cast<size_t>(at), 1, {});

@@ -14,6 +14,10 @@ Outcome<V> list_receiver(Context& ctx, const Arguments& args);
 Outcome<Py_ssize_t> find_item(Context& ctx, std::span<const V> items, V wanted,
                               Py_ssize_t start, Py_ssize_t stop);
 
+// Breaks the graph if what compared its items has changed the list or deque:
+// C code looks at it while it searches.
+Status expect_unchanged(Context& ctx, V list, std::span<const V> items);
+
 // A bound of a search: an integer, through __index__.
 Outcome<Py_ssize_t> bound_argument(Context& ctx, V value);
 

@@ -45,6 +45,7 @@ const NamelessType kNamelessTypes[] = {
     {"set_iterator", &PySetIter_Type},
     {"iterator", &PySeqIter_Type},
     {"list_reverseiterator", &PyListRevIter_Type},
+    {"callable_iterator", &PyCallIter_Type},
     {"generator", &PyGen_Type},
     {"coroutine", &PyCoro_Type},
     {"function", &PyFunction_Type},
@@ -134,6 +135,47 @@ Outcome<bool> check_receiver(Context& ctx, PyObject* callable,
                        : "descriptor '" + name + "' for '" + owner->tp_name +
                              "' objects doesn't apply to a '" +
                              _PyType_Name(receiver->type) + "' object");
+}
+
+// The class, of those that `type` inherits from, whose tp_new is C code.
+PyTypeObject* made_by(PyTypeObject* type) {
+  static PyObject* const name = PyUnicode_InternFromString("__new__");
+  for (; type->tp_base; type = type->tp_base) {
+    PyObject* maker = PyDict_GetItemWithError(type->tp_dict, name);
+    if (maker && PyCFunction_Check(maker) &&
+        PyCFunction_GET_SELF(maker) == reinterpret_cast<PyObject*>(type))
+      break;
+  }
+  return type;
+}
+
+// base.__new__(type, ...): what typeobject.c's tp_new_wrapper asks for.
+Status check_new(Context& ctx, PyObject* callable, const Arguments& args) {
+  PyObject* self =
+      PyCFunction_Check(callable) ? PyCFunction_GET_SELF(callable) : nullptr;
+  if (!self || !PyType_Check(self) ||
+      std::string_view(
+          reinterpret_cast<PyCFunctionObject*>(callable)->m_ml->ml_name) !=
+          "__new__")
+    return done;
+  auto* base = reinterpret_cast<PyTypeObject*>(self);
+  const std::string call = std::string(base->tp_name) + ".__new__(";
+  if (!args.count())
+    return ctx.raise(PyExc_TypeError, call + "): not enough arguments");
+  V value = ctx.look(args.positional[0]);
+  if (!value->is_constant() || !PyType_Check(value->object))
+    return ctx.raise(PyExc_TypeError, call + "X): X is not a type object (" +
+                                          value->type->tp_name + ")");
+  auto* type = reinterpret_cast<PyTypeObject*>(value->object);
+  if (!PyType_IsSubtype(type, base))
+    return ctx.raise(PyExc_TypeError,
+                     call + type->tp_name + "): " + type->tp_name +
+                         " is not a subtype of " + base->tp_name);
+  if (made_by(type)->tp_new != base->tp_new)
+    return ctx.raise(PyExc_TypeError,
+                     call + type->tp_name + ") is not safe, use " +
+                         made_by(type)->tp_name + ".__new__()");
+  return done;
 }
 
 Outcome<V> call_pure(Context& ctx, PyObject* callable, const Arguments& args,
@@ -481,6 +523,7 @@ Outcome<V> call_row(Context& ctx, const Row& row, PyObject* callable,
   MG_DO(scope.check(ctx, " while calling a Python object"));
   MG_TRY(bool fits, check_receiver(ctx, callable, args));
   (void)fits;
+  MG_DO(check_new(ctx, callable, args));
   switch (row.meaning) {
     case Meaning::Handle:
       MG_DO(check_signature(ctx, row, callable, args));

@@ -27,7 +27,10 @@ struct Frame {
   Frame* caller = nullptr;
   graph::LocationId caller_location;  // valid once asked for
   V result = nullptr;                 // of Return and Yield
-  V generator = nullptr;      // the Generator value that this frame runs
+  V generator = nullptr;  // the Generator value that this frame runs
+  // Of the function, where it makes a generator; null: as in the code.
+  V function_name = nullptr;
+  V qualified_name = nullptr;
   values::DirectCall direct;  // how it was called
   int32_t handlers = 0;       // of exceptions, that it is in
   V handled = nullptr;        // of Yield: the exception it is handling

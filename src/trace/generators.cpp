@@ -13,8 +13,13 @@ enum Undo : uint64_t { kMade, kResumed };
 }  // namespace
 
 V Interpreter::make_generator(Frame& frame) {
+  auto name = [this](V given, PyObject* in_code) {
+    return given ? given : ctx.code_constant(in_code);
+  };
+  V names[] = {name(frame.function_name, frame.py_code->co_name),
+               name(frame.qualified_name, frame.py_code->co_qualname)};
   V generator =
-      ctx.iterator(&PyGen_Type, {}, static_cast<int64_t>(generators_.size()),
+      ctx.iterator(&PyGen_Type, names, static_cast<int64_t>(generators_.size()),
                    Kind::Generator);
   auto state = std::make_unique<GeneratorState>();
   state->frame = std::move(frame);
@@ -120,7 +125,11 @@ Outcome<V> Interpreter::resume_generator(V generator, V sent, V thrown,
   state.phase = Phase::Running;
   Outcome<Next> next = Next::Continue;
   if (thrown) {
+    // What the generator is handling is the context.
+    const V handled_before = handled;
+    if (frame.handled) handled = frame.handled;
     (void)ctx.raise_value(thrown);
+    handled = handled_before;
     Signal signal = Signal::Raised;
     if (before != Phase::Created) {
       signal = trace_back(frame);

@@ -47,6 +47,28 @@ Signal missing_arguments(Context& ctx, PyObject* function_name,
                                         listed(names));
 }
 
+// The positional-only parameters that the call names.
+std::vector<std::string> named_positional_only(const Frame& frame,
+                                               const Arguments& args) {
+  std::vector<std::string> names;
+  for (int32_t i = 0; i < frame.py_code->co_posonlyargcount; ++i)
+    for (PyObject* name : args.keyword_names)
+      if (PyUnicode_Compare(frame.local_name(i), name) == 0)
+        names.push_back(text(name));
+  return names;
+}
+
+Signal positional_only(Context& ctx, PyObject* function_name,
+                       const std::vector<std::string>& names) {
+  std::string all;
+  for (const std::string& name : names) all += (all.empty() ? "" : ", ") + name;
+  return ctx.raise(PyExc_TypeError,
+                   text(function_name) +
+                       "() got some positional-only arguments passed as "
+                       "keyword arguments: '" +
+                       all + "'");
+}
+
 }  // namespace
 
 Status bind_arguments(Context& ctx, Frame& frame, PyObject* function_name,
@@ -83,6 +105,9 @@ Status bind_arguments(Context& ctx, Frame& frame, PyObject* function_name,
       }
     }
     if (slot == named) {
+      const auto wrong = star_star ? std::vector<std::string>()
+                                   : named_positional_only(frame, args);
+      if (!wrong.empty()) return positional_only(ctx, function_name, wrong);
       if (!star_star)
         return ctx.raise(PyExc_TypeError,
                          text(function_name) +
@@ -149,6 +174,21 @@ struct Callee {
   Defaults defaults;
   std::span<const V> closure;
 };
+
+// What a generator is called that the function makes.
+void name_generators(Context& ctx, V function, Frame& frame) {
+  using values::FunctionField;
+  if (function->kind == Kind::Function) {
+    frame.function_name =
+        values::written_field(ctx, function, FunctionField::Name);
+    frame.qualified_name =
+        values::written_field(ctx, function, FunctionField::QualifiedName);
+    return;
+  }
+  const auto* real = reinterpret_cast<PyFunctionObject*>(function->object);
+  frame.function_name = ctx.constant_share(real->func_name);
+  frame.qualified_name = ctx.constant_share(real->func_qualname);
+}
 
 Callee callee_of(Context& ctx, V function) {
   Callee callee;
@@ -239,7 +279,15 @@ Outcome<V> Interpreter::inline_function(V function, const Arguments& args) {
   frame.closure = callee.closure;
   frame.direct = direct;
   frame.stack.reserve(static_cast<size_t>(frame.code->stack_size));
-  MG_DO(bind_arguments(ctx, frame, callee.name, callee.defaults, args));
+  if (callee.code->co_flags & CO_GENERATOR)
+    name_generators(ctx, function, frame);
+  Status bound = bind_arguments(ctx, frame, callee.name, callee.defaults, args);
+  if (!bound && bound.signal() == Signal::Raised && is_polyfill(frame)) {
+    // The original says what is wrong in words of its own.
+    (void)ctx.take_exception();
+    return ctx.graph_break("native-call", "arguments that don't fit");
+  }
+  MG_DO(bound);
   Outcome<Next> next = run_nested(frame);
   if (!next) return next.signal();
   return frame.result;

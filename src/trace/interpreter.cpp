@@ -158,15 +158,6 @@ bool raises_again(const Instruction& instruction) {
          (instruction.op == Op::RaiseVarargs && instruction.arg == 0);
 }
 
-// Polyfills stand for C code, which has no frames.
-bool is_polyfill(const Frame& frame) {
-  PyObject* name =
-      PyDict_GetItemWithError(frame.globals, interned().dunder_name);
-  const char* chars =
-      name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : nullptr;
-  return chars && std::string_view(chars).starts_with("magneto.polyfills.");
-}
-
 bool is_caught(const Frame* frame) {
   for (; frame; frame = frame->caller)
     if (frame->code->handler_for(frame->current)) return true;
@@ -174,6 +165,14 @@ bool is_caught(const Frame* frame) {
 }
 
 }  // namespace
+
+bool is_polyfill(const Frame& frame) {
+  PyObject* name =
+      PyDict_GetItemWithError(frame.globals, interned().dunder_name);
+  const char* chars =
+      name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : nullptr;
+  return chars && std::string_view(chars).starts_with("magneto.polyfills.");
+}
 
 // An exception leaves an instruction: the frame gets an entry in its traceback.
 // One of the caller's would have to be written to, so it is left to CPython to
@@ -273,11 +272,30 @@ bool Interpreter::super_arguments(V* type, V* self) {
   return false;
 }
 
+namespace {
+
+bool is_cell_slot(const Frame& frame, int32_t slot) {
+  const PyCodeObject& code = *frame.py_code;
+  if (slot >= code.co_nlocalsplus - code.co_nfreevars) return true;
+  // They are made in the prologue.
+  for (const Instruction& instruction : frame.code->instructions) {
+    if (instruction.op == Op::Resume) break;
+    if (instruction.op == Op::MakeCell && instruction.arg == slot) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 std::vector<std::pair<PyObject*, V>> Interpreter::current_locals() {
   std::vector<std::pair<PyObject*, V>> all;
   Frame& frame = *frame_;
   for (size_t i = 0; i < frame.locals.size(); ++i) {
     V value = frame.locals[i];
+    // A frame that goes on behind a break has cells of the caller's.
+    if (value->kind == Kind::Lazy && PyCell_Check(value->object) &&
+        is_cell_slot(frame, static_cast<int32_t>(i)))
+      value = ctx.look(value);
     if (value->kind == Kind::Cell) value = ctx.heap[value->heap].slots[0];
     if (value && !value->is_null())
       all.emplace_back(frame.local_name(static_cast<int32_t>(i)), value);

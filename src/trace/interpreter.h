@@ -100,6 +100,9 @@ class Interpreter final : public values::Inliner, public Journaled {
   std::vector<std::unique_ptr<GeneratorState>> saved_generators_;
 };
 
+// Polyfills stand for C code, which has no frames.
+bool is_polyfill(const Frame& frame);
+
 // Binds the arguments of a call to the parameters of `code`, as CPython does,
 // into frame.locals; raises its TypeErrors.
 struct Defaults {

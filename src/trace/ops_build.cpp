@@ -233,10 +233,30 @@ Signal wrong_count(Context& ctx, size_t want, size_t got, bool star) {
                                          std::to_string(want) + ")");
 }
 
-Status unpack_iterable(Interpreter& in, V iterable, std::vector<V>& items) {
-  iterable = in.ctx.look(iterable);
-  Status status = values::unpack(in.ctx, iterable, items);
-  return status;
+constexpr size_t kAll = SIZE_MAX;
+
+// Not more than `most` items are taken out of it.
+Status unpack_iterable(Context& ctx, V iterable, size_t most,
+                       std::vector<V>& items) {
+  iterable = ctx.look(iterable);
+  const PyTypeObject* type = iterable->type;
+  const bool is_sequence =
+      type->tp_as_sequence && type->tp_as_sequence->sq_item &&
+      !PyType_HasFeature(iterable->type, Py_TPFLAGS_DICT_SUBCLASS);
+  if (!type->tp_iter && !is_sequence && iterable->kind != Kind::Tensor)
+    return ctx.raise(
+        PyExc_TypeError,
+        std::string("cannot unpack non-iterable ") + type->tp_name + " object");
+  const bool has_end =
+      iterable->type == &PyTuple_Type || iterable->type == &PyList_Type;
+  if (has_end || most == kAll) return values::unpack(ctx, iterable, items);
+  MG_TRY(V iterator, values::iterate(ctx, iterable));
+  while (items.size() < most) {
+    MG_TRY(V item, values::next(ctx, iterator));
+    if (!item) break;
+    items.push_back(item);
+  }
+  return done;
 }
 
 }  // namespace
@@ -245,8 +265,8 @@ Outcome<Next> op_UnpackSequence(Interpreter& in, Frame& frame,
                                 Instruction ins) {
   // seq -- last ... first
   std::vector<V> items;
-  MG_DO(unpack_iterable(in, frame.top(), items));
   const auto want = static_cast<size_t>(ins.arg);
+  MG_DO(unpack_iterable(in.ctx, frame.top(), want + 1, items));
   if (items.size() != want)
     return wrong_count(in.ctx, want, items.size(), false);
   frame.pop();
@@ -259,7 +279,7 @@ Outcome<Next> op_UnpackEx(Interpreter& in, Frame& frame, Instruction ins) {
   const auto before = static_cast<size_t>(ins.arg & 0xff);
   const auto after = static_cast<size_t>(ins.arg >> 8);
   std::vector<V> items;
-  MG_DO(unpack_iterable(in, frame.top(), items));
+  MG_DO(unpack_iterable(in.ctx, frame.top(), kAll, items));
   if (items.size() < before + after)
     return wrong_count(in.ctx, before + after, items.size(), true);
   std::span<const V> all(items);

@@ -54,7 +54,16 @@ Outcome<V> as_exception(Context& ctx, V value) {
       values::is_exception_type(
           reinterpret_cast<PyTypeObject*>(value->object))) {
     MG_TRY(V made, values::call(ctx, value, {}));
-    return made;
+    made = ctx.look(made);
+    if (values::is_exception_type(made->type)) return made;
+    if (!Py_IS_TYPE(made->type, &PyType_Type))
+      return ctx.graph_break("native-call",
+                             "repr() of a class with a metaclass");
+    Ref name =
+        Ref::steal(PyObject_Repr(reinterpret_cast<PyObject*>(made->type)));
+    const char* chars = name ? PyUnicode_AsUTF8(name) : nullptr;
+    if (!chars) return ctx.raise_from_python();
+    return values::not_an_exception(ctx, value, chars);
   }
   if (value->kind == Kind::Object && values::is_exception_type(value->type))
     return value;

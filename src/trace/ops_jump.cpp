@@ -95,7 +95,10 @@ Outcome<Next> op_JumpIfFalseOrPop(Interpreter& in, Frame& frame,
 
 Outcome<Next> op_GetIter(Interpreter& in, Frame& frame, Instruction) {
   // it -- iter
-  MG_TRY(V iterator, values::iterate(in.ctx, frame.top()));
+  V iterable = in.ctx.look(frame.top());
+  if (iterable->type == &PyCoro_Type)
+    return in.ctx.graph_break("async-function", "`yield from` a coroutine");
+  MG_TRY(V iterator, values::iterate(in.ctx, iterable));
   frame.replace(1, iterator);
   return Next::Continue;
 }

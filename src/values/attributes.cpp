@@ -6,6 +6,8 @@
 
 #include <structmember.h>
 
+#include <utility>
+
 #include "python/names.h"
 #include "values/exceptions.h"
 #include "values/functions.h"
@@ -75,6 +77,16 @@ Outcome<V> read_real(Context& ctx, PyObject* object, PyObject* name) {
 
 Outcome<V> get_slot_member(Context& ctx, PyObject* descriptor, V object,
                            PyObject* name) {
+  if (object->is_constant() && !object->heap.valid()) {
+    const auto reading = guards::read_slot_member(object->object, descriptor);
+    if (!reading.is_present()) return attribute_error(ctx, object, name);
+    // What a pure function made belongs to nobody else: nothing to guard.
+    if (!object->source.valid())
+      return from_constant(ctx, Ref::share(reading.value()));
+    SourceId source = ctx.sources.slot_member(object->source, descriptor);
+    ctx.guards.present(source);
+    return ctx.lazy(reading.value(), source);
+  }
   V mapping = attribute_mapping(ctx, object);
   if (mapping) {
     MG_TRY(V value, dict_get(ctx, mapping, ctx.constant_share(name)));
@@ -107,11 +119,27 @@ Outcome<V> named_item(Context& ctx, PyObject* descriptor, V object,
   return items[at];
 }
 
+// Whether __slots__ of the class, or of one that it inherits from, names any.
+bool has_slots(PyTypeObject* type) {
+  for (; type; type = type->tp_base) {
+    if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) continue;
+    PyObject* names = reinterpret_cast<PyHeapTypeObject*>(type)->ht_slots;
+    if (names && PyTuple_GET_SIZE(names) > 0) return true;
+  }
+  return false;
+}
+
 Outcome<V> bind_getset(Context& ctx, PyObject* descriptor, V object,
                        PyObject* name) {
   const Names& names = interned();
   if (name == names.dunder_class) return class_value(ctx, object->type);
   if (name == names.dunder_dict) {
+    // What is kept of it has the slots among the attributes.
+    if (has_slots(object->type) && object->heap.valid())
+      return ctx.graph_break("c-attribute",
+                             std::string("__dict__ of a ") +
+                                 object->type->tp_name + ", which has slots",
+                             "read it outside of the compiled function");
     V mapping = attribute_mapping(ctx, object);
     if (mapping) return mapping;
     if (V namespace_dict = ctx.constant_namespace(object))
@@ -194,7 +222,7 @@ Outcome<V> bind_descriptor(Context& ctx, PyObject* descriptor, V object,
     Ref getter = Ref::steal(PyObject_GetAttr(descriptor, interned().fget));
     if (!getter) return ctx.raise_from_python();
     if (getter.get() == Py_None)
-      return ctx.raise(PyExc_AttributeError, "unreadable attribute");
+      return ctx.graph_break("descriptor", "a property without a getter");
     PyObject* kept = ctx.keep(std::move(getter));
     return call(ctx, ctx.known(kept, ctx.sources.constant(kept)), {object});
   }
@@ -319,10 +347,11 @@ Outcome<V> lookup(Context& ctx, V object, PyObject* name) {
     case Kind::BoundMethod: {
       const auto* method = as<MethodValue>(object);
       if (name == interned().dunder_self) return method->self;
-      if (name == interned().dunder_func) return method->function;
-      PyObject* found = _PyType_Lookup(&PyMethod_Type, name);
+      if (name == interned().dunder_func && object->type == &PyMethod_Type)
+        return method->function;
+      PyObject* found = _PyType_Lookup(object->type, name);
       if (found && !is_data_descriptor(found) && name != interned().dunder_doc)
-        return bind_descriptor(ctx, found, object, &PyMethod_Type, name);
+        return bind_descriptor(ctx, found, object, object->type, name);
       return get_attribute(ctx, method->function, name);
     }
     case Kind::Constant:
@@ -358,11 +387,13 @@ Outcome<V> lookup(Context& ctx, V object, PyObject* name) {
 Outcome<V> find_attribute(Context& ctx, V object, PyObject* name) {
   object = ctx.look(object);
   Outcome<V> found = lookup(ctx, object, name);
+  ctx.missing_attribute = nullptr;
   if (!found) {
     if (found.signal() != Signal::Raised ||
         !ctx.exception_is(PyExc_AttributeError))
       return found;
-    (void)ctx.take_exception();
+    // Kept for get_attribute, which raises this very exception.
+    ctx.missing_attribute = ctx.take_exception();
   } else if (found.value() != nullptr) {
     return found;
   }
@@ -376,9 +407,9 @@ Outcome<V> find_attribute(Context& ctx, V object, PyObject* name) {
   Outcome<V> value =
       call(ctx, ctx.known(fallback, ctx.sources.constant(fallback)),
            {object, ctx.constant_share(name)});
+  ctx.missing_attribute = nullptr;
   if (!value && value.signal() == Signal::Raised &&
       ctx.exception_is(PyExc_AttributeError)) {
-    // Kept for get_attribute, which raises this very exception.
     ctx.missing_attribute = ctx.take_exception();
     return nullptr;
   }
@@ -386,11 +417,12 @@ Outcome<V> find_attribute(Context& ctx, V object, PyObject* name) {
 }
 
 Outcome<V> get_attribute(Context& ctx, V object, PyObject* name) {
-  ctx.missing_attribute = nullptr;
   MG_TRY(V value, find_attribute(ctx, object, name));
   if (value) return value;
-  if (ctx.missing_attribute) return ctx.raise_value(ctx.missing_attribute);
-  return attribute_error(ctx, ctx.look(object), name);
+  V missing = std::exchange(ctx.missing_attribute, nullptr);
+  if (!missing) return attribute_error(ctx, ctx.look(object), name);
+  say_what_is_missing(ctx, missing, object, name);
+  return ctx.raise_value(missing);
 }
 
 Outcome<V> load_method(Context& ctx, V object, PyObject* name, V* self) {
@@ -460,10 +492,9 @@ Status write(Context& ctx, V object, PyObject* name, V value) {
       Ref setter = Ref::steal(PyObject_GetAttr(found, which));
       if (!setter) return ctx.raise_from_python();
       if (setter.get() == Py_None)
-        return ctx.raise(PyExc_AttributeError,
-                         "property '" + text(name) + "' of '" +
-                             object->type->tp_name + "' object has no " +
-                             (value ? "setter" : "deleter"));
+        return ctx.graph_break("descriptor",
+                               value ? "a property without a setter"
+                                     : "a property without a deleter");
       PyObject* kept = ctx.keep(std::move(setter));
       V function = ctx.known(kept, ctx.sources.constant(kept));
       Outcome<V> result = value ? call(ctx, function, {object, value})

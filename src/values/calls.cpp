@@ -33,7 +33,7 @@ Outcome<V> builtin_new(Context& ctx, PyTypeObject* type, PyObject* found,
       return ctx.graph_break(
           "instantiate", std::string("an instance of ") + _PyType_Name(type),
           "make it outside of the compiled function");
-    return make_exception(ctx, type, args.positional);
+    return new_exception(ctx, type, args.positional);
   }
   if (PyType_IsSubtype(type, &PyDict_Type)) return ctx.dict(type);
   if (PyType_IsSubtype(type, &PyList_Type)) return ctx.list({}, type);

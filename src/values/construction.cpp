@@ -10,6 +10,8 @@
 //   item and value iterators of dicts
 //                       dict, its size, items left; number: position among
 //                       the entries
+//   of itertools, and iter(function, sentinel)
+//                       a State
 //   functools.partial   function, tuple of arguments, dict of keywords
 //   operator.itemgetter, attrgetter, methodcaller
 //                       the arguments that it was made with ...
@@ -89,8 +91,32 @@ Construction of_dict_iterator(Context& ctx, V value, const HeapObject& state) {
     passed += entries[static_cast<size_t>(i)].value != nullptr;
   if (passed == 0)
     return {attribute_of_module(ctx, "builtins", "iter"), {view}};
-  return {attribute_of_module(ctx, "itertools", "islice"),
-          {view, ctx.integer(passed), ctx.none()}};
+  return {attribute_of_module(ctx, "magneto.construct", "advanced"),
+          {view, ctx.integer(passed)}};
+}
+
+// A function and the state's parts, where the state's class says so.
+Construction of_state(Context& ctx, V state) {
+  PyObject* type = reinterpret_cast<PyObject*>(state->type);
+  Ref real = Ref::steal(PyObject_GetAttrString(type, "real"));
+  Ref parts = Ref::steal(PyObject_GetAttrString(type, "parts"));
+  MG_CHECK(real && parts, "a state says how a real one is made");
+  Construction made{ctx.constant(std::move(real)), {}};
+  V attributes = attribute_mapping(ctx, state);
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(parts.get()); ++i) {
+    V part = dict_get_string(ctx, attributes, PyTuple_GET_ITEM(parts.get(), i));
+    made.positional.push_back(part ? part : ctx.none());
+  }
+  return made;
+}
+
+// Of the module of the states; lives as long as the process, as that does.
+PyObject* of_iterators_module(const char* name) {
+  Ref module = Ref::steal(PyImport_ImportModule("magneto.polyfills.iterators"));
+  MG_CHECK(module, "a module of magneto's");
+  PyObject* found = PyObject_GetAttrString(module, name);
+  MG_CHECK(found, "what is there");
+  return found;
 }
 
 bool is_class(PyTypeObject* type, const char* full_name) {
@@ -103,12 +129,7 @@ std::optional<Construction> construction(Context& ctx, V value) {
   if (!value->heap.valid()) return std::nullopt;
   const HeapObject& state = ctx.heap[value->heap];
   PyTypeObject* type = value->type;
-  // A generator that stands for an iterator of itertools.
-  if (value->kind == Kind::Generator) {
-    if (state.slots.empty()) return std::nullopt;
-    return Construction{state.slots[0],
-                        {state.slots.begin() + 1, state.slots.end()}};
-  }
+  if (is_iterator_state(value)) return of_state(ctx, value);
   if (type == &PyZip_Type && state.number != 0) {
     V keywords = ctx.dict();
     Outcome<Done> set =
@@ -166,6 +187,13 @@ std::optional<Construction> construction(Context& ctx, V value) {
   return std::nullopt;
 }
 
+Construction sequence_iterator(Context& ctx, V iterator) {
+  const HeapObject& state = ctx.heap[iterator->heap];
+  return {attribute_of_module(ctx, "magneto.construct", "sequence_iterator"),
+          {state.number < 0 ? ctx.none() : state.slots[0],
+           ctx.integer(state.number)}};
+}
+
 V reversed_iterator(Context& ctx, V sequence, size_t left) {
   return ctx.iterator(
       sequence->kind == Kind::List && sequence->type == &PyList_Type
@@ -182,6 +210,24 @@ V dict_view(Context& ctx, V dict, std::string_view method) {
           ? (ordered ? &PyODictValues_Type : &PyDictValues_Type)
           : (ordered ? &PyODictItems_Type : &PyDictItems_Type);
   return ctx.iterator(type, {&dict, 1}, 0, Kind::Object);
+}
+
+bool is_iterator_state(V value) {
+  static PyObject* const state_class = of_iterators_module("State");
+  return value->kind == Kind::Object &&
+         PyType_IsSubtype(value->type,
+                          reinterpret_cast<PyTypeObject*>(state_class));
+}
+
+V iterator_state(Context& ctx, V iterator) {
+  if (iterator->kind != Kind::Iterator) return nullptr;
+  const auto& slots = ctx.heap[iterator->heap].slots;
+  return !slots.empty() && is_iterator_state(slots[0]) ? slots[0] : nullptr;
+}
+
+PyObject* end_of_iterators() {
+  static PyObject* const end = of_iterators_module("END");
+  return end;
 }
 
 }  // namespace magneto::values

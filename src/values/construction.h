@@ -21,6 +21,20 @@ struct Construction {
 // for the state that it is in. May make new values.
 std::optional<Construction> construction(Context& ctx, V value);
 
+// The State (magneto/polyfills/iterators.py) of an iterator that stands around
+// one; null for all others.
+V iterator_state(Context& ctx, V iterator);
+// Whether the value is such a state.
+bool is_iterator_state(V value);
+// What its step() gives at the end.
+PyObject* end_of_iterators();
+
+// The slots of a generator: what it is called.
+enum GeneratorSlot : size_t { kGeneratorName, kGeneratorQualifiedName };
+
+// An iterator by __getitem__, of a class made in Python.
+Construction sequence_iterator(Context& ctx, V iterator);
+
 // The view that dict.keys, values or items (by name) gives.
 V dict_view(Context& ctx, V dict, std::string_view method);
 

@@ -30,22 +30,73 @@ bool has_own_fields(PyTypeObject* type, bool has_keywords) {
                                           PyExc_ImportError});
 }
 
-std::span<const char* const> exception_slot_names(PyTypeObject* type) {
-  static constexpr const char* kNames[] = {
-      "args",          "__cause__", "__context__", "__suppress_context__",
-      "__traceback__", "name",      "obj"};
-  size_t count = kName;
-  if (is_one_of(type, {PyExc_NameError})) count = kName + 1;
-  if (is_one_of(type, {PyExc_AttributeError})) count = kObject + 1;
-  return {kNames, count};
+namespace {
+
+#define MG_COMMON \
+  "args", "__cause__", "__context__", "__suppress_context__", "__traceback__"
+constexpr const char* kPlain[] = {MG_COMMON};
+constexpr const char* kOfName[] = {MG_COMMON, "name"};
+constexpr const char* kOfAttribute[] = {MG_COMMON, "name", "obj"};
+constexpr const char* kOfImport[] = {MG_COMMON, "name", "path", "msg"};
+constexpr const char* kOfStop[] = {MG_COMMON, "value"};
+constexpr const char* kOfExit[] = {MG_COMMON, "code"};
+#undef MG_COMMON
+
+struct OwnFields {
+  PyObject* type;
+  std::span<const char* const> names;
+};
+
+std::span<const OwnFields> own_fields() {
+  static const OwnFields rows[] = {
+      {PyExc_NameError, kOfName},     {PyExc_AttributeError, kOfAttribute},
+      {PyExc_ImportError, kOfImport}, {PyExc_StopIteration, kOfStop},
+      {PyExc_SystemExit, kOfExit},
+  };
+  return rows;
 }
 
-V make_exception(Context& ctx, PyTypeObject* type, std::span<const V> args) {
+// What the last of the own fields is told by the arguments; null: nothing.
+V told_by_arguments(Context& ctx, PyTypeObject* type, std::span<const V> args) {
+  if (is_one_of(type, {PyExc_StopIteration}))
+    return args.empty() ? nullptr : args[0];
+  if (is_one_of(type, {PyExc_ImportError}))
+    return args.size() == 1 ? args[0] : nullptr;
+  if (is_one_of(type, {PyExc_SystemExit}))
+    return args.empty()       ? nullptr
+           : args.size() == 1 ? args[0]
+                              : ctx.tuple(args);
+  return nullptr;
+}
+
+}  // namespace
+
+std::span<const char* const> exception_slot_names(PyTypeObject* type) {
+  for (const OwnFields& row : own_fields())
+    if (is_one_of(type, {row.type})) return row.names;
+  return kPlain;
+}
+
+V new_exception(Context& ctx, PyTypeObject* type, std::span<const V> args) {
   V made = ctx.object(type);
   auto& slots = ctx.heap.initial(made->heap).slots;
   slots.assign(exception_slot_names(type).size(), ctx.none());
   slots[kArgs] = ctx.tuple(args);
   slots[kSuppressContext] = ctx.boolean(false);
+  return made;
+}
+
+void initialise_exception(Context& ctx, V exception, std::span<const V> args) {
+  ctx.heap.set_slot(exception->heap, kArgs, ctx.tuple(args));
+  if (V told = told_by_arguments(ctx, exception->type, args))
+    ctx.heap.set_slot(exception->heap,
+                      exception_slot_names(exception->type).size() - 1, told);
+}
+
+V make_exception(Context& ctx, PyTypeObject* type, std::span<const V> args) {
+  V made = new_exception(ctx, type, args);
+  if (V told = told_by_arguments(ctx, type, args))
+    ctx.heap.initial(made->heap).slots.back() = told;
   return made;
 }
 
@@ -55,9 +106,19 @@ Signal raise_about_name(Context& ctx, PyObject* type,
   V made =
       make_exception(ctx, reinterpret_cast<PyTypeObject*>(type), {&text, 1});
   auto& slots = ctx.heap.initial(made->heap).slots;
-  slots[kName] = ctx.constant_share(name);
-  if (object && slots.size() > kObject) slots[kObject] = object;
+  slots[kOwnFields] = ctx.constant_share(name);
+  if (object && slots.size() > kOwnFields + 1) slots[kOwnFields + 1] = object;
   return ctx.raise_value(made);
+}
+
+void say_what_is_missing(Context& ctx, V exception, V object, PyObject* name) {
+  if (!is_one_of(exception->type, {PyExc_AttributeError})) return;
+  const auto& slots = ctx.heap[exception->heap].slots;
+  if (slots.empty() || slots[kOwnFields] != ctx.none() ||
+      slots[kOwnFields + 1] != ctx.none())
+    return;
+  ctx.heap.set_slot(exception->heap, kOwnFields, ctx.constant_share(name));
+  ctx.heap.set_slot(exception->heap, kOwnFields + 1, object);
 }
 
 V make_traceback(Context& ctx, PyCodeObject* code, V globals, int32_t unit,
@@ -71,11 +132,10 @@ V make_traceback(Context& ctx, PyCodeObject* code, V globals, int32_t unit,
 
 namespace {
 
-std::optional<ExceptionSlot> slot_named(PyTypeObject* type, PyObject* name) {
+std::optional<size_t> slot_named(PyTypeObject* type, PyObject* name) {
   const std::span<const char* const> names = exception_slot_names(type);
   for (size_t i = 0; i < names.size(); ++i)
-    if (PyUnicode_CompareWithASCIIString(name, names[i]) == 0)
-      return static_cast<ExceptionSlot>(i);
+    if (PyUnicode_CompareWithASCIIString(name, names[i]) == 0) return i;
   return std::nullopt;
 }
 
@@ -87,23 +147,24 @@ V exception_field(Context& ctx, V exception, PyObject* name) {
   const auto& slots = ctx.heap[exception->heap].slots;
   if (slots.empty()) return nullptr;
   if (auto slot = slot_named(exception->type, name)) return slots[*slot];
-  // StopIteration.value and the like: the first argument.
-  if (name == interned().value &&
-      PyType_IsSubtype(exception->type,
-                       reinterpret_cast<PyTypeObject*>(PyExc_StopIteration))) {
-    V args = slots[kArgs];
-    if (args->is_constant())
-      return PyTuple_GET_SIZE(args->object)
-                 ? ctx.constant_share(PyTuple_GET_ITEM(args->object, 0))
-                 : ctx.none();
-    return tuple_items(args)[0];
-  }
   return nullptr;
 }
 
 V exception_traceback(Context& ctx, V exception) {
   const auto& slots = ctx.heap[exception->heap].slots;
   return slots.empty() ? nullptr : slots[kTraceback];
+}
+
+Signal not_an_exception(Context& ctx, V type, const std::string& made_type) {
+  if (!Py_IS_TYPE(type->object, &PyType_Type))
+    return ctx.graph_break("native-call", "repr() of a class with a metaclass");
+  Ref text = Ref::steal(PyUnicode_FromFormat(
+      "calling %R should have returned an instance of BaseException, not %s",
+      type->object, made_type.c_str()));
+  if (!text) return ctx.raise_from_python();
+  V message = ctx.constant(std::move(text));
+  return ctx.raise_value(make_exception(
+      ctx, reinterpret_cast<PyTypeObject*>(PyExc_TypeError), {&message, 1}));
 }
 
 bool set_exception_field(Context& ctx, V exception, PyObject* name, V value) {

@@ -9,24 +9,33 @@
 
 namespace magneto::values {
 
-// The last two only those have that say which name was not found.
+// Of every exception. Some classes have more (StopIteration its value): see
+// exception_slot_names.
 enum ExceptionSlot : size_t {
   kArgs,
   kCause,
   kContext,
   kSuppressContext,
   kTraceback,
-  kName,
-  kObject
+  kOwnFields,  // the first of those
 };
 // What they are called in Python, by number.
 std::span<const char* const> exception_slot_names(PyTypeObject* type);
 
+// What the class's __new__ gives: without its own fields.
+V new_exception(Context& ctx, PyTypeObject* type, std::span<const V> args);
+// What BaseException.__init__ and those of its subclasses in C do.
+void initialise_exception(Context& ctx, V exception, std::span<const V> args);
+// Both.
 V make_exception(Context& ctx, PyTypeObject* type, std::span<const V> args);
 // An AttributeError or NameError: which name it is about, and of which object.
 Signal raise_about_name(Context& ctx, PyObject* type,
                         const std::string& message, PyObject* name,
                         V object = nullptr);
+
+// An AttributeError that the program raised itself is told, too, for which name
+// and object it is, unless it says so.
+void say_what_is_missing(Context& ctx, V exception, V object, PyObject* name);
 
 // Tracebacks: objects with slots for the code, the globals, the code unit and
 // the next entry.
@@ -39,10 +48,12 @@ bool is_exception_type(PyTypeObject* type);
 V exception_field(Context& ctx, V exception, PyObject* name);
 // The traceback, or null if it is a caller's exception.
 V exception_traceback(Context& ctx, V exception);
-// Whether C code keeps more of such an exception than the fields above: an
-// OSError's errno, a SyntaxError's place, what an AttributeError was told by
-// keyword.
+// Whether C code keeps more of such an exception than its slots: an OSError's
+// errno, a SyntaxError's place, what an AttributeError was told by keyword.
 bool has_own_fields(PyTypeObject* type, bool has_keywords);
+// The TypeError for what a call of an exception's class gave; `made_type`: how
+// it names the class of that.
+Signal not_an_exception(Context& ctx, V type, const std::string& made_type);
 // False if there is no such field.
 bool set_exception_field(Context& ctx, V exception, PyObject* name, V value);
 

@@ -36,6 +36,11 @@ V over_keys(Context& ctx, V container) {
       container->kind == Kind::Set ? &PySetIter_Type : kKeyIterator, slots);
 }
 
+Signal not_iterable(Context& ctx, PyTypeObject* type) {
+  return ctx.raise(PyExc_TypeError, std::string("'") + type->tp_name +
+                                        "' object is not iterable");
+}
+
 Outcome<V> finish(Context& ctx, V iterator) {
   if (ctx.heap[iterator->heap].number != -1)
     ctx.heap.set_number(iterator->heap, -1);
@@ -70,6 +75,7 @@ Outcome<V> iterate(Context& ctx, V iterable) {
                                        interned().dunder_iter));
       return call(ctx, method, {});
     }
+    if (found == Py_None) return not_iterable(ctx, type);
   }
   return plain_iterate(ctx, iterable);
 }
@@ -135,8 +141,7 @@ Outcome<V> plain_iterate(Context& ctx, V iterable) {
   if (iterator) return iterator;
   if (type_lookup(ctx, type, interned().dunder_getitem))
     return over(ctx, &PySeqIter_Type, iterable);
-  return ctx.raise(PyExc_TypeError, std::string("'") + type->tp_name +
-                                        "' object is not iterable");
+  return not_iterable(ctx, type);
 }
 
 Outcome<V> next(Context& ctx, V iterator) {

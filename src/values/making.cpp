@@ -131,6 +131,13 @@ V Context::method(V function, V self) {
   MethodValue value{};
   value.kind = Kind::BoundMethod;
   value.type = &PyMethod_Type;
+  // What a method written in C becomes when it is bound.
+  if (function->is_constant() &&
+      Py_IS_TYPE(function->object, &PyMethodDescr_Type))
+    value.type = &PyCFunction_Type;
+  else if (function->is_constant() &&
+           Py_IS_TYPE(function->object, &PyWrapperDescr_Type))
+    value.type = &_PyMethodWrapper_Type;
   value.function = function;
   value.self = self;
   return arena.make<MethodValue>(value);

@@ -137,6 +137,22 @@ bool is_safe_constant(V value) {
 
 namespace {
 
+// Where a method written in Python has no answer for `other`: whether C code of
+// `value`, a number or an instance of a class that `other` inherits from, may
+// have one.
+bool c_code_may_answer(V value, V other) {
+  auto is_number = [](PyTypeObject* type) {
+    return PyType_IsSubtype(type, &PyLong_Type) ||
+           PyType_IsSubtype(type, &PyFloat_Type) ||
+           PyType_IsSubtype(type, &PyComplex_Type);
+  };
+  if (value->type == &PyBaseObject_Type || value->kind == Kind::Tensor)
+    return false;
+  return (is_number(value->type) && is_number(other->type)) ||
+         (!(value->type->tp_flags & Py_TPFLAGS_HEAPTYPE) &&
+          PyType_IsSubtype(other->type, value->type));
+}
+
 // Classes whose operators are written below, where nothing is overridden.
 bool is_basic(V value) {
   PyTypeObject* type = value->type;
@@ -421,8 +437,12 @@ Outcome<V> binary_operation(Context& ctx, int kind, V left, V right) {
   if (op == kModulo && left->is_constant() && PyUnicode_Check(left->object))
     return percent_format(ctx, left, right);
   MG_DO(check_concatenation(ctx, op, left, right));
-  if (forward || backward)
+  if (forward || backward) {
+    if ((!forward && c_code_may_answer(left, right)) ||
+        (!backward && c_code_may_answer(right, left)))
+      return unknown_operator(ctx, kBinary[op].symbol, left, right);
     return unsupported_operands(ctx, in_place, op, left, right);
+  }
 
   // Anything else that consists of constants: real objects, freshly built.
   PyObject* a = as_constant(ctx, left);
@@ -604,6 +624,9 @@ Outcome<V> compare(Context& ctx, int kind, V left, V right) {
       MG_TRY(V result, call(ctx, method, {method == forward ? right : left}));
       if (!is_not_implemented(ctx, result)) return result;
     }
+    if ((!forward && c_code_may_answer(left, right)) ||
+        (!backward && c_code_may_answer(right, left)))
+      return unknown_operator(ctx, kCompare[kind].symbol, left, right);
     if (equality) return compare_identity(ctx, kind, left, right);
     return ctx.raise(PyExc_TypeError,
                      std::string("'") + kCompare[kind].symbol +

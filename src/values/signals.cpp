@@ -2,6 +2,7 @@
 // What ends a step otherwise than with a value: traced exceptions, graph
 // breaks.
 #include <algorithm>
+#include <utility>
 
 #include "values/context.h"
 #include "values/exceptions.h"
@@ -30,10 +31,18 @@ void chain(Context& ctx, V exception, V handled) {
       slots_of(ctx, exception)[kContext] != ctx.none())
     handled = ctx.look(handled);
   if (handled == ctx.none() || handled == exception) return;
+  // A program may have made a cycle: `slow` goes half as fast (Floyd).
+  V slow = handled;
+  bool odd = false;
   for (V link = handled; link->heap.valid() && !slots_of(ctx, link).empty();) {
     const V next = slots_of(ctx, link)[kContext];
-    if (next == exception) ctx.heap.set_slot(link->heap, kContext, ctx.none());
-    link = next == exception ? ctx.none() : next;
+    if (next == exception) {
+      ctx.heap.set_slot(link->heap, kContext, ctx.none());
+      break;
+    }
+    link = next;
+    if (std::exchange(odd, !odd)) slow = slots_of(ctx, slow)[kContext];
+    if (link == slow) break;
   }
   ctx.heap.set_slot(exception->heap, kContext, handled);
 }
@@ -96,6 +105,10 @@ Signal Context::raise_from_python() {
     if (!chars) PyErr_Clear();
     return graph_break("data-dependent", chars ? chars : "");
   }
+  if (has_own_fields(Py_TYPE(owned_value.get()), false))
+    return graph_break("native-call",
+                       std::string("something that raises ") +
+                           _PyType_Name(Py_TYPE(owned_value.get())));
   Ref args = Ref::steal(PyObject_GetAttrString(owned_value, "args"));
   std::vector<V> values;
   if (args && PyTuple_Check(args.get())) {

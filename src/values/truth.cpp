@@ -65,6 +65,32 @@ Outcome<bool> truth(Context& ctx, V value) {
   }
 }
 
+namespace {
+
+// Two numbers or strings. Those of the caller's are told by their value; that
+// two equal ones are one object, or aren't, is guarded.
+Outcome<bool> identical_plain(Context& ctx, V left, V right) {
+  const bool same = left->object == right->object;
+  if (!left->source.valid() && !right->source.valid()) return same;
+  const int equal =
+      PyObject_RichCompareBool(left->object, right->object, Py_EQ);
+  if (equal < 0) return ctx.raise_from_python();
+  if (!equal) return false;
+  auto source = [&](V value) {
+    return value->source.valid() ? value->source
+                                 : ctx.sources.constant(value->object);
+  };
+  if (same) {
+    ctx.guards.same_object(source(left), source(right));
+  } else {
+    SourceId both[] = {source(left), source(right)};
+    ctx.guards.distinct(both);
+  }
+  return same;
+}
+
+}  // namespace
+
 Outcome<bool> identical(Context& ctx, V left, V right) {
   if (left == right) return true;
   // Nothing that is made while tracing is one of the singletons; and a caller's
@@ -82,15 +108,11 @@ Outcome<bool> identical(Context& ctx, V left, V right) {
   if (left->kind == Kind::Tensor && right->kind == Kind::Tensor)
     return as<TensorValue>(left)->fake == as<TensorValue>(right)->fake;
   if (left->object && right->object) {
-    if (left->object == right->object) return true;
     if (left->is_constant() && right->is_constant() &&
         left->type == right->type && is_plain_key_type(left->type) &&
-        left->type != &PyBool_Type && left->type != Py_TYPE(Py_None)) {
-      // Equal numbers and strings may or may not be one object at run time.
-      int same = PyObject_RichCompareBool(left->object, right->object, Py_EQ);
-      if (same < 0) return ctx.raise_from_python();
-      return same == 1;
-    }
+        left->type != &PyBool_Type && left->type != Py_TYPE(Py_None))
+      return identical_plain(ctx, left, right);
+    if (left->object == right->object) return true;
     if (left->source.valid() && right->source.valid() &&
         !(left->is_constant() && right->is_constant())) {
       SourceId both[] = {left->source, right->source};
@@ -105,6 +127,11 @@ Outcome<bool> contains(Context& ctx, V container, V item) {
   V method = nullptr;
   if (container->kind != Kind::Tensor) {
     MG_TRY(method, python_method(ctx, container, interned().dunder_contains));
+    if (!method && type_lookup(ctx, container->type,
+                               interned().dunder_contains) == Py_None)
+      return ctx.raise(PyExc_TypeError, std::string("'") +
+                                            container->type->tp_name +
+                                            "' object is not a container");
   }
   if (method) {
     MG_TRY(V result, call(ctx, method, {item}));

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How an object of the caller's becomes a value, and what is guarded of it.
+#include <string_view>
+
 #include "guards/guard.h"
 #include "python/names.h"
 #include "tensor/tensor_snapshot.h"
@@ -73,9 +75,11 @@ bool is_identity_constant(PyObject* object) {
          type == &Py_GenericAliasType || type == torch.union_type ||
          type == torch.pattern || type == torch.match ||
          PyType_IsSubtype(Py_TYPE(type), torch.enum_meta) ||
-         PyType_IsSubtype(type, torch.typing_final) || PyLong_Check(object) ||
-         PyUnicode_Check(object) || PyFloat_Check(object) ||
-         PyBytes_Check(object);
+         // Forward references remember what they were evaluated to.
+         (PyType_IsSubtype(type, torch.typing_final) &&
+          std::string_view(type->tp_name) != "ForwardRef") ||
+         PyLong_Check(object) || PyUnicode_Check(object) ||
+         PyFloat_Check(object) || PyBytes_Check(object);
 }
 
 }  // namespace
@@ -398,8 +402,9 @@ V Context::constant_attribute(V object, PyObject* name) {
     guards.present(source);
     return lazy(reading.value(), source);
   }
-  // Enum members and numbers don't change.
-  if (is_shared) guards.absent(source);
+  // Enum members don't change.
+  if (!PyType_IsSubtype(Py_TYPE(object->type), torch_types().enum_meta))
+    guards.absent(source);
   return nullptr;
 }
 

@@ -2,6 +2,7 @@
 # Corners of Python's data model, most of them found by CPython's own tests:
 # programs without a tensor, which must do under the compiler what they do in
 # plain Python.
+import functools
 import gc
 import operator
 import sys
@@ -10,6 +11,7 @@ from unittest import mock
 
 import pytest
 
+import magneto
 from magneto.testing import check
 
 
@@ -305,6 +307,43 @@ def traceback_of_returned():
         return error
 
 
+class Named:
+    def method(self):
+        yield self
+
+
+def bound_method_of_c():
+    items = [1]
+    append = items.append
+    magneto.graph_break()
+    append(2)
+    return items, type(append)
+
+
+def names_of_generators():
+    def function():
+        yield 1
+
+    before = function()
+    function.__name__ = "renamed"
+    function.__qualname__ = "also.renamed"
+    after = function()
+    wrapped = functools.wraps(function)(lambda: (yield 1))()
+    made = [before, after, wrapped, Named().method()]
+    names = [(each.__name__, each.__qualname__) for each in made]
+    magneto.graph_break()
+    return names, [(each.__name__, each.__qualname__) for each in made]
+
+
+def equal_strings():
+    first = "ke"
+    first += "y1"
+    second = 0.5 + 1
+    inside = first is "key1", second is 1.5, first is first  # noqa: F632
+    magneto.graph_break()
+    return inside, first is "key1", second is 1.5, first is first  # noqa: F632
+
+
 PROGRAMS = {
     # sequences
     "list of a tuple that lies": lambda: list(Liar((2, 3))),
@@ -394,6 +433,17 @@ PROGRAMS = {
     ),
     "class of an OSError": lambda: type(OSError(2, "no such file")),
     "name of an AttributeError": lambda: AttributeError("no", name="x").name,
+    "class of a bound method of C": lambda: (
+        type([].append).__name__,
+        type("".join).__name__,
+        type(object().__str__).__name__,
+        type(Named().method).__name__,
+        [].append.__name__,
+        "ab".join.__self__,
+    ),
+    "bound method of C that is kept": bound_method_of_c,
+    "names of generators": names_of_generators,
+    "strings that are equal": equal_strings,
 }
 
 

@@ -13,10 +13,12 @@ from hypothesis import strategies as st
 
 from magneto.polyfills import builtins as builtins_polyfills
 from magneto.polyfills import collections as collections_polyfills
+from magneto.polyfills import combinatorics, shared_iterators
 from magneto.polyfills import copy as copy_polyfills
 from magneto.polyfills import functools as functools_polyfills
 from magneto.polyfills import itertools as itertools_polyfills
 from magneto.polyfills import logging as logging_polyfills
+from magneto.polyfills.iterators import State
 
 small = st.integers(-2, 5)
 items = st.lists(st.integers(-3, 3), max_size=6)
@@ -33,12 +35,38 @@ def outcome(function, *args, **kwargs):
         return type(error), str(error)
 
 
+def polyfill_of(name):
+    for module in (itertools_polyfills, combinatorics, shared_iterators):
+        if hasattr(module, name):
+            return getattr(module, name)
+    raise AttributeError(name)
+
+
+def real(state):
+    """What codegen makes of a state, and of the states in it."""
+    parts = [getattr(state, name, None) for name in state.parts]
+    return state.real(
+        *[real(part) if isinstance(part, State) else part for part in parts]
+    )
+
+
 def same(name, *args, **kwargs):
-    polyfill = getattr(itertools_polyfills, name)
+    polyfill = polyfill_of(name)
     original = getattr(itertools, name)
     assert outcome(polyfill, *args, **kwargs) == outcome(
         original, *args, **kwargs
     )
+    # Wherever it stands, a real one goes on in the same way.
+    for count in range(4):
+        try:
+            ours, theirs = polyfill(*args, **kwargs), original(*args, **kwargs)
+        except Exception:
+            return
+        for iterator in (ours, theirs):
+            outcome(lambda it=iterator: itertools.islice(it, count))
+        rest = real(ours)
+        assert type(rest) is type(theirs)
+        assert outcome(lambda it=rest: it) == outcome(lambda it=theirs: it)
 
 
 @given(items, items)
@@ -93,19 +121,74 @@ def test_groupby(a, use):
             found.append((key, list(group) if len(found) % 2 else None))
         return found
 
-    assert run(itertools_polyfills.groupby) == run(itertools.groupby)
+    assert run(shared_iterators.groupby) == run(itertools.groupby)
 
 
 def test_groupby_of_the_past_is_empty():
-    for groupby in (itertools_polyfills.groupby, itertools.groupby):
+    for groupby in (shared_iterators.groupby, itertools.groupby):
         (_, first), (_, second) = groupby([1, 1, 2])
         assert list(first) == []
 
 
-@given(items, st.integers(0, 3))
-def test_tee(a, n):
-    ours = itertools_polyfills.tee(iter(a), n)
-    assert [list(it) for it in ours] == [a] * n
+def groups(iterator, pattern, begun):
+    """What is left of a groupby that is read as the pattern says: True takes
+    an item of the group, False goes on to the next one.
+    """
+    found, group = begun
+    for wants_item in pattern:
+        if wants_item and group is not None:
+            found.append(next(group, None))
+        else:
+            key, group = next(iterator, (None, None))
+            found.append(key)
+    return found, group
+
+
+@given(items, st.lists(st.booleans()), st.lists(st.booleans()))
+def test_groupby_that_was_begun(a, before, after):
+    theirs = itertools.groupby(a)
+    ours = shared_iterators.groupby(a)
+    begun = groups(ours, before, ([], None))
+    assert begun[0] == groups(theirs, before, ([], None))[0]
+    expected = groups(theirs, after, ([], None))
+    assert groups(real(ours), after, ([], None))[0] == expected[0]
+    # A group goes on, too, over the iterator that it belongs to.
+    if begun[1] is not None and begun[1].parent is not None:
+        ours = shared_iterators.groupby(a)
+        theirs = itertools.groupby(a)
+        _, group = groups(ours, before, ([], None))
+        whole = real(ours)
+        rest = group.real(whole, group.wanted)
+        _, group = groups(theirs, before, ([], None))
+        expected = groups(theirs, after, ([], group))
+        assert groups(whole, after, ([], rest))[0] == expected[0]
+
+
+@given(
+    st.lists(st.integers(), max_size=130),
+    st.integers(0, 3),
+    st.lists(st.integers(0, 130), min_size=3, max_size=3),
+)
+def test_tee(a, n, read):
+    ours = shared_iterators.tee(iter(a), n)
+    for it, count in zip(ours, read, strict=False):
+        assert list(itertools.islice(it, count)) == a[:count]
+    assert len(ours) == n
+    if not n:
+        return
+    # The real ones share what they read, too.
+    blocks = real(ours[0].shared)
+    theirs = [it.real(blocks, it.position) for it in ours]
+    for it, count in zip(theirs, read, strict=False):
+        assert list(it) == a[count:]
+
+
+def test_tee_of_tee():
+    (ours,) = shared_iterators.tee([1, 2, 3], 1)
+    assert next(ours) == 1
+    first, second = shared_iterators.tee(ours)
+    assert first is ours
+    assert list(first) == list(second) == [2, 3]
 
 
 def test_count():
@@ -121,6 +204,24 @@ def test_count():
 def test_islice_errors(args):
     original = outcome(itertools.islice, *args)
     assert outcome(itertools_polyfills.islice, *args)[0] is original[0]
+
+
+def test_iterators_go_on_after_an_error():
+    def run(starmap, accumulate):
+        found = []
+        it = starmap(divmod, [(1, 0), (3, 2), (1, 0), (5, 1)])
+        totals = accumulate([1, "a", 2])
+        for iterator in (it, totals):
+            for _ in range(5):
+                try:
+                    found.append(next(iterator, None))
+                except (ZeroDivisionError, TypeError) as error:
+                    found.append(type(error))
+        return found
+
+    assert run(
+        itertools_polyfills.starmap, itertools_polyfills.accumulate
+    ) == run(itertools.starmap, itertools.accumulate)
 
 
 def test_iter_until():

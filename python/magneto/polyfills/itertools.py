@@ -1,17 +1,56 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Of ``itertools``, as generators.
+"""Of ``itertools``: those that go over iterables. ``combinatorics`` and
+``shared_iterators`` have the others.
 
-Arguments are looked at when the function is called, as the originals do, so
-each generator is made by a function around it.
+Arguments are looked at when the function is called, as the originals do.
 """
 
 from __future__ import annotations
 
+import itertools
 import operator
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-_MISSING = object()
+from magneto.polyfills.iterators import END, State, made
+
+
+class Accumulate(State):
+    """Running totals."""
+
+    parts = ("it", "func", "total", "initial")
+    __slots__ = parts
+    stands_for = itertools.accumulate
+
+    def __init__(self, it: Iterator[Any], func: Any, initial: Any) -> None:
+        self.it = it
+        self.func = func
+        self.total = END
+        self.initial = initial
+
+    def step(self) -> Any:
+        """See State."""
+        if self.initial is not None:
+            self.total, self.initial = self.initial, None
+            return self.total
+        item = next(self.it, END)
+        if item is END:
+            return END
+        if self.total is END:
+            self.total = item
+        elif self.func is None:
+            self.total = self.total + item
+        else:
+            self.total = self.func(self.total, item)
+        return self.total
+
+    @staticmethod
+    def real(it: Any, func: Any, total: Any, initial: Any) -> Any:
+        """See State."""
+        iterator = itertools.accumulate(it, func, initial=initial)
+        if total is not END:
+            iterator.__setstate__(total)
+        return iterator
 
 
 def accumulate(
@@ -19,196 +58,281 @@ def accumulate(
     func: Callable[[Any, Any], Any] | None = None,
     *,
     initial: Any = None,
-) -> Iterator[Any]:
+) -> Any:
     """Running totals."""
-
-    def items(it: Iterator[Any]) -> Iterator[Any]:
-        total = initial
-        if total is None:
-            total = next(it, _MISSING)
-            if total is _MISSING:
-                return
-        yield total
-        for item in it:
-            total = total + item if func is None else func(total, item)
-            yield total
-
-    return items(iter(iterable))
+    return made(Accumulate(iter(iterable), func, initial))
 
 
-def chain(*iterables: Iterable[Any]) -> Iterator[Any]:
+class Chain(State):
     """The items of one iterable after the other."""
-    for iterable in iterables:
-        yield from iterable
+
+    parts = ("source", "active")
+    __slots__ = parts
+    stands_for = itertools.chain
+
+    def __init__(self, source: Iterator[Any]) -> None:
+        self.source: Any = source
+        self.active: Any = END
+
+    def step(self) -> Any:
+        """See State. An error of the source's ends it."""
+        while self.source is not END:
+            if self.active is END:
+                source, self.source = self.source, END
+                iterable = next(source, END)
+                if iterable is END:
+                    return END
+                self.active = iter(iterable)
+                self.source = source
+            item = next(self.active, END)
+            if item is not END:
+                return item
+            self.active = END
+        return END
+
+    @staticmethod
+    def real(source: Any, active: Any) -> Any:
+        """See State."""
+        iterator = itertools.chain()
+        if source is not END:
+            iterator.__setstate__(
+                (source,) if active is END else (source, active)
+            )
+        return iterator
 
 
-def chain_from_iterable(cls: type, iterables: Iterable[Any]) -> Iterator[Any]:
+def chain(*iterables: Iterable[Any]) -> Any:
+    """The items of one iterable after the other."""
+    return made(Chain(iter(iterables)))
+
+
+def chain_from_iterable(cls: type, iterables: Iterable[Any]) -> Any:
     """``chain.from_iterable``."""
-
-    def items(it: Iterator[Any]) -> Iterator[Any]:
-        for iterable in it:
-            yield from iterable
-
-    return items(iter(iterables))
+    return made(Chain(iter(iterables)))
 
 
-def combinations(iterable: Iterable[Any], r: int) -> Iterator[Any]:
-    """Subsequences of length r, in order."""
-    pool = tuple(iterable)
-    n = len(pool)
-    if r < 0:
-        raise ValueError("r must be non-negative")
-
-    def items() -> Iterator[Any]:
-        if r > n:
-            return
-        indices = list(range(r))
-        yield tuple([pool[i] for i in indices])
-        while True:
-            i = r - 1
-            while i >= 0 and indices[i] == i + n - r:
-                i -= 1
-            if i < 0:
-                return
-            indices[i] += 1
-            for j in range(i + 1, r):
-                indices[j] = indices[j - 1] + 1
-            yield tuple([pool[k] for k in indices])
-
-    return items()
-
-
-def combinations_with_replacement(
-    iterable: Iterable[Any], r: int
-) -> Iterator[Any]:
-    """Subsequences of length r whose items may repeat."""
-    pool = tuple(iterable)
-    n = len(pool)
-    if r < 0:
-        raise ValueError("r must be non-negative")
-
-    def items() -> Iterator[Any]:
-        if not n and r:
-            return
-        indices = [0] * r
-        yield tuple([pool[i] for i in indices])
-        while True:
-            i = r - 1
-            while i >= 0 and indices[i] == n - 1:
-                i -= 1
-            if i < 0:
-                return
-            indices[i:] = [indices[i] + 1] * (r - i)
-            yield tuple([pool[k] for k in indices])
-
-    return items()
-
-
-def compress(data: Iterable[Any], selectors: Iterable[Any]) -> Iterator[Any]:
+class Compress(State):
     """The items whose selector is true."""
 
-    def items(it: Iterator[Any], flags: Iterator[Any]) -> Iterator[Any]:
-        for item, flag in zip(it, flags, strict=False):
-            if flag:
-                yield item
+    parts = ("data", "selectors")
+    __slots__ = parts
+    stands_for = itertools.compress
+    real = itertools.compress
 
-    return items(iter(data), iter(selectors))
+    def __init__(self, data: Iterator[Any], selectors: Iterator[Any]) -> None:
+        self.data = data
+        self.selectors = selectors
 
-
-def count(start: Any = 0, step: Any = 1) -> Iterator[Any]:
-    """Numbers without end."""
-    if isinstance(start, str) or isinstance(step, str):
-        raise TypeError("a number is required")
-
-    def items() -> Iterator[Any]:
-        number = start
+    def step(self) -> Any:
+        """See State."""
         while True:
-            yield number
-            number = number + step
+            item = next(self.data, END)
+            if item is END:
+                return END
+            flag = next(self.selectors, END)
+            if flag is END:
+                return END
+            if flag:
+                return item
 
-    return items()
+
+def compress(data: Iterable[Any], selectors: Iterable[Any]) -> Any:
+    """The items whose selector is true."""
+    return made(Compress(iter(data), iter(selectors)))
 
 
-def cycle(iterable: Iterable[Any]) -> Iterator[Any]:
+class Count(State):
+    """Numbers without end."""
+
+    parts = ("number", "by")
+    __slots__ = parts
+    stands_for = itertools.count
+    real = itertools.count
+
+    def __init__(self, number: Any, by: Any) -> None:
+        self.number = number
+        self.by = by
+
+    def step(self) -> Any:
+        """See State."""
+        number = self.number
+        self.number = number + self.by
+        return number
+
+
+def count(start: Any = 0, step: Any = 1) -> Any:
+    """Numbers without end."""
+    for number in (start, step):
+        if not (
+            hasattr(type(number), "__index__")
+            or hasattr(type(number), "__int__")
+            or hasattr(type(number), "__float__")
+            or isinstance(number, complex)
+        ):
+            raise TypeError("a number is required")
+    return made(Count(start, step))
+
+
+class Cycle(State):
     """The items over and over."""
 
-    def items(it: Iterator[Any]) -> Iterator[Any]:
-        saved = []
-        for item in it:
-            yield item
-            saved.append(item)
-        while saved:
-            yield from saved
+    parts = ("it", "saved", "index")
+    __slots__ = parts
+    stands_for = itertools.cycle
 
-    return items(iter(iterable))
+    def __init__(self, it: Iterator[Any]) -> None:
+        self.it: Any = it
+        self.saved: list[Any] = []
+        self.index = 0
+
+    def step(self) -> Any:
+        """See State."""
+        if self.it is not END:
+            item = next(self.it, END)
+            if item is not END:
+                self.saved.append(item)
+                return item
+            self.it = END
+        if not self.saved:
+            return END
+        item = self.saved[self.index]
+        self.index += 1
+        if self.index >= len(self.saved):
+            self.index = 0
+        return item
+
+    @staticmethod
+    def real(it: Any, saved: list[Any], index: int) -> Any:
+        """See State."""
+        if it is not END:
+            iterator = itertools.cycle(it)
+            iterator.__setstate__((saved, False))
+            return iterator
+        rest = iter(saved)
+        rest.__setstate__(index)
+        iterator = itertools.cycle(rest)
+        iterator.__setstate__((saved, True))
+        return iterator
 
 
-def dropwhile(
-    predicate: Callable[[Any], Any], iterable: Iterable[Any]
-) -> Iterator[Any]:
+def cycle(iterable: Iterable[Any]) -> Any:
+    """The items over and over."""
+    return made(Cycle(iter(iterable)))
+
+
+class DropWhile(State):
     """The items from the first on for which the predicate is false."""
 
-    def items(it: Iterator[Any]) -> Iterator[Any]:
-        for item in it:
-            if not predicate(item):
-                yield item
-                break
-        yield from it
+    parts = ("predicate", "it", "started")
+    __slots__ = parts
+    stands_for = itertools.dropwhile
 
-    return items(iter(iterable))
+    def __init__(self, predicate: Any, it: Iterator[Any]) -> None:
+        self.predicate = predicate
+        self.it = it
+        self.started = False
+
+    def step(self) -> Any:
+        """See State."""
+        while True:
+            item = next(self.it, END)
+            if item is END or self.started:
+                return item
+            if not self.predicate(item):
+                self.started = True
+                return item
+
+    @staticmethod
+    def real(predicate: Any, it: Any, started: bool) -> Any:
+        """See State."""
+        iterator = itertools.dropwhile(predicate, it)
+        iterator.__setstate__(started)
+        return iterator
+
+
+def dropwhile(predicate: Callable[[Any], Any], iterable: Iterable[Any]) -> Any:
+    """The items from the first on for which the predicate is false."""
+    return made(DropWhile(predicate, iter(iterable)))
+
+
+class FilterFalse(State):
+    """The items for which the predicate is false."""
+
+    parts = ("predicate", "it")
+    __slots__ = parts
+    stands_for = itertools.filterfalse
+    real = itertools.filterfalse
+
+    def __init__(self, predicate: Any, it: Iterator[Any]) -> None:
+        self.predicate = predicate
+        self.it = it
+
+    def step(self) -> Any:
+        """See State."""
+        while True:
+            item = next(self.it, END)
+            if item is END:
+                return END
+            if not (item if self.predicate is None else self.predicate(item)):
+                return item
 
 
 def filterfalse(
     predicate: Callable[[Any], Any] | None, iterable: Iterable[Any]
-) -> Iterator[Any]:
+) -> Any:
     """The items for which the predicate is false."""
-
-    def items(it: Iterator[Any]) -> Iterator[Any]:
-        for item in it:
-            if not (item if predicate is None else predicate(item)):
-                yield item
-
-    return items(iter(iterable))
+    return made(FilterFalse(predicate, iter(iterable)))
 
 
-def groupby(
-    iterable: Iterable[Any], key: Callable[[Any], Any] | None = None
-) -> Iterator[Any]:
-    """Runs of items with the same key."""
+class Islice(State):
+    """A part of the items."""
 
-    def groups(it: Iterator[Any]) -> Iterator[Any]:
-        item = next(it, _MISSING)
-        item_key = item if key is None or item is _MISSING else key(item)
-        round_ = [0]
+    parts = ("it", "wanted", "stop", "by", "position")
+    __slots__ = parts
+    stands_for = itertools.islice
 
-        def group(wanted: Any, mine: int) -> Iterator[Any]:
-            nonlocal item, item_key
-            while (
-                round_[0] == mine
-                and item is not _MISSING
-                and item_key == wanted
-            ):
-                yield item
-                if round_[0] != mine:
-                    return
-                item = next(it, _MISSING)
-                if item is not _MISSING:
-                    item_key = item if key is None else key(item)
+    def __init__(
+        self, it: Iterator[Any], start: int, stop: int | None, by: int
+    ) -> None:
+        self.it: Any = it
+        self.wanted: Any = start
+        self.stop = stop
+        self.by = by
+        self.position = 0
 
-        while item is not _MISSING:
-            wanted = item_key
-            yield wanted, group(wanted, round_[0])
-            # What the caller left of the group is passed over.
-            while item is not _MISSING and item_key == wanted:
-                item = next(it, _MISSING)
-                if item is not _MISSING:
-                    item_key = item if key is None else key(item)
-            round_[0] += 1
+    def step(self) -> Any:
+        """See State. An error ends it."""
+        if self.it is END:
+            return END
+        it, self.it = self.it, END
+        while self.position < self.wanted:
+            if next(it, END) is END:
+                return END
+            self.position += 1
+        if self.stop is not None and self.position >= self.stop:
+            return END
+        item = next(it, END)
+        if item is END:
+            return END
+        self.position += 1
+        # At the end, what lies before `stop` is used up as well.
+        self.wanted += self.by
+        if self.stop is not None and self.wanted > self.stop:
+            self.wanted = self.stop
+        self.it = it
+        return item
 
-    return groups(iter(iterable))
+    @staticmethod
+    def real(it: Any, wanted: int, stop: Any, by: int, position: int) -> Any:
+        """See State."""
+        if it is END:
+            return itertools.islice((), 0)
+        iterator = itertools.islice(it, wanted, stop, by)
+        iterator.__setstate__(position)
+        return iterator
 
 
-def islice(iterable: Iterable[Any], *bounds: Any) -> Iterator[Any]:
+def islice(iterable: Iterable[Any], *bounds: Any) -> Any:
     """``iterable[start:stop:step]`` of an iterator."""
     if not 1 <= len(bounds) <= 3:
         limit = "at most 4" if bounds else "at least 2"
@@ -239,176 +363,186 @@ def islice(iterable: Iterable[Any], *bounds: Any) -> Iterator[Any]:
         raise ValueError(
             "Step for islice() must be a positive integer or None."
         )
-
-    def items(it: Iterator[Any]) -> Iterator[Any]:
-        position = 0
-        wanted = start
-        while True:
-            while position < wanted:
-                if next(it, _MISSING) is _MISSING:
-                    return
-                position += 1
-            if stop is not None and position >= stop:
-                return
-            item = next(it, _MISSING)
-            if item is _MISSING:
-                return
-            position += 1
-            # At the end, what lies before `stop` is used up as well.
-            wanted += step
-            if stop is not None and wanted > stop:
-                wanted = stop
-            yield item
-
-    return items(iter(iterable))
+    return made(Islice(iter(iterable), start, stop, step))
 
 
-def pairwise(iterable: Iterable[Any]) -> Iterator[Any]:
+class Pairwise(State):
     """Each item with the next one."""
 
-    def items(it: Iterator[Any]) -> Iterator[Any]:
-        before = next(it, _MISSING)
-        if before is _MISSING:
-            return
-        for item in it:
-            yield before, item
-            before = item
+    parts = ("it", "before")
+    __slots__ = parts
+    stands_for = itertools.pairwise
 
-    return items(iter(iterable))
+    def __init__(self, it: Iterator[Any]) -> None:
+        self.it: Any = it
+        self.before = END
 
+    def step(self) -> Any:
+        """See State. An error ends it."""
+        if self.it is END:
+            return END
+        it, self.it = self.it, END
+        before, self.before = self.before, END
+        if before is END:
+            before = next(it, END)
+            if before is END:
+                return END
+        item = next(it, END)
+        if item is END:
+            return END
+        self.it, self.before = it, item
+        return before, item
 
-def permutations(
-    iterable: Iterable[Any], r: int | None = None
-) -> Iterator[Any]:
-    """Orders of r items."""
-    pool = tuple(iterable)
-    n = len(pool)
-    size = n if r is None else r
-    if not isinstance(size, int):
-        raise TypeError("Expected int as r")
-    if size < 0:
-        raise ValueError("r must be non-negative")
-
-    def items() -> Iterator[Any]:
-        if size > n:
-            return
-        indices = list(range(n))
-        cycles = list(range(n, n - size, -1))
-        yield tuple([pool[i] for i in indices[:size]])
-        while n:
-            i = size - 1
-            while i >= 0:
-                cycles[i] -= 1
-                if cycles[i] == 0:
-                    indices[i:] = indices[i + 1 :] + indices[i : i + 1]
-                    cycles[i] = n - i
-                    i -= 1
-                    continue
-                j = cycles[i]
-                indices[i], indices[-j] = indices[-j], indices[i]
-                yield tuple([pool[k] for k in indices[:size]])
-                break
-            if i < 0:
-                return
-
-    return items()
+    @staticmethod
+    def real(it: Any, before: Any) -> Any:
+        """See State."""
+        if it is END:
+            return itertools.pairwise(())
+        if before is END:
+            return itertools.pairwise(it)
+        return itertools.pairwise(itertools.chain((before,), it))
 
 
-def product(*iterables: Iterable[Any], repeat: int = 1) -> Iterator[Any]:
-    """The Cartesian product."""
-    if repeat < 0:
-        raise ValueError("repeat argument cannot be negative")
-    pools = [tuple(iterable) for iterable in iterables] * repeat
-    found: list[tuple[Any, ...]] = [()]
-    for pool in pools:
-        found = [(*before, item) for before in found for item in pool]
-
-    def items() -> Iterator[Any]:
-        yield from found
-
-    return items()
+def pairwise(iterable: Iterable[Any]) -> Any:
+    """Each item with the next one."""
+    return made(Pairwise(iter(iterable)))
 
 
-def repeat(object: Any, times: int | None = None) -> Iterator[Any]:
+class Repeat(State):
+    """One object again and again."""
+
+    parts = ("object", "left")
+    __slots__ = parts
+    stands_for = itertools.repeat
+
+    def __init__(self, object: Any, left: int | None) -> None:
+        self.object = object
+        self.left = left
+
+    def step(self) -> Any:
+        """See State."""
+        if self.left is None:
+            return self.object
+        if self.left <= 0:
+            return END
+        self.left -= 1
+        return self.object
+
+    @staticmethod
+    def real(object: Any, left: int | None) -> Any:
+        """See State."""
+        if left is None:
+            return itertools.repeat(object)
+        return itertools.repeat(object, left)
+
+
+def repeat(object: Any, times: int | None = None) -> Any:
     """One object again and again."""
     if times is not None:
         times = operator.index(times)
-
-    def items() -> Iterator[Any]:
-        if times is None:
-            while True:
-                yield object
-        for _ in range(times):
-            yield object
-
-    return items()
+    return made(Repeat(object, times))
 
 
-def starmap(
-    function: Callable[..., Any], iterable: Iterable[Any]
-) -> Iterator[Any]:
+class StarMap(State):
     """The function called with each item's items."""
 
-    def items(it: Iterator[Any]) -> Iterator[Any]:
-        for args in it:
-            yield function(*args)
+    parts = ("function", "it")
+    __slots__ = parts
+    stands_for = itertools.starmap
+    real = itertools.starmap
 
-    return items(iter(iterable))
+    def __init__(self, function: Any, it: Iterator[Any]) -> None:
+        self.function = function
+        self.it = it
+
+    def step(self) -> Any:
+        """See State."""
+        args = next(self.it, END)
+        return END if args is END else self.function(*args)
 
 
-def takewhile(
-    predicate: Callable[[Any], Any], iterable: Iterable[Any]
-) -> Iterator[Any]:
+def starmap(function: Callable[..., Any], iterable: Iterable[Any]) -> Any:
+    """The function called with each item's items."""
+    return made(StarMap(function, iter(iterable)))
+
+
+class TakeWhile(State):
     """The items up to the first for which the predicate is false."""
 
-    def items(it: Iterator[Any]) -> Iterator[Any]:
-        for item in it:
-            if not predicate(item):
-                return
-            yield item
+    parts = ("predicate", "it", "stopped")
+    __slots__ = parts
+    stands_for = itertools.takewhile
 
-    return items(iter(iterable))
+    def __init__(self, predicate: Any, it: Iterator[Any]) -> None:
+        self.predicate = predicate
+        self.it = it
+        self.stopped = False
+
+    def step(self) -> Any:
+        """See State."""
+        if self.stopped:
+            return END
+        item = next(self.it, END)
+        if item is END:
+            return END
+        if self.predicate(item):
+            return item
+        self.stopped = True
+        return END
+
+    @staticmethod
+    def real(predicate: Any, it: Any, stopped: bool) -> Any:
+        """See State."""
+        iterator = itertools.takewhile(predicate, it)
+        iterator.__setstate__(stopped)
+        return iterator
 
 
-def tee(iterable: Iterable[Any], n: int = 2) -> tuple[Iterator[Any], ...]:
-    """Several iterators over one."""
-    if n < 0:
-        raise ValueError("n must be >= 0")
-    it = iter(iterable)
-    seen: list[Any] = []
-
-    def items() -> Iterator[Any]:
-        position = 0
-        while True:
-            if position == len(seen):
-                item = next(it, _MISSING)
-                if item is _MISSING:
-                    return
-                seen.append(item)
-            yield seen[position]
-            position += 1
-
-    return tuple([items() for _ in range(n)])
+def takewhile(predicate: Callable[[Any], Any], iterable: Iterable[Any]) -> Any:
+    """The items up to the first for which the predicate is false."""
+    return made(TakeWhile(predicate, iter(iterable)))
 
 
-def zip_longest(
-    *iterables: Iterable[Any], fillvalue: Any = None
-) -> Iterator[Any]:
+class ZipLongest(State):
     """``zip`` until the longest one ends."""
-    iterators = [iter(iterable) for iterable in iterables]
 
-    def items() -> Iterator[Any]:
-        alive = [True] * len(iterators)
-        while True:
-            found = []
-            for i, it in enumerate(iterators):
-                item = next(it, _MISSING) if alive[i] else _MISSING
-                if item is _MISSING:
-                    alive[i] = False
-                    item = fillvalue
-                found.append(item)
-            if not any(alive):
-                return
-            yield tuple(found)
+    parts = ("iterators", "active", "fillvalue")
+    __slots__ = parts
+    stands_for = itertools.zip_longest
 
-    return items()
+    def __init__(self, iterators: list[Any], fillvalue: Any) -> None:
+        self.iterators = iterators
+        self.active = len(iterators)
+        self.fillvalue = fillvalue
+
+    def step(self) -> Any:
+        """See State. An error ends it."""
+        active, self.active = self.active, 0
+        if not active:
+            return END
+        found = []
+        for i, it in enumerate(self.iterators):
+            item = END if it is END else next(it, END)
+            if item is END:
+                if it is not END:
+                    active -= 1
+                    if not active:
+                        return END
+                    self.iterators[i] = END
+                item = self.fillvalue
+            found.append(item)
+        self.active = active
+        return tuple(found)
+
+    @staticmethod
+    def real(iterators: list[Any], active: int, fillvalue: Any) -> Any:
+        """See State."""
+        if not active:
+            return itertools.zip_longest(fillvalue=fillvalue)
+        rest = [() if it is END else it for it in iterators]
+        return itertools.zip_longest(*rest, fillvalue=fillvalue)
+
+
+def zip_longest(*iterables: Iterable[Any], fillvalue: Any = None) -> Any:
+    """``zip`` until the longest one ends."""
+    return made(ZipLongest([iter(each) for each in iterables], fillvalue))

@@ -1,0 +1,270 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# What exceptions say and hold, those that the traced program makes and those
+# that the interpreter raises: their own fields, behind a graph break too, and
+# the words of their messages.
+import pytest
+import torch
+
+import magneto
+from magneto.testing import check
+
+X = torch.arange(4.0)
+
+
+class NoException(Exception):
+    def __new__(cls, *args):
+        return cls
+
+
+class Silent(StopIteration):
+    def __init__(self, value):
+        pass
+
+
+class Property:
+    @property
+    def read(self):
+        return 1
+
+    unset = property()
+
+    @property
+    def raises(self):
+        raise AttributeError("in a property")
+
+
+class Raising:
+    def __getattr__(self, name):
+        raise AttributeError
+
+
+class NotIterable:
+    __iter__ = None
+    __contains__ = None
+
+    def __getitem__(self, i):
+        raise IndexError
+
+
+def keeps_fields(make):
+    """The exception's own fields, here and behind a graph break."""
+
+    def program(x):
+        error = make()
+        names = ("value", "code", "name", "path", "msg", "obj")
+        before = [getattr(error, name, "-") for name in names]
+        magneto.graph_break()
+        after = [getattr(error, name, "-") for name in names]
+        return x + 1, before, after, str(error), error.args
+
+    return program
+
+
+def arguments_changed():
+    error = StopIteration(1, 2)
+    error.args = (3,)
+    return error
+
+
+FIELDS = {
+    "StopIteration": lambda: StopIteration((1, 2)),
+    "StopIteration without": lambda: StopIteration(),
+    "StopIteration with two": lambda: StopIteration(1, 2),
+    "StopIteration changed": arguments_changed,
+    "a subclass that keeps nothing": lambda: Silent(3),
+    "SystemExit": lambda: SystemExit(3),
+    "SystemExit with two": lambda: SystemExit(3, 4),
+    "ImportError": lambda: ImportError("no"),
+    "ImportError with two": lambda: ImportError("no", 2),
+    "ImportError with a name": lambda: ImportError("no", name="mod"),
+    "NameError": lambda: NameError("no"),
+    "AttributeError": lambda: AttributeError("no"),
+    "KeyError": lambda: KeyError("key"),
+}
+
+
+@pytest.mark.feature("B4")
+@pytest.mark.parametrize("name", FIELDS)
+def test_own_fields(name):
+    check(keeps_fields(FIELDS[name]), X)
+
+
+def returned_by_a_generator(x):
+    def generator():
+        return (yield x)
+
+    begun = generator()
+    next(begun)
+    try:
+        begun.send((x, 2))
+    except StopIteration as error:
+        magneto.graph_break()
+        return error.value
+
+
+def text_of_decoding(x):
+    try:
+        b"\xff".decode()
+    except UnicodeDecodeError as error:
+        return x + 1, str(error), error.start
+
+
+def context_of_what_is_thrown(x):
+    def handling():
+        try:
+            raise KeyError("a")
+        except KeyError:
+            yield x
+
+    generator = handling()
+    next(generator)
+    try:
+        generator.throw(ValueError)
+    except ValueError as error:
+        return x + 1, repr(error.__context__)
+
+
+def context_in_a_cycle(x):
+    first, second = ValueError(1), ValueError(2)
+    first.__context__, second.__context__ = second, first
+    try:
+        try:
+            raise first
+        except ValueError:
+            raise TypeError(3) from None
+    except TypeError as error:
+        return x + 1, repr(error.__context__), repr(first.__context__)
+
+
+def exit_that_raises(x):
+    class Manager:
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *args):
+            magneto.graph_break()
+            raise KeyError(str(args[1]))
+
+    with Manager():
+        raise ValueError(1)
+
+
+def exit_that_looks(x):
+    class Manager:
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *args):
+            magneto.graph_break()
+            return False
+
+    try:
+        with Manager():
+            del Property().read
+    except AttributeError as error:
+        return x + 1, str(error)
+
+
+FLOWS = [
+    returned_by_a_generator,
+    text_of_decoding,
+    context_of_what_is_thrown,
+    context_in_a_cycle,
+    exit_that_raises,
+    exit_that_looks,
+]
+
+
+@pytest.mark.feature("B4")
+@pytest.mark.parametrize("program", FLOWS, ids=lambda p: p.__name__)
+def test_exceptions_under_way(program):
+    check(program, X, calls=3)
+
+
+def raise_class():
+    raise NoException
+
+
+def throw_class(begun):
+    def generator():
+        yield
+
+    made = generator()
+    if begun:
+        next(made)
+    made.throw(NoException)
+
+
+def throw_pair():
+    def generator():
+        try:
+            yield 1
+        except ValueError as error:
+            yield error.args
+
+    made = generator()
+    next(made)
+    raise LookupError(made.throw(ValueError, (1, 2)))
+
+
+def positional_only(**keywords):
+    def function(a, b, /, c):
+        return a
+
+    function(1, **keywords)
+
+
+def unpack(value):
+    a, b = value
+    return a
+
+
+def deletes(name):
+    delattr(Property(), name)
+
+
+MESSAGES = {
+    "raise of a class that makes no exception": raise_class,
+    "throw of one": lambda: throw_class(True),
+    "throw of one before the start": lambda: throw_class(False),
+    "throw of a class and arguments": throw_pair,
+    "positional only": lambda: positional_only(b=2, c=3),
+    "two positional only": lambda: positional_only(a=1, b=2, c=3),
+    "unpacked object": lambda: unpack(object()),
+    "unpacked instance": lambda: unpack(Property()),
+    "unpacked number": lambda: unpack(1),
+    "unpacked without __iter__": lambda: unpack(NotIterable()),
+    "listed without __iter__": lambda: list(NotIterable()),
+    "in without __contains__": lambda: 1 in NotIterable(),
+    "no deleter": lambda: deletes("read"),
+    "no setter": lambda: setattr(Property(), "read", 1),
+    "no getter": lambda: Property().unset,
+    "property that raises": lambda: Property().raises,
+    "__getattr__ that raises": lambda: Raising().missing,
+    "bool made by int": lambda: int.__new__(bool, 0),
+    "int made by object": lambda: object.__new__(int),
+    "made by no class": lambda: int.__new__(1),
+    "keywords of a function in C": lambda: __import__("itertools").product(
+        foo=1
+    ),
+}
+
+
+@pytest.mark.feature("B4")
+@pytest.mark.parametrize("name", MESSAGES)
+def test_messages(name):
+    provoke = MESSAGES[name]
+
+    def program(x):
+        try:
+            provoke()
+        except Exception as error:
+            return (
+                x + 1,
+                type(error),
+                str(error),
+                getattr(error, "name", None),
+                type(getattr(error, "obj", None)),
+            )
+
+    check(program, X)
