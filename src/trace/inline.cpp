@@ -4,6 +4,7 @@
 
 #include "natives/marks.h"
 #include "python/code_object.h"
+#include "python/names.h"
 #include "trace/interpreter.h"
 #include "values/functions.h"
 
@@ -175,6 +176,18 @@ struct Callee {
   std::span<const V> closure;
 };
 
+// A polyfill of functions written in C, as opposed to those that are written in
+// Python as well.
+bool stands_for_c(const Frame& frame) {
+  if (!is_polyfill(frame)) return false;
+  PyObject* module =
+      PyDict_GetItemWithError(frame.globals, interned().dunder_name);
+  return PyUnicode_CompareWithASCIIString(module, "magneto.polyfills.copy") !=
+             0 &&
+         PyUnicode_CompareWithASCIIString(module,
+                                          "magneto.polyfills.logging") != 0;
+}
+
 // What a generator is called that the function makes.
 void name_generators(Context& ctx, V function, Frame& frame) {
   using values::FunctionField;
@@ -282,8 +295,8 @@ Outcome<V> Interpreter::inline_function(V function, const Arguments& args) {
   if (callee.code->co_flags & CO_GENERATOR)
     name_generators(ctx, function, frame);
   Status bound = bind_arguments(ctx, frame, callee.name, callee.defaults, args);
-  if (!bound && bound.signal() == Signal::Raised && is_polyfill(frame)) {
-    // The original says what is wrong in words of its own.
+  if (!bound && bound.signal() == Signal::Raised && stands_for_c(frame)) {
+    // C code says what is wrong in words of its own.
     (void)ctx.take_exception();
     return ctx.graph_break("native-call", "arguments that don't fit");
   }

@@ -21,6 +21,7 @@
 #include "values/construction.h"
 
 #include "python/handled.h"
+#include "values/exceptions.h"
 #include "values/protocol.h"
 
 namespace magneto::values {
@@ -154,6 +155,13 @@ std::optional<Construction> construction(Context& ctx, V value) {
     return Construction{attribute_of_module(ctx, "torch.autograd.grad_mode",
                                             "_enter_inference_mode"),
                         state.slots};
+  // Raised by C code, whose constructor tells the fields by the arguments.
+  if (is_exception_type(type) && has_own_fields(type, false)) {
+    std::vector<V> args;
+    Status unpacked = unpack(ctx, state.slots[kArgs], args);
+    MG_CHECK(unpacked, "a tuple can be unpacked");
+    return Construction{class_value(ctx, value), args};
+  }
   if (type == &PyTraceBack_Type)
     return Construction{ctx.constant_share(python::traceback_maker()),
                         state.slots};

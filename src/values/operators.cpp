@@ -624,8 +624,11 @@ Outcome<V> compare(Context& ctx, int kind, V left, V right) {
       MG_TRY(V result, call(ctx, method, {method == forward ? right : left}));
       if (!is_not_implemented(ctx, result)) return result;
     }
-    if ((!forward && c_code_may_answer(left, right)) ||
-        (!backward && c_code_may_answer(right, left)))
+    auto unasked = [](V method, V value, V other) {
+      return !method && c_code_may_answer(value, other) &&
+             value->type->tp_richcompare != PyBaseObject_Type.tp_richcompare;
+    };
+    if (unasked(forward, left, right) || unasked(backward, right, left))
       return unknown_operator(ctx, kCompare[kind].symbol, left, right);
     if (equality) return compare_identity(ctx, kind, left, right);
     return ctx.raise(PyExc_TypeError,

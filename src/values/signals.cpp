@@ -105,10 +105,6 @@ Signal Context::raise_from_python() {
     if (!chars) PyErr_Clear();
     return graph_break("data-dependent", chars ? chars : "");
   }
-  if (has_own_fields(Py_TYPE(owned_value.get()), false))
-    return graph_break("native-call",
-                       std::string("something that raises ") +
-                           _PyType_Name(Py_TYPE(owned_value.get())));
   Ref args = Ref::steal(PyObject_GetAttrString(owned_value, "args"));
   std::vector<V> values;
   if (args && PyTuple_Check(args.get())) {
