@@ -10,7 +10,10 @@ namespace {
 using OptionalTensor = const std::optional<at::Tensor>&;
 using ThreeTensors = std::tuple<at::Tensor, at::Tensor, at::Tensor>;
 
-bool given(OptionalTensor tensor) { return tensor && tensor->defined(); }
+// Null if it isn't given.
+const at::Tensor* given(OptionalTensor tensor) {
+  return tensor && tensor->defined() ? &*tensor : nullptr;
+}
 
 // The dtype of saved statistics: on the CPU the input's, unless its parameters
 // are float while it is not; on accelerators always at least float.
@@ -20,18 +23,18 @@ c10::ScalarType statistics_type(const at::Tensor& input, OptionalTensor weight,
   bool reduced = type == at::kHalf || type == at::kBFloat16;
   if (!reduced) return type;
   if (!input.is_cpu()) return at::kFloat;
-  OptionalTensor parameter = given(weight) ? weight : bias;
-  if (!given(parameter)) return type;
+  const at::Tensor* parameter = given(weight) ? given(weight) : given(bias);
+  if (!parameter) return type;
   return parameter->scalar_type() == at::kFloat ? at::kFloat : type;
 }
 
-void check_parameter(const char* name, OptionalTensor parameter,
+void check_parameter(const char* name, const at::Tensor* parameter,
                      DimList normalized_shape) {
-  TORCH_CHECK(
-      !given(parameter) || must_be(parameter->sym_sizes(), normalized_shape),
-      "Expected ", name, " to be of same shape as normalized_shape, but got ",
-      name, " of shape ", parameter->sym_sizes(),
-      " and normalized_shape = ", normalized_shape);
+  TORCH_CHECK(!parameter || must_be(parameter->sym_sizes(), normalized_shape),
+              "Expected ", name,
+              " to be of same shape as normalized_shape, but got ", name,
+              " of shape ", parameter->sym_sizes(),
+              " and normalized_shape = ", normalized_shape);
 }
 
 ThreeTensors native_layer_norm(const at::Tensor& input, DimList shape,
@@ -41,8 +44,8 @@ ThreeTensors native_layer_norm(const at::Tensor& input, DimList shape,
               "Expected normalized_shape to be at least 1-dimensional, i.e., "
               "containing at least one element, but got normalized_shape = ",
               shape);
-  check_parameter("weight", weight, shape);
-  check_parameter("bias", bias, shape);
+  check_parameter("weight", given(weight), shape);
+  check_parameter("bias", given(bias), shape);
   DimList sizes = input.sym_sizes();
   size_t ndim = sizes.size();
   TORCH_CHECK(
@@ -90,7 +93,8 @@ ThreeTensors batch_norm(const at::Tensor& input, OptionalTensor weight,
                         OptionalTensor running_var, bool training) {
   bool plain = contiguous_somehow(input);
   for (OptionalTensor each : {weight, bias, running_mean, running_var}) {
-    if (each && each->defined()) plain = plain && each->is_contiguous();
+    if (const at::Tensor* tensor = given(each))
+      plain = plain && tensor->is_contiguous();
   }
   c10::MemoryFormat format = input.suggest_memory_format();
   if (plain && input.is_contiguous()) format = c10::MemoryFormat::Contiguous;
