@@ -33,6 +33,7 @@ E expression_of(shapes::Environment& environment, PyObject* tree) {
     const int64_t value = PyLong_AsLongLong(tree);
     return value == -1 && PyErr_Occurred() ? nullptr : table.integer(value);
   }
+  if (PyFloat_CheckExact(tree)) return table.real(PyFloat_AS_DOUBLE(tree));
   const char* name = nullptr;
   if (PyTuple_CheckExact(tree) && PyTuple_GET_SIZE(tree) > 1)
     name = PyUnicode_AsUTF8(PyTuple_GET_ITEM(tree, 0));

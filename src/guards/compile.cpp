@@ -6,6 +6,7 @@
 
 #include "guards/check.h"
 #include "guards/program.h"
+#include "shapes/environment.h"
 #include "support/check.h"
 
 namespace magneto::guards {
@@ -336,8 +337,9 @@ class ProgramBuilder {
     std::vector<NumberBinding> bindings;
     for (shapes::SymbolId symbol : symbols_) {
       const IntSource& source = numbers_.symbols[symbol.index];
-      bindings.push_back(
-          {symbol, source.kind, node_of_[source.source.index], source.dim});
+      bindings.push_back({symbol, numbers_.environment->symbol(symbol).type,
+                          source.kind, node_of_[source.source.index],
+                          source.dim});
     }
     std::vector<shapes::E> results;
     for (const Request& request : requests_)

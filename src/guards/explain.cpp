@@ -263,7 +263,9 @@ class Explainer {
                       &values[binding.symbol.index]))
         continue;
       return together(
-          {number_name(binding) + " is a 64-bit integer",
+          {number_name(binding) + (binding.type == shapes::Type::Float
+                                       ? " is a float"
+                                       : " is a 64-bit integer"),
            name(binding.node) + " is " + show(slots_[binding.node])});
     }
     for (shapes::E condition : numbers.conditions()) {
@@ -277,8 +279,11 @@ class Explainer {
           is_there = is_there || symbol == binding.symbol;
         });
         if (!is_there) continue;
-        const int64_t value = values[binding.symbol.index].integer();
-        truths.push_back(number_name(binding) + " is " + std::to_string(value));
+        const shapes::Number value = values[binding.symbol.index];
+        truths.push_back(number_name(binding) + " is " +
+                         (binding.type == shapes::Type::Float
+                              ? fmt::format("{}", value.real())
+                              : std::to_string(value.integer())));
       }
       return together(
           {claim(condition), fmt::format("{}", fmt::join(truths, " and "))});

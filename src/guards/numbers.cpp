@@ -21,6 +21,11 @@ bool read_number(const NumberBinding& binding, PyObject* value,
   const TensorHooks& tensor = hooks().tensor;
   switch (binding.kind) {
     case IntKind::Value: {
+      if (binding.type == shapes::Type::Float) {
+        if (!PyFloat_CheckExact(value)) return false;
+        *result = shapes::Number::of(PyFloat_AS_DOUBLE(value));
+        return true;
+      }
       if (!PyLong_CheckExact(value)) return false;
       int overflow = 0;
       *result = shapes::Number::of(

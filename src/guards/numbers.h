@@ -20,6 +20,7 @@ namespace magneto::guards {
 // Where a symbol's number is read: a slot of the guard program.
 struct NumberBinding {
   shapes::SymbolId symbol;
+  shapes::Type type;
   IntKind kind;
   uint32_t node;
   int64_t dim;
@@ -69,7 +70,8 @@ class Numbers {
   std::vector<shapes::Number> values_;  // by symbol
 };
 
-// False if there is no such number (the value is no int, or too large).
+// False if there is no such number (the value is of another type, or too
+// large).
 bool read_number(const NumberBinding& binding, PyObject* value,
                  shapes::Number* result) noexcept;
 

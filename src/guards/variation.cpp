@@ -29,9 +29,10 @@ std::vector<std::string> GuardProgram::variations(const CallView& view) const {
     for (uint32_t k = nodes_[i].first_check; k < nodes_[i].last_check; ++k) {
       const Check& check = checks_[k];
       if (check.kind == GuardKind::ConstantEquals) {
-        const bool varies = PyLong_CheckExact(value) &&
-                            PyLong_CheckExact(check.object) &&
-                            !holds(check, value);
+        const bool are_numbers =
+            (PyLong_CheckExact(value) && PyLong_CheckExact(check.object)) ||
+            (PyFloat_CheckExact(value) && PyFloat_CheckExact(check.object));
+        const bool varies = are_numbers && !holds(check, value);
         if (varies) names.push_back(print_path(sources, SourceId(i)));
       } else if (check.kind == GuardKind::Tensor &&
                  hooks().tensor.other_sizes != nullptr) {

@@ -160,7 +160,8 @@ Maker maker_of(PyObject* callable) {
 // What may be a Symbol once it is looked at.
 bool may_be_symbol(V value) {
   return is_symbol(value) ||
-         (value->kind == Kind::Lazy && value->type == &PyLong_Type);
+         (value->kind == Kind::Lazy &&
+          (value->type == &PyLong_Type || value->type == &PyFloat_Type));
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "python/names.h"
 #include "values/exceptions.h"
 #include "values/sets.h"
+#include "values/torch_types.h"
 
 namespace magneto::natives {
 
@@ -178,6 +179,12 @@ Outcome<V> plain_repr(Context& ctx, V value) {
   InC nesting(value);
   switch (value->kind) {
     case Kind::Tuple: {
+      // As torch.compile does: most of these are logged or printed.
+      if (value->type == values::torch_types().size && !ctx.must_be_whole &&
+          holds_symbol(ctx, value))
+        return ctx.graph_break(
+            "native-call", "the text of a torch.Size whose numbers vary",
+            "make the text outside of the compiled function");
       if (PyObject* real = safe_object(ctx, value))
         return from_text(ctx, PyObject_Repr(real));
       if (value->type->tp_repr != PyTuple_Type.tp_repr) break;

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Torch's small classes: device, Size, finfo and the like.
+#include <opcode.h>
+
 #include "natives/torch_rows.h"
+#include "values/symbolic.h"
 #include "values/torch_types.h"
 
 namespace magneto::natives {
@@ -11,11 +14,30 @@ namespace {
 Outcome<V> make_size(Context& ctx, const Arguments& args) {
   std::vector<V> items;
   if (args.count()) MG_DO(values::unpack(ctx, args.positional[0], items));
+  bool is_symbolic = false, is_numeric = true;
+  for (V& item : items) {
+    item = ctx.look_symbolic(item);
+    is_symbolic = is_symbolic || is_symbol(item);
+    is_numeric = is_numeric && item->type == &PyLong_Type;
+  }
   V made = ctx.tuple(items, values::torch_types().size);
+  if (is_symbolic && is_numeric) return made;
   // Of numbers that are known it is one object.
   if (PyObject* real = values::as_constant(ctx, made))
     return ctx.constant_share(real);
   return made;
+}
+
+// The product of a torch.Size's items.
+Outcome<V> size_numel(Context& ctx, const Arguments& args) {
+  V size = ctx.look_symbolic(args.positional[0]);
+  std::vector<V> items;
+  MG_DO(values::unpack(ctx, size, items));
+  V product = ctx.integer(1);
+  for (V item : items) {
+    MG_TRY(product, values::binary_operation(ctx, NB_MULTIPLY, product, item));
+  }
+  return product;
 }
 
 #define MG_REAL(module, function) \
@@ -23,6 +45,7 @@ Outcome<V> make_size(Context& ctx, const Arguments& args) {
 
 constexpr Row kRows[] = {
     {"torch", "Size", make_size, 0, 1, nullptr},
+    {"torch", "Size.numel", size_numel, 1, 1, nullptr},
     MG_REAL("torch", "device"),
     MG_REAL("torch", "finfo"),
     MG_REAL("torch", "iinfo"),

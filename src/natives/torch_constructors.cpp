@@ -20,6 +20,15 @@ Outcome<V> construct(Context& ctx, const Arguments& args) {
   return call_real<path>(ctx, args);
 }
 
+// Its own code stores plain numbers; PyTorch has the same in terms of
+// operators, which take any.
+Outcome<V> tensor_of_numbers(Context& ctx, const Arguments& args) {
+  V data = argument(args, 0, name<"data">());
+  if (data && holds_symbol(ctx, data))
+    return construct<"torch._refs.tensor">(ctx, args);
+  return construct<"torch.tensor">(ctx, args);
+}
+
 // A fill value that is a tensor is data: the tensor is made, then filled.
 Outcome<V> full(Context& ctx, const Arguments& args) {
   V value = argument(args, 1, name<"fill_value">());
@@ -63,7 +72,7 @@ constexpr Row kRows[] = {
     MG_CONSTRUCT("randperm"),
     MG_CONSTRUCT("range"),
     MG_CONSTRUCT("scalar_tensor"),
-    MG_CONSTRUCT("tensor"),
+    {"torch", "tensor", tensor_of_numbers},
     MG_CONSTRUCT("tril_indices"),
     MG_CONSTRUCT("triu_indices"),
     MG_CONSTRUCT("zeros"),

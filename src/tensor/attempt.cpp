@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tensor/attempt.h"
 
-#include <c10/core/impl/LocalDispatchKeySet.h>
-
 #include "support/check.h"
+#include "tensor/composite.h"
 #include "tensor/op_info.h"
 #include "tensor/python_fallback.h"
 
@@ -12,12 +11,11 @@ namespace {
 
 void run_composite(const OpInfo& op, torch::jit::Stack& stack) {
   using Key = c10::DispatchKey;
-  c10::impl::IncludeDispatchKeyGuard include(kFakeKey);
   for (Key key :
        {Key::CompositeImplicitAutograd, Key::CompositeExplicitAutograd,
         Key::CompositeExplicitAutogradNonFunctional}) {
     if (op.handle.hasKernelForDispatchKey(key))
-      return op.handle.callBoxedForDispatchKey(key, stack);
+      return run_composite_kernel(op, key, stack);
   }
   run_in_python(op, stack);
 }

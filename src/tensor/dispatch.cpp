@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The boxed fallback of the fake dispatch key: everything that torch does with
 // fake tensors below autograd arrives here.
-#include <c10/core/impl/LocalDispatchKeySet.h>
-
+#include "tensor/composite.h"
 #include "tensor/delivery.h"
 #include "tensor/limits.h"
 #include "tensor/metadata_log.h"
@@ -39,13 +38,6 @@ void run_rule(const OpInfo& op, torch::jit::Stack& stack) {
   for (c10::IValue& output : outputs) stack.push_back(std::move(output));
 }
 
-// Runs torch's composite kernel. What it makes on the way must be fake as well,
-// so the key is included for its factory functions.
-void run_composite(const OpInfo& op, torch::jit::Stack& stack) {
-  c10::impl::IncludeDispatchKeyGuard include(kFakeKey);
-  op.handle.callBoxedForDispatchKey(op.composite_key, stack);
-}
-
 void fallback(const c10::OperatorHandle& handle, c10::DispatchKeySet,
               torch::jit::Stack* stack) {
   const OpInfo& op = op_info(handle);
@@ -56,7 +48,7 @@ void fallback(const c10::OperatorHandle& handle, c10::DispatchKeySet,
       return run_rule(op, *stack);
     case Route::Decompose:
       // Writes are prepared by the operators that it decomposes into.
-      return run_composite(op, *stack);
+      return run_composite_kernel(op, op.composite_key, *stack);
     case Route::Python:
       for (uint32_t index : op.written) prepare_write(op, args[index]);
       return run_in_python(op, *stack);

@@ -14,6 +14,7 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "tensor/composite.h"
 #include "tensor/delivery.h"
 #include "tensor/fake_tensor.h"
 #include "tensor/limits.h"
@@ -79,20 +80,8 @@ class Crossing {
       }
       return list;
     }
-    // The mode knows nothing of our symbols: it gets the numbers of this call,
-    // which a guard then asks for.
-    if (value.isSymInt()) return value.toSymInt().guard_int(__FILE__, __LINE__);
-    if (value.isSymFloat())
-      return value.toSymFloat().guard_float(__FILE__, __LINE__);
-    if (value.isSymBool())
-      return value.toSymBool().guard_bool(__FILE__, __LINE__);
-    if (value.isSymIntList()) {
-      c10::List<int64_t> list;
-      for (const c10::SymInt& each : value.toSymIntVector())
-        list.push_back(each.guard_int(__FILE__, __LINE__));
-      return list;
-    }
-    return value;
+    // The mode knows nothing of our symbols.
+    return with_plain_numbers(value);
   }
 
   c10::IValue out(const c10::IValue& value) {

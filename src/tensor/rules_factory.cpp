@@ -157,6 +157,16 @@ Dim range_size(const Scalar& start, const Scalar& end, const Scalar& step,
                 "upper bound and lower bound inconsistent with step sign");
     return by > 0 ? (to - from + by - 1) / by : (from - to - by - 1) / (-by);
   }
+  if (!at::isIntegralType(dtype, false) &&
+      (start.isSymbolic() || end.isSymbolic() || step.isSymbolic())) {
+    c10::SymFloat from = start.toSymFloat(), to = end.toSymFloat();
+    c10::SymFloat by = step.toSymFloat();
+    TORCH_CHECK(by != 0.0, "step must be nonzero");
+    TORCH_CHECK(by > 0.0 ? to >= from : to <= from,
+                "upper bound and lower bound inconsistent with step sign");
+    c10::SymFloat length = (to - from) / by;
+    return c10::SymInt(length.toSymNodeImpl()->ceil());
+  }
   double from = start.toDouble(), to = end.toDouble(), by = step.toDouble();
   TORCH_CHECK(by != 0, "step must be nonzero");
   TORCH_CHECK(std::isfinite(from) && std::isfinite(to),

@@ -56,11 +56,13 @@ MaybeTensor padded(const at::Tensor& self, DimList padding,
   const size_t count = padding.size() / 2, ndim = self.dim();
   if (padding.size() % 2 != 0 || count > ndim) return std::nullopt;
   ViewShape shape(self);
-  bool only_cuts = true;
+  // Of what lies in order, both kinds of result do.
+  const bool in_order = self.is_contiguous_or_false();
+  bool only_cuts = !in_order;
   for (size_t i = 0; i < count; ++i) {
     const Dim &before = padding[2 * i], &after = padding[2 * i + 1];
     Dim& size = shape.sizes[ndim - 1 - i];
-    if (before > 0 || after > 0) only_cuts = false;
+    if (only_cuts && (before > 0 || after > 0)) only_cuts = false;
     size += before + after;
     if (!must_hold(size.sym_ge(0))) return std::nullopt;
   }

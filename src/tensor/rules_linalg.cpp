@@ -173,6 +173,57 @@ MaybeTensor cross(const at::Tensor& self, const at::Tensor& other,
                self.scalar_type());
 }
 
+MaybeTensor eigvals(const at::Tensor& self) {
+  if (!are_square(self)) return std::nullopt;
+  DimVec sizes(self.sym_sizes().begin(), self.sym_sizes().end() - 1);
+  return fresh(self, sizes, c10::toComplexType(self.scalar_type()));
+}
+
+std::optional<TwoTensors> eig(const at::Tensor& self) {
+  MaybeTensor values = eigvals(self);
+  if (!values) return std::nullopt;
+  return TwoTensors{*values, by_columns(*values, self.sym_sizes())};
+}
+
+MaybeTensor matrix_exp(const at::Tensor& self) {
+  if (!are_square(self) || !self.is_contiguous_or_false()) return std::nullopt;
+  return fresh(self, self.sym_sizes(), self.scalar_type());
+}
+
+MaybeTensor cholesky_solve(const at::Tensor& self, const at::Tensor& factor,
+                           bool) {
+  if (!are_matrices(self) || !are_square(factor) ||
+      self.dim() != factor.dim() || self.sym_size(-2) != factor.sym_size(-1))
+    return std::nullopt;
+  return by_columns(self, self.sym_sizes());
+}
+
+// With the default driver, which tells the rank but no residuals.
+std::optional<FourTensors> lstsq(const at::Tensor& self,
+                                 const at::Tensor& right, std::optional<double>,
+                                 std::optional<std::string_view> driver) {
+  if (!are_matrices(self) || right.dim() != self.dim() || !self.is_cpu() ||
+      (driver && *driver != "gelsy") ||
+      self.scalar_type() != right.scalar_type() ||
+      self.sym_size(-2) != right.sym_size(-2)) {
+    return std::nullopt;
+  }
+  for (int64_t i = 0; i + 2 < self.dim(); ++i)
+    if (self.sym_size(i) != right.sym_size(i)) return std::nullopt;
+  for (const Dim& size : self.sym_sizes())
+    if (size == 0) return std::nullopt;
+  // It is the upper part of what held the right side.
+  Dim rows = self.sym_size(-2).max(self.sym_size(-1));
+  Dim columns = right.sym_size(-1);
+  at::Tensor whole = by_columns(self, joined(batch(self), {rows, columns}));
+  at::Tensor solution =
+      make_tensor(joined(batch(self), {self.sym_size(-1), columns}),
+                  whole.sym_strides(), self.scalar_type(), self.device());
+  at::Tensor none = fresh(self, DimVec{Dim(0)}, real_type(self));
+  return FourTensors{solution, none, fresh(self, batch(self), at::kLong),
+                     fresh(self, DimVec{Dim(0)}, real_type(self))};
+}
+
 // ---- Distances between rows ------------------------------------------------
 
 MaybeTensor distances(const at::Tensor& a, const at::Tensor& b, double p,
@@ -260,6 +311,12 @@ constexpr Rule kRules[] = {
     attempt<"aten::_linalg_svd", &svd>(),
     attempt<"aten::linalg_qr", &qr>(),
     attempt<"aten::linalg_cross", &cross>(),
+    attempt<"aten::_linalg_eigvals", &eigvals, kPython>(),
+    attempt<"aten::linalg_eig", &eig, kPython>(),
+    attempt<"aten::linalg_lstsq", &lstsq, Otherwise::Composite>(),
+    attempt<"aten::linalg_matrix_exp", &matrix_exp, kPython>(),
+    attempt<"aten::_cholesky_solve_helper", &cholesky_solve, kPython>(),
+    attempt<"aten::cholesky_solve", &cholesky_solve, Otherwise::Composite>(),
     attempt<"aten::_cdist_forward", &distances, kPython>(),
     attempt<"aten::_pdist_forward", &own_distances, kPython>(),
     attempt<"aten::_fft_c2c", &fft_complex, kPython>(),

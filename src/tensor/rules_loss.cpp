@@ -2,6 +2,7 @@
 // Losses that aren't composite.
 #include <ATen/core/Reduction.h>
 
+#include "tensor/attempt.h"
 #include "tensor/data_size.h"
 #include "tensor/elementwise.h"
 #include "tensor/rule.h"
@@ -104,7 +105,46 @@ std::tuple<at::Tensor, at::Tensor> nll_loss2d(const at::Tensor& self,
   return {output, single(self, self.scalar_type())};
 }
 
+// A row of scores, or a matrix of them with something for each row.
+bool are_scores(const at::Tensor& self) {
+  return (self.dim() == 1 || self.dim() == 2) && self.is_cpu() &&
+         self.sym_size(-1) != 0;
+}
+
+MaybeTensor multi_margin(const at::Tensor& self, const at::Tensor& target,
+                         const c10::Scalar& p, const c10::Scalar&,
+                         OptionalTensor weight, int64_t reduction) {
+  if (!are_scores(self) || target.dim() > 1 || !p.isIntegral(false) ||
+      target.sym_numel() != (self.dim() == 1 ? Dim(1) : self.sym_size(0)) ||
+      (weight && weight->defined() &&
+       (weight->dim() != 1 || weight->sym_size(0) != self.sym_size(-1)))) {
+    return std::nullopt;
+  }
+  if (reduction != at::Reduction::None) return single(self, self.scalar_type());
+  return make_contiguous(target.sym_sizes(), self.scalar_type(), self.device());
+}
+
+std::optional<TwoTensors> multilabel_margin(const at::Tensor& self,
+                                            const at::Tensor& target,
+                                            int64_t reduction) {
+  if (!are_scores(self) || target.dim() != self.dim()) return std::nullopt;
+  for (int64_t i = 0; i < self.dim(); ++i)
+    if (self.sym_size(i) != target.sym_size(i)) return std::nullopt;
+  at::Tensor is_target =
+      make_contiguous(target.sym_sizes(), self.scalar_type(), self.device());
+  if (reduction != at::Reduction::None || self.dim() == 1)
+    return TwoTensors{single(self, self.scalar_type()), is_target};
+  return TwoTensors{make_contiguous(DimVec{self.sym_size(0)},
+                                    self.scalar_type(), self.device()),
+                    is_target};
+}
+
+constexpr auto kPython = Otherwise::Python;
+
 constexpr Rule kRules[] = {
+    attempt<"aten::multi_margin_loss", &multi_margin, kPython>(),
+    attempt<"aten::multilabel_margin_loss_forward", &multilabel_margin,
+            kPython>(),
     rule<&huber_loss>("aten::huber_loss"),
     rule<&smooth_l1_loss>("aten::smooth_l1_loss"),
     rule<&binary_cross_entropy>("aten::binary_cross_entropy"),

@@ -143,7 +143,32 @@ std::optional<TwoTensors> adaptive_max_pool3d(const at::Tensor& self,
                     make_contiguous(*sizes, at::kLong, self.device())};
 }
 
+// `samples`: two numbers for each channel.
+std::optional<TwoTensors> fractional_max_pool2d(const at::Tensor& self,
+                                                Ints kernel, Ints output,
+                                                const at::Tensor& samples) {
+  const int64_t ndim = self.dim();
+  if (kernel.size() != 2 || output.size() != 2 || samples.dim() != 3 ||
+      (ndim != 3 && ndim != 4) || samples.scalar_type() != self.scalar_type() ||
+      samples.sym_size(0) != (ndim == 3 ? Dim(1) : self.sym_size(0)) ||
+      samples.sym_size(1) != self.sym_size(ndim - 3) ||
+      samples.sym_size(2) != 2 || self.sym_size(ndim - 3) == 0) {
+    return std::nullopt;
+  }
+  for (size_t i = 0; i < 2; ++i) {
+    if (output[i] <= 0 || kernel[i] <= 0 ||
+        self.sym_size(ndim - 2 + static_cast<int64_t>(i)) <
+            output[i] + kernel[i] - 1)
+      return std::nullopt;
+  }
+  auto sizes = adapted_sizes(self, output);
+  if (!sizes) return std::nullopt;
+  return TwoTensors{make_contiguous(*sizes, self.scalar_type(), self.device()),
+                    make_contiguous(*sizes, at::kLong, self.device())};
+}
+
 constexpr Rule kRules[] = {
+    attempt<"aten::fractional_max_pool2d", &fractional_max_pool2d>(),
     attempt<"aten::max_pool2d_with_indices", &max_pool2d>(),
     attempt<"aten::max_pool3d_with_indices", &max_pool3d, Otherwise::Python>(),
     attempt<"aten::avg_pool2d", &avg_pool2d>(),

@@ -130,12 +130,35 @@ MaybeTensor col2im(const at::Tensor& self, DimList output,
   return make_contiguous(sizes, self.scalar_type(), self.device());
 }
 
+// The reverse of unfold: windows added up to what they are of.
+MaybeTensor unfold_backward(const at::Tensor& self, DimList sizes, int64_t,
+                            int64_t, int64_t) {
+  return make_contiguous(sizes, self.scalar_type(), self.device());
+}
+
+// `output` is that of an image or volume: (batch, channels, ...).
+MaybeTensor affine_grid(const at::Tensor& theta, DimList output, bool) {
+  const auto count = static_cast<int64_t>(output.size()) - 2;
+  if ((count != 2 && count != 3) || theta.dim() != 3 ||
+      theta.sym_size(0) != output[0] || theta.sym_size(1) != count ||
+      theta.sym_size(2) != count + 1) {
+    return std::nullopt;
+  }
+  DimVec sizes{output[0]};
+  for (int64_t i = 2; i < count + 2; ++i) sizes.push_back(output[i]);
+  sizes.push_back(count);
+  return make_contiguous(sizes, theta.scalar_type(), theta.device());
+}
+
 constexpr auto kPython = Otherwise::Python;
 
 constexpr Rule kRules[] = {
     attempt<"aten::grid_sampler_2d", &sampled2d, kPython>(),
     attempt<"aten::grid_sampler_3d", &sampled3d, kPython>(),
     attempt<"aten::col2im", &col2im, kPython>(),
+    attempt<"aten::unfold_backward", &unfold_backward, kPython>(),
+    attempt<"aten::affine_grid_generator", &affine_grid,
+            Otherwise::Composite>(),
     attempt<"aten::upsample_nearest1d", &nearest1d>(),
     attempt<"aten::_upsample_nearest_exact1d", &nearest1d>(),
     attempt<"aten::upsample_linear1d", &linear1d>(),

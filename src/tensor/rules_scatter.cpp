@@ -180,7 +180,42 @@ MaybeTensor diagonal_scatter(const at::Tensor& self, const at::Tensor& source,
   return copy_with_storage(self);
 }
 
+// ---- Sums, means and maxima of rows that indices name -----------------------
+
+using FourTensors = std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor>;
+
+std::optional<FourTensors> embedding_bag(
+    const at::Tensor& weight, const at::Tensor& indices,
+    const at::Tensor& offsets, bool, int64_t mode, bool,
+    const std::optional<at::Tensor>& sample_weights, bool include_last_offset,
+    int64_t padding) {
+  constexpr int64_t kSum = 0, kMax = 2;
+  if (weight.dim() != 2 || indices.dim() != 1 || offsets.dim() != 1 ||
+      !weight.is_cpu() || include_last_offset || mode < kSum || mode > kMax ||
+      (sample_weights && sample_weights->defined()) ||
+      !weight.is_contiguous_or_false() ||
+      indices.scalar_type() != offsets.scalar_type()) {
+    return std::nullopt;
+  }
+  Dim bags = offsets.sym_size(0), width = weight.sym_size(1);
+  if (weight.sym_size(0) == 0 || width <= 1) return std::nullopt;
+  auto numbers = [&](DimList sizes) {
+    return make_contiguous(sizes, offsets.scalar_type(), offsets.device());
+  };
+  const bool is_fast = mode == kSum && padding < 0 &&
+                       (weight.scalar_type() == at::kFloat ||
+                        weight.scalar_type() == at::kHalf ||
+                        weight.scalar_type() == at::kBFloat16);
+  return FourTensors{
+      make_contiguous(DimVec{bags, width}, weight.scalar_type(),
+                      weight.device()),
+      numbers(DimVec{is_fast ? Dim(0) : indices.sym_size(0)}),
+      numbers(DimVec{bags}),
+      numbers(mode == kMax ? DimVec{bags, width} : DimVec{bags})};
+}
+
 constexpr auto kComposite = Otherwise::Composite;
+constexpr auto kPython = Otherwise::Python;
 
 constexpr Rule kRules[] = {
     attempt<"aten::scatter.src", &scattered>(),
@@ -195,6 +230,8 @@ constexpr Rule kRules[] = {
     attempt<"aten::select_scatter", &select_scatter, kComposite>(),
     attempt<"aten::slice_scatter", &slice_scatter, kComposite>(),
     attempt<"aten::diagonal_scatter", &diagonal_scatter, kComposite>(),
+    attempt<"aten::_embedding_bag", &embedding_bag, kPython>(),
+    attempt<"aten::_embedding_bag_forward_only", &embedding_bag, kPython>(),
 };
 
 }  // namespace

@@ -91,6 +91,11 @@ namespace {
 Ref tree_of(shapes::Environment& environment, E e) {
   if (e->is_constant()) return constant_object(*e);
   if (e->is_symbol()) {
+    if (e->type == Type::Float) {
+      const double hint = environment.symbol(e->symbol).hint.real();
+      return Ref::steal(Py_BuildValue(
+          "(sId)", "Symbol", static_cast<unsigned int>(e->symbol.index), hint));
+    }
     const shapes::Range range = environment.range(e);
     const shapes::Symbol& symbol = environment.symbol(e->symbol);
     if (!symbol.is_backed) {

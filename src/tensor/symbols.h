@@ -27,9 +27,9 @@ bool is_symbol_object(PyObject* object) noexcept;
 shapes::E expression_of(const EnvironmentRef& environment, PyObject* object);
 
 // A symbolic number of whichever environment, as a tree for Python:
-// ("Symbol", index, hint, least, most), ("Unbacked", index, "int" or "float" or
-// "bool", least, most), a plain number, or (operation's name, operand, ...).
-// Raises for anything else.
+// ("Symbol", index, hint, least, most), of a float ("Symbol", index, hint),
+// ("Unbacked", index, "int" or "float" or "bool", least, most), a plain number,
+// or (operation's name, operand, ...). Raises for anything else.
 Ref number_tree(PyObject* number);
 
 // Where operators whose result depends on data find symbols for what only the

@@ -98,6 +98,10 @@ Outcome<V> next(Context& ctx, V iterator);
 // All values of an iterable.
 Status unpack(Context& ctx, V iterable, std::vector<V>& into);
 
+// Whether a number that isn't known is in there: itself, or in tuples and
+// lists.
+bool holds_symbol(Context& ctx, V value);
+
 // -- the tensor program (record.cpp) ------------------------------------------
 // Records a call of `callable` in the graph and runs it on fake tensors.
 Outcome<V> record_function(Context& ctx, PyObject* callable,

@@ -5,7 +5,10 @@
 
 #include "python/held_warnings.h"
 #include "python/names.h"
+#include "python/pending_error.h"
 #include "values/protocol.h"
+#include "values/recursion.h"
+#include "values/symbolic.h"
 #include "values/torch_types.h"
 
 namespace magneto::values {
@@ -46,12 +49,6 @@ Outcome<Both> lower_mapping(Context& ctx, V value) {
   return Both{ctx.graph.dict(args), ctx.keep(std::move(real))};
 }
 
-bool has_symbol(Context& ctx, V tuple) {
-  return std::ranges::any_of(tuple_items(tuple), [&](V item) {
-    return ctx.look_symbolic(item)->kind == Kind::Symbol;
-  });
-}
-
 Outcome<Both> lower(Context& ctx, V value) {
   value = ctx.look_symbolic(value);
   switch (value->kind) {
@@ -74,7 +71,7 @@ Outcome<Both> lower(Context& ctx, V value) {
       for (size_t i = 0; i < reals.size(); ++i)
         PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i),
                          Ref::share(reals[i]).release());
-      if (value->type == torch_types().size && !has_symbol(ctx, value)) {
+      if (value->type == torch_types().size && !holds_symbol(ctx, value)) {
         if (PyObject* size = as_constant(ctx, value))
           return Both{ctx.graph.constant(size), size};
       }
@@ -215,6 +212,72 @@ Ref run_method(PyObject* name, size_t positional, const Lowered& lowered) {
                                               positional, lowered.names));
 }
 
+// What says what comes out of a call where sizes are symbols, for functions and
+// methods whose own code asks for plain numbers (polyfills/torch_sizes.py).
+// Null if there is no such thing, or no symbol.
+PyObject* symbolic_form(const Context& ctx, PyObject* callable,
+                        const char* table) {
+  if (!ctx.has_symbols()) return nullptr;
+  // Lives as long as the process.
+  static PyObject* const module =
+      PyImport_ImportModule("magneto.polyfills.torch_sizes");
+  MG_CHECK(module, "magneto.polyfills.torch_sizes");
+  Ref forms = Ref::steal(PyObject_GetAttrString(module, table));
+  MG_CHECK(forms && PyDict_Check(forms.get()), "a table of forms");
+  PyObject* found = PyDict_GetItemWithError(forms, callable);
+  PyErr_Clear();
+  return found;
+}
+
+// Null, without an error, where the form leaves it to torch's own.
+Ref run_symbolic_form(PyObject* form, size_t positional,
+                      const Lowered& lowered) {
+  Ref result = run_function(form, positional, lowered);
+  if (!result) PyErr_Clear();
+  return result;
+}
+
+// Floats that aren't known become those of the call that is traced, under a
+// guard. False if there are none.
+bool specialize_floats(Context& ctx, std::span<const V> values) {
+  bool found = false;
+  for (V value : values) {
+    value = ctx.look_symbolic(value);
+    if (is_symbol(value) && value->type == &PyFloat_Type) {
+      ctx.look(value);
+      found = true;
+    } else if (value->kind == Kind::Tuple) {
+      found |= specialize_floats(ctx, tuple_items(value));
+    } else if (value->kind == Kind::List) {
+      const std::vector<V> items = ctx.heap[value->heap].items;
+      found |= specialize_floats(ctx, items);
+    }
+  }
+  return found;
+}
+
+// The call on fakes; null with a Python error set. One that fails for a float
+// that isn't known may take one that is: much of torch's code asks a number for
+// its value in a way that a symbol has no answer to.
+template <class Run>
+Status run_call(Context& ctx, const Arguments& args, Lowered& lowered,
+                PyObject* form, Ref& result, Run run) {
+  if (form) result = run_symbolic_form(form, args.count(), lowered);
+  if (!result) result = run();
+  if (result || !ctx.has_symbols()) return done;
+  python::PendingError error = python::PendingError::take();
+  const bool in_order = specialize_floats(ctx, args.positional);
+  const bool by_name = specialize_floats(ctx, args.keyword_values);
+  if (!in_order && !by_name) {
+    std::move(error).restore();
+    return done;
+  }
+  lowered = {};
+  MG_DO(lower_call(ctx, args, lowered));
+  result = run();
+  return done;
+}
+
 // Whether the call is nothing to the graph: a question with a plain answer. One
 // that takes tensors and gives None is made for its effect.
 bool is_question(PyObject* result, const Lowered& lowered) {
@@ -226,6 +289,22 @@ bool is_question(PyObject* result, const Lowered& lowered) {
 }
 
 }  // namespace
+
+bool holds_symbol(Context& ctx, V value) {
+  // A container may hold itself.
+  const RecursionScope scope;
+  if (!scope.check(ctx)) {
+    (void)ctx.take_exception();
+    return false;
+  }
+  value = ctx.look_symbolic(value);
+  const auto holds = [&](V item) { return holds_symbol(ctx, item); };
+  if (value->kind == Kind::Tuple)
+    return std::ranges::any_of(tuple_items(value), holds);
+  if (value->kind != Kind::List) return is_symbol(value);
+  const std::vector<V> items = ctx.heap[value->heap].items;
+  return std::ranges::any_of(items, holds);
+}
 
 bool contains_tensor(Context& ctx, V value) {
   value = ctx.look_symbolic(value);
@@ -261,7 +340,10 @@ Outcome<V> record_function_as(Context& ctx, PyObject* callable, PyObject* run,
                               const Arguments& args) {
   Lowered lowered;
   MG_DO(lower_call(ctx, args, lowered));
-  Ref result = run_function(run, args.count(), lowered);
+  Ref result;
+  MG_DO(run_call(ctx, args, lowered, symbolic_form(ctx, callable, "FUNCTIONS"),
+                 result,
+                 [&] { return run_function(run, args.count(), lowered); }));
   if (!result) return ctx.raise_from_python();
   if (is_question(result, lowered))
     return from_constant(ctx, std::move(result));
@@ -285,7 +367,10 @@ Status record_effect(Context& ctx, PyObject* callable, PyObject* run,
 Outcome<V> record_method(Context& ctx, PyObject* name, const Arguments& args) {
   Lowered lowered;
   MG_DO(lower_call(ctx, args, lowered));
-  Ref result = run_method(name, args.count(), lowered);
+  Ref result;
+  MG_DO(run_call(ctx, args, lowered, symbolic_form(ctx, name, "METHODS"),
+                 result,
+                 [&] { return run_method(name, args.count(), lowered); }));
   if (!result) return ctx.raise_from_python();
   if (is_question(result, lowered))
     return from_constant(ctx, std::move(result));

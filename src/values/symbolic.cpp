@@ -130,6 +130,13 @@ Outcome<V> symbolic_binary(Context& ctx, int op, V left, V right) {
       return made(ctx, table.make(operation, a, b));
     }
     case Arithmetic::Power:
+      if (!integral) {
+        // Zero may raise, and a negative number give a complex one.
+        MG_TRY(bool is_positive, decide(ctx, table.less(table.real(0), a)));
+        return is_positive ? made(ctx, table.make(Operation::Power, a, b))
+                           : nullptr;
+      }
+      [[fallthrough]];
     case Arithmetic::ShiftLeft:
     case Arithmetic::ShiftRight: {
       // A negative exponent gives a float, a negative shift raises. Floats to

@@ -2,6 +2,7 @@
 // Symbolic numbers: how sizes and numbers of the caller's become symbols, and
 // how numbers stand in the graph.
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "python/find.h"
@@ -86,7 +87,17 @@ V Context::specialized(V value) {
 }
 
 V Context::wrap_number(PyObject* object, SourceId source) {
-  if (PyFloat_CheckExact(object) || !PyLong_CheckExact(object)) return nullptr;
+  if (PyFloat_CheckExact(object)) {
+    const double value = PyFloat_AS_DOUBLE(object);
+    // Those that aren't finite stand for something.
+    if (!std::isfinite(value) || !symbol_policy->is_symbolic(object, source))
+      return nullptr;
+    guards.type_is(source, &PyFloat_Type);
+    return symbol(
+        new_symbol(Number::of(value), {IntKind::Value, source}, Type::Float),
+        source);
+  }
+  if (!PyLong_CheckExact(object)) return nullptr;
   int overflow = 0;
   const int64_t value = PyLong_AsLongLongAndOverflow(object, &overflow);
   // 0 and 1 mean something of their own too often; nothing is computed with

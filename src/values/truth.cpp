@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Questions with a yes or no: truth, identity, containment, class.
+#include <opcode.h>
+
 #include "python/names.h"
 #include "values/hashing.h"
 #include "values/operators.h"
@@ -140,7 +142,62 @@ Outcome<bool> contains(Context& ctx, V container, V item) {
   return plain_contains(ctx, container, item);
 }
 
+namespace {
+
+Outcome<bool> contains_by_iteration(Context& ctx, V container, V item) {
+  Outcome<V> begun = iterate(ctx, container);
+  if (!begun) {
+    if (begun.signal() != Signal::Raised || !ctx.exception_is(PyExc_TypeError))
+      return begun.signal();
+    (void)ctx.take_exception();
+    return ctx.raise(PyExc_TypeError, std::string("argument of type '") +
+                                          container->type->tp_name +
+                                          "' is not iterable");
+  }
+  V iterator = begun.value();
+  for (;;) {
+    MG_TRY(V candidate, next(ctx, iterator));
+    if (!candidate) return false;
+    // Numbers that are one object are equal.
+    const bool is_number = is_symbol(ctx.look_symbolic(candidate)) ||
+                           is_symbol(ctx.look_symbolic(item));
+    if (!is_number) {
+      MG_TRY(bool same, identical(ctx, candidate, item));
+      if (same) return true;
+    }
+    MG_TRY(bool same, equal(ctx, candidate, item));
+    if (same) return true;
+  }
+}
+
+// A number that isn't known, in a range: by its bounds, not number by number.
+Outcome<bool> range_contains(Context& ctx, PyObject* range, V number) {
+  auto field = [&](const char* name) {
+    return ctx.constant(Ref::steal(PyObject_GetAttrString(range, name)));
+  };
+  V start = field("start"), stop = field("stop"), step = field("step");
+  const bool upwards = PyLong_AsLongLong(step->object) > 0;
+  MG_TRY(V begun, compare(ctx, upwards ? Py_LE : Py_GE, start, number));
+  MG_TRY(bool holds, truth(ctx, begun));
+  if (!holds) return false;
+  MG_TRY(V not_over, compare(ctx, upwards ? Py_LT : Py_GT, number, stop));
+  MG_TRY(holds, truth(ctx, not_over));
+  if (!holds) return false;
+  MG_TRY(V distance, binary_operation(ctx, NB_SUBTRACT, number, start));
+  MG_TRY(V rest, binary_operation(ctx, NB_REMAINDER, distance, step));
+  return equal(ctx, rest, ctx.integer(0));
+}
+
+}  // namespace
+
 Outcome<bool> plain_contains(Context& ctx, V container, V item) {
+  if (container->is_constant() && is_symbol(ctx.look_symbolic(item))) {
+    if (PyRange_Check(container->object))
+      return range_contains(ctx, container->object, ctx.look_symbolic(item));
+    if (PyTuple_Check(container->object) ||
+        PyFrozenSet_Check(container->object))
+      return contains_by_iteration(ctx, container, item);
+  }
   switch (container->kind) {
     case Kind::Constant: {
       V looked = ctx.look(item);
@@ -178,24 +235,7 @@ Outcome<bool> plain_contains(Context& ctx, V container, V item) {
     default:
       break;
   }
-  Outcome<V> begun = iterate(ctx, container);
-  if (!begun) {
-    if (begun.signal() != Signal::Raised || !ctx.exception_is(PyExc_TypeError))
-      return begun.signal();
-    (void)ctx.take_exception();
-    return ctx.raise(PyExc_TypeError, std::string("argument of type '") +
-                                          container->type->tp_name +
-                                          "' is not iterable");
-  }
-  V iterator = begun.value();
-  for (;;) {
-    MG_TRY(V candidate, next(ctx, iterator));
-    if (!candidate) return false;
-    MG_TRY(bool same, identical(ctx, candidate, item));
-    if (same) return true;
-    MG_TRY(same, equal(ctx, candidate, item));
-    if (same) return true;
-  }
+  return contains_by_iteration(ctx, container, item);
 }
 
 bool is_instance_of(V value, PyTypeObject* type) {

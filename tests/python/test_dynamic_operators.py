@@ -86,23 +86,10 @@ ROWS = {
 }
 
 # Compiled anew for some sizes, and why.
-RESIZED = "ATen computes the new size from numbers, before any operator of ours"
-COMPOSITE = (
-    "ATen's composite kernel asks for numbers, before any operator of ours"
-)
 MORE: dict[str, str] = {
-    **{name: RESIZED for name in ROWS if name.startswith("images-upsample")},
-    "scatters-take_along_dim": COMPOSITE,
-    "scatters-embedding_bag": "no rule: its results depend on mode and data",
-    "products-kron": COMPOSITE,
     "products-chain": "the best order of the products depends on the sizes",
-    "views-vander": COMPOSITE,
     "factories-linspace": "the number of steps isn't symbolic in its schema",
-    "factories-tensor-size": "the number becomes data",
-    "losses-multi_margin_loss": "no rule",
-    "layers-stft": COMPOSITE,
 }
-del MORE["images-upsample-bilinear-like"]  # of a static image
 
 
 @pytest.mark.parametrize("name", ROWS)

@@ -91,7 +91,9 @@ def compile_graph(
     symbols = None
     backend_inputs = example_inputs
     if is_symbolic:
-        symbols = GraphSymbols(_input_examples(handle), example_inputs)
+        symbols = GraphSymbols(
+            _input_examples(handle), example_inputs, _takes_floats(backend)
+        )
         backend_inputs = symbols.backend_inputs()
     gm = capture_module(
         handle, example_inputs, _module_meta(handle, identity), symbols
@@ -125,6 +127,14 @@ def _input_examples(handle: Any) -> list[Any]:
     """The fake values of the graph's inputs, in order."""
     examples = handle.examples()
     return [examples[entry[0]] for entry in handle.inputs()]
+
+
+def _takes_floats(backend: Callable[..., Any]) -> bool:
+    """Whether a backend compiles for floats that vary. PyTorch's own fail, and
+    most of those that somebody wrote call them."""
+    if isinstance(backend, NamedBackend):
+        return backend.compiler_name == "eager"
+    return bool(getattr(backend, "takes_symbolic_floats", False))
 
 
 def _runs_graph_as_it_is(backend: Callable[..., Any]) -> bool:

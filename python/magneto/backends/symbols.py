@@ -70,10 +70,17 @@ class GraphSymbols:
     Args:
         examples: the fake values of the graph's inputs, in order.
         inputs: the real ones.
+        floats_vary: whether the backend takes symbolic floats; else they are
+            what they are in this call.
 
     """
 
-    def __init__(self, examples: list[Any], inputs: list[Any]) -> None:
+    def __init__(
+        self,
+        examples: list[Any],
+        inputs: list[Any],
+        floats_vary: bool = False,
+    ) -> None:
         from magneto.backends.context import make_fake_mode
 
         self.examples = examples
@@ -83,6 +90,8 @@ class GraphSymbols:
         self.mode = make_fake_mode()
         self.shape_env = self.mode.shape_env
         self._declared: dict[int, Any] = {}
+        self._floats_vary = floats_vary
+        self._floats: dict[int, float] = {}
         self._index_of: dict[Any, int] = {}
 
     def number(self, value: Any) -> Any:
@@ -134,10 +143,14 @@ class GraphSymbols:
 
     def conditions(self) -> list[Tree]:
         """What the backend has decided about the symbols."""
-        return [
+        decided = [
             self._condition(guard.expr)
             for guard in self.shape_env.guards
             if guard.expr.free_symbols <= self._index_of.keys()
+        ]
+        return decided + [
+            _is_float(("Symbol", index), value)
+            for index, value in self._floats.items()
         ]
 
     def _size(self, value: Any) -> Any:
@@ -157,7 +170,9 @@ class GraphSymbols:
             return function(*values)
         return functools.reduce(function, values)
 
-    def _symbol(self, index: int, hint: int, least: int, most: int) -> Any:
+    def _symbol(
+        self, index: int, hint: Any, least: int = 0, most: int = 0
+    ) -> Any:
         declared = self._declared.get(index)
         if declared is not None:
             return declared
@@ -167,6 +182,19 @@ class GraphSymbols:
         from magneto.graph_materialize import InputSource
 
         source = InputSource(f"s{index}", -1 - index)
+        if isinstance(hint, float):
+            if not self._floats_vary:
+                self._floats[index] = hint
+                return hint
+            symbol = self.shape_env.create_unspecified_symbol(
+                hint, source=source, dynamic_dim=DimDynamic.DYNAMIC
+            )
+            declared = self.shape_env.create_symfloatnode(
+                symbol, hint=hint, source=source
+            )
+            self._declared[index] = declared
+            self._index_of[symbol] = index
+            return declared
         symbol = self.shape_env.create_symbol(
             hint,
             source=source,
@@ -238,6 +266,15 @@ def _bounds(least: int, most: int) -> tuple[Any, Any]:
         -int_oo if least <= -(2**62) else least,
         int_oo if most >= 2**62 else most,
     )
+
+
+def _is_float(symbol: Tree, value: float) -> Tree:
+    """Whether a symbol is just this float, and no 0.0 that is -0.0."""
+    equal = ("Equal", symbol, value)
+    if value != 0.0:
+        return equal
+    sign = math.copysign(1.0, value)
+    return ("And", equal, ("Equal", ("CopySign", 1.0, symbol), sign))
 
 
 class _NoForm(Exception):

@@ -28,6 +28,7 @@ class RecordingBackend:
         self.graphs: list[torch.fx.GraphModule] = []
         self.calls = 0
         self._inner = inner
+        self.takes_symbolic_floats = inner is None
 
     def __call__(
         self, gm: torch.fx.GraphModule, example_inputs: Sequence[Any]

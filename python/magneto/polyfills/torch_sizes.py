@@ -1,0 +1,312 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What some of torch's functions yield where sizes are symbols.
+
+PyTorch computes these in C++ over plain numbers, before any operator whose
+sizes may be symbols, so that a program with one of them would be compiled for
+each size anew. The functions here give what they give: the same shape,
+strides, dtype and device, and a gradient where they have one. They run on fake
+tensors in the place of the function that the graph records. Where one raises,
+PyTorch's own runs instead, which has the words for what is wrong.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+import torch._refs
+import torch.nn.functional as F
+from torch import Tensor
+
+
+class NotHandled(Exception):
+    """PyTorch's own function is to say what comes out."""
+
+
+# -- images of other sizes ----------------------------------------------------
+
+
+def _scaled(size: int, factor: float) -> int:
+    """`int(size * factor)`, in integers where that is the same."""
+    numerator, denominator = float(factor).as_integer_ratio()
+    if numerator > 0 and denominator <= 64 and numerator <= 1 << 20:
+        return size * numerator // denominator
+    if factor <= 0:
+        raise NotHandled
+    return math.floor(torch.sym_float(size) * factor)
+
+
+def _resized(kernel: Any, takes_align_corners: bool) -> Callable[..., Tensor]:
+    """`torch._C._nn.upsample_*` by way of the operator below it."""
+
+    def resize(
+        input: Tensor,
+        output_size: Sequence[int] | None,
+        *rest: Any,
+        **named: Any,
+    ) -> Tensor:
+        names = ("align_corners", "scale_factors")[not takes_align_corners :]
+        named |= dict(zip(names, rest, strict=False))
+        factors = named.get("scale_factors")
+        sizes = input.shape[2:]
+        if (output_size is None) == (factors is None):
+            raise NotHandled
+        if output_size is None:
+            output_size = [
+                _scaled(n, f) for n, f in zip(sizes, factors, strict=True)
+            ]
+        corners = [named["align_corners"]] if takes_align_corners else []
+        return kernel(input, output_size, *corners)
+
+    return resize
+
+
+_aten = torch.ops.aten
+
+_RESIZED = {
+    torch._C._nn.upsample_nearest1d: (_aten.upsample_nearest1d, False),
+    torch._C._nn.upsample_nearest2d: (_aten.upsample_nearest2d, False),
+    torch._C._nn.upsample_nearest3d: (_aten.upsample_nearest3d, False),
+    torch._C._nn._upsample_nearest_exact1d: (
+        _aten._upsample_nearest_exact1d,
+        False,
+    ),
+    torch._C._nn._upsample_nearest_exact2d: (
+        _aten._upsample_nearest_exact2d,
+        False,
+    ),
+    torch._C._nn._upsample_nearest_exact3d: (
+        _aten._upsample_nearest_exact3d,
+        False,
+    ),
+    torch._C._nn.upsample_linear1d: (_aten.upsample_linear1d, True),
+    torch._C._nn.upsample_bilinear2d: (_aten.upsample_bilinear2d, True),
+    torch._C._nn.upsample_trilinear3d: (_aten.upsample_trilinear3d, True),
+    torch._C._nn.upsample_bicubic2d: (_aten.upsample_bicubic2d, True),
+    torch._C._nn._upsample_bilinear2d_aa: (_aten._upsample_bilinear2d_aa, True),
+    torch._C._nn._upsample_bicubic2d_aa: (_aten._upsample_bicubic2d_aa, True),
+}
+
+_INTERPOLATED = {
+    (3, "nearest"): torch._C._nn.upsample_nearest1d,
+    (4, "nearest"): torch._C._nn.upsample_nearest2d,
+    (5, "nearest"): torch._C._nn.upsample_nearest3d,
+    (3, "nearest-exact"): torch._C._nn._upsample_nearest_exact1d,
+    (4, "nearest-exact"): torch._C._nn._upsample_nearest_exact2d,
+    (5, "nearest-exact"): torch._C._nn._upsample_nearest_exact3d,
+    (3, "linear"): torch._C._nn.upsample_linear1d,
+    (4, "bilinear"): torch._C._nn.upsample_bilinear2d,
+    (5, "trilinear"): torch._C._nn.upsample_trilinear3d,
+    (4, "bicubic"): torch._C._nn.upsample_bicubic2d,
+}
+
+_SMOOTHED = {
+    "bilinear": torch._C._nn._upsample_bilinear2d_aa,
+    "bicubic": torch._C._nn._upsample_bicubic2d_aa,
+}
+
+
+def interpolate(
+    input: Tensor,
+    size: Any = None,
+    scale_factor: Any = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+    recompute_scale_factor: bool | None = None,
+    antialias: bool = False,
+) -> Tensor:
+    """`torch.nn.functional.interpolate`, but for what it refuses."""
+    count = input.dim() - 2
+    is_nearest = mode in ("nearest", "nearest-exact")
+    if (size is None) == (scale_factor is None) or (
+        is_nearest and (align_corners is not None or antialias)
+    ):
+        raise NotHandled
+    if size is not None and recompute_scale_factor:
+        raise NotHandled
+    given = scale_factor if size is None else size
+    if not isinstance(given, (list, tuple)):
+        given = [given] * count
+    if len(given) != count or not input.is_cpu:
+        raise NotHandled
+    if size is None:
+        given = [
+            _scaled(n, f) for n, f in zip(input.shape[2:], given, strict=True)
+        ]
+    elif not all(isinstance(n, (int, torch.SymInt)) for n in given):
+        raise NotHandled
+    function = (
+        _SMOOTHED[mode] if antialias else _INTERPOLATED[input.dim(), mode]
+    )
+    corners = [] if is_nearest else [bool(align_corners)]
+    return FUNCTIONS[function](input, given, *corners)
+
+
+# -- signals ------------------------------------------------------------------
+
+
+def take_along_dim(input: Tensor, indices: Tensor, dim: Any = None) -> Tensor:
+    """`torch.take_along_dim`."""
+    if dim is None:
+        return input.view(-1).gather(0, indices.view(-1))
+    dim = range(input.dim())[dim]
+    if indices.dim() != input.dim():
+        raise NotHandled
+    sizes = torch.broadcast_shapes(
+        input.shape[:dim] + input.shape[dim + 1 :],
+        indices.shape[:dim] + indices.shape[dim + 1 :],
+    )
+
+    def expanded(t: Tensor) -> Tensor:
+        return t.expand(*sizes[:dim], t.shape[dim], *sizes[dim:])
+
+    return expanded(input).gather(dim, expanded(indices))
+
+
+def kron(input: Tensor, other: Tensor) -> Tensor:
+    """`torch.kron`."""
+    rank = max(input.dim(), other.dim())
+    first = (1,) * (rank - input.dim()) + input.shape
+    second = (1,) * (rank - other.dim()) + other.shape
+    left = input.reshape([n for size in first for n in (size, 1)])
+    right = other.reshape([n for size in second for n in (1, size)])
+    sizes = [a * b for a, b in zip(first, second, strict=True)]
+    return (left * right).reshape(sizes)
+
+
+def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
+    """`torch.vander`."""
+    if x.dim() != 1 or (N is not None and N < 0):
+        raise NotHandled
+    columns = x.shape[0] if N is None else N
+    is_integral = not (x.dtype.is_floating_point or x.dtype.is_complex)
+    dtype = torch.int64 if is_integral else x.dtype
+    return x.to(dtype)[:, None] * x.new_ones((1, columns), dtype=dtype)
+
+
+def getitem(input: Any, index: Any) -> Tensor:
+    """`input[index]` by an int; what the C code of `[]` gets is a plain one."""
+    if not isinstance(input, Tensor) or not isinstance(index, torch.SymInt):
+        raise NotHandled
+    return input.select(0, index)
+
+
+# -- recurrent layers ---------------------------------------------------------
+
+
+def _recurrent(
+    input: Tensor,
+    state: Tensor,
+    has_biases: bool,
+    params: Sequence[Tensor],
+    layers: int,
+    bidirectional: bool,
+    batch_first: bool,
+    hidden: int,
+) -> tuple[Tensor, Tensor]:
+    if input.dim() != 3:
+        raise NotHandled
+    directions = 2 if bidirectional else 1
+    per_cell = len(params) // (layers * directions)
+    if len(params) != per_cell * layers * directions:
+        raise NotHandled
+    steps, batch = input.shape[:2]
+    if batch_first:
+        steps, batch = batch, steps
+    width = input.shape[2]
+    gates = params[0].shape
+    if (
+        gates[1] != width
+        or state.dim() != 3
+        or state.shape[0] != layers * directions
+        or state.shape[1] != batch
+    ):
+        raise NotHandled
+    output = input.new_empty((steps, batch, directions * hidden))
+    if batch_first:
+        output = output.transpose(0, 1)
+    last = input.new_empty((layers * directions, batch, hidden))
+    return output, last
+
+
+def lstm(*args: Any) -> tuple[Tensor, Tensor, Tensor]:
+    """`torch.lstm` of a padded batch."""
+    input, hx, params, has_biases, layers, _, _, both_ways, batch_first = args
+    if not isinstance(input, Tensor) or isinstance(hx, Tensor):
+        raise NotHandled
+    hidden, cells = hx[0].shape[2], hx[1].shape[2]
+    output, last = _recurrent(
+        input,
+        hx[0],
+        has_biases,
+        params,
+        layers,
+        both_ways,
+        batch_first,
+        hidden,
+    )
+    cell = last.new_empty((*last.shape[:2], cells))
+    sources = [input, *hx, *params]
+    return (
+        _connected(output, sources),
+        _connected(last, sources),
+        _connected(cell, sources),
+    )
+
+
+def gru(*args: Any) -> tuple[Tensor, Tensor]:
+    """`torch.gru` of a padded batch; also the plain recurrent layers."""
+    input, hx, params, has_biases, layers, _, _, both_ways, batch_first = args
+    if not isinstance(hx, Tensor) or not isinstance(params, (list, tuple)):
+        raise NotHandled
+    output, last = _recurrent(
+        input,
+        hx,
+        has_biases,
+        params,
+        layers,
+        both_ways,
+        batch_first,
+        hx.shape[2],
+    )
+    sources = [input, hx, *params]
+    return _connected(output, sources), _connected(last, sources)
+
+
+def _connected(made: Tensor, sources: Sequence[Tensor]) -> Tensor:
+    """`made`, differentiable if one of the sources is."""
+    for source in sources:
+        if source.requires_grad:
+            return made + source.sum()
+    return made
+
+
+FUNCTIONS: dict[Any, Callable[..., Any]] = {
+    **{
+        function: _resized(kernel, takes_align_corners)
+        for function, (kernel, takes_align_corners) in _RESIZED.items()
+    },
+    operator.getitem: getitem,
+    F.interpolate: interpolate,
+    torch.take_along_dim: take_along_dim,
+    torch.kron: kron,
+    torch.vander: vander,
+    torch.stft: torch._refs.stft,
+    torch.istft: torch._refs.istft,
+    torch.lstm: lstm,
+    torch.gru: gru,
+    torch.rnn_tanh: gru,
+    torch.rnn_relu: gru,
+}
+"""By torch's function."""
+
+METHODS: dict[str, Callable[..., Any]] = {
+    "take_along_dim": take_along_dim,
+    "kron": kron,
+    "stft": torch._refs.stft,
+    "istft": torch._refs.istft,
+}
+"""By the name of the tensor's method."""
