@@ -131,7 +131,8 @@ def _input_examples(handle: Any) -> list[Any]:
 
 def _takes_floats(backend: Callable[..., Any]) -> bool:
     """Whether a backend compiles for floats that vary. PyTorch's own fail, and
-    most of those that somebody wrote call them."""
+    most of those that somebody wrote call them.
+    """
     if isinstance(backend, NamedBackend):
         return backend.compiler_name == "eager"
     return bool(getattr(backend, "takes_symbolic_floats", False))
