@@ -44,7 +44,14 @@ def unsupported(details: dict[str, Any]) -> exc.Unsupported:
 
 
 def promise_broken(details: dict[str, Any]) -> exc.SizeNotDynamic:
-    """A size was marked as dynamic, and the program needs one value of it."""
+    """A size was marked as dynamic, and the program needs one value of it; or
+    its marks contradict each other.
+    """
+    if details["contradiction"]:
+        return exc.SizeNotDynamic(
+            f"{details['size']} of {place(details)} is marked "
+            f"{details['contradiction']}: no call can be both. Remove one mark"
+        )
     size, value, stack = details["size"], details["value"], details["stack"]
     because = f", because of {stack[-1]}" if stack else ""
     return exc.SizeNotDynamic(

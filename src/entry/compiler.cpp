@@ -122,6 +122,7 @@ bool Compilation::keeps_promises() {
   Details details;
   details.add("size", broken->size)
       .add("value", broken->value)
+      .add("contradiction", broken->contradiction)
       .add("stack", stack)
       .add_place(code_, request_.start);
   return tell_user("promise_broken", details);

@@ -96,11 +96,38 @@ void FrameSymbols::apply_marks(PyObject* tensor, guards::SourceId source,
   }
   PyObject* bounds = PyDict_GetItemString(*dict, "_dynamo_dynamic_range");
   if (bounds) apply_bounds(bounds, sizes);
+  find_contradiction(*dict, tensor, source, sizes);
   // A call outside of the bounds is compiled for itself.
   for (size_t i = 0; i < sizes.size(); ++i) {
     const int64_t size = tensor::sizes(tensor)[i];
     std::optional<shapes::Range>& range = sizes[i];
     if (range && size > 1 && !range->contains(size)) range.reset();
+  }
+}
+
+void FrameSymbols::find_contradiction(PyObject* dict, PyObject* tensor,
+                                      guards::SourceId source,
+                                      const Sizes& sizes) {
+  auto is_marked = [&](const char* attribute, size_t dimension) {
+    PyObject* marked = PyDict_GetItemString(dict, attribute);
+    Ref index = Ref::steal(PyLong_FromSize_t(dimension));
+    return marked && PyAnySet_CheckExact(marked) &&
+           PySet_Contains(marked, index) == 1;
+  };
+  for (size_t i = 0; i < sizes.size() && !contradiction_; ++i) {
+    std::string what;
+    if (is_marked("_dynamo_dynamic_indices", i) &&
+        is_marked("_dynamo_static_indices", i))
+      what = "as dynamic and as static";
+    else if (sizes[i] && sizes[i]->least > sizes[i]->most &&
+             sizes[i]->least > kAnySize.least)
+      what = "as dynamic between " + std::to_string(sizes[i]->least) + " and " +
+             std::to_string(sizes[i]->most);
+    if (!what.empty())
+      contradiction_ = Broken{guards::size_name(sources_.print(source), i),
+                              tensor::sizes(tensor)[i],
+                              {},
+                              what};
   }
 }
 
@@ -123,6 +150,7 @@ values::SymbolPolicy::Sizes FrameSymbols::symbolic_sizes(
 
 std::optional<FrameSymbols::Broken> FrameSymbols::broken_promise(
     values::Context& ctx) const {
+  if (contradiction_) return contradiction_;
   if (promises_.empty() || !ctx.has_symbols()) return {};
   shapes::Environment& environment = *ctx.environment();
   for (const Promise& promise : promises_) {

@@ -20,11 +20,12 @@ class FrameSymbols final : public values::SymbolPolicy {
   bool is_symbolic(PyObject* number, guards::SourceId source) override;
 
   // The first promise that the trace didn't keep: a size that it needs to be
-  // what it is.
+  // what it is. Or one that nobody could keep.
   struct Broken {
     std::string size;  // "x.size(0)"
     int64_t value;
-    graph::LocationId place;  // where that was decided; may be invalid
+    graph::LocationId place;         // where that was decided; may be invalid
+    std::string contradiction = {};  // what the marks say that can't be
   };
   std::optional<Broken> broken_promise(values::Context& ctx) const;
 
@@ -33,6 +34,8 @@ class FrameSymbols final : public values::SymbolPolicy {
     guards::SourceId source;
     size_t dimension;
   };
+  void find_contradiction(PyObject* dict, PyObject* tensor,
+                          guards::SourceId source, const Sizes& sizes);
   void apply_marks(PyObject* tensor, guards::SourceId source, Sizes& sizes);
 
   enum class Mode : uint8_t { Never, Varied, Always };
@@ -41,6 +44,7 @@ class FrameSymbols final : public values::SymbolPolicy {
   const guards::SourceTable& sources_;
   Mode mode_;
   std::vector<Promise> promises_;
+  std::optional<Broken> contradiction_;  // the first
 };
 
 // Notes in the cache which sizes and numbers of this call differ from those

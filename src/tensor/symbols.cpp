@@ -91,7 +91,7 @@ namespace {
 Ref tree_of(shapes::Environment& environment, E e) {
   if (e->is_constant()) return constant_object(*e);
   if (e->is_symbol()) {
-    if (e->type == Type::Float) {
+    if (e->type == Type::Float && environment.symbol(e->symbol).is_backed) {
       const double hint = environment.symbol(e->symbol).hint.real();
       return Ref::steal(Py_BuildValue(
           "(sId)", "Symbol", static_cast<unsigned int>(e->symbol.index), hint));

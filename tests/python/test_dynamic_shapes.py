@@ -505,6 +505,39 @@ def test_a_mark_has_bounds():
     assert magneto.stats()["recompiles"] == before + 1
 
 
+def marked_twice(t):
+    torch._dynamo.mark_dynamic(t, 0)
+    torch._dynamo.mark_static(t, 0)
+
+
+def marked_empty(t):
+    torch._dynamo.mark_dynamic(t, 0, min=8, max=4)
+
+
+@pytest.mark.parametrize(
+    ("mark", "said"),
+    [
+        (marked_twice, "as dynamic and as static"),
+        (marked_empty, "as dynamic between 8 and 4"),
+    ],
+)
+@pytest.mark.parametrize("dynamic", [None, True])
+def test_marks_that_contradict_each_other(mark, said, dynamic):
+    magneto.reset()
+    compiled = magneto.compile(pointwise, backend="eager", dynamic=dynamic)
+    mark(given := x(5, 4))
+    for _ in range(2):
+        with pytest.raises(
+            magneto.exc.SizeNotDynamic,
+            match=rf"^t\.size\(0\) of pointwise \(.*test_dynamic_shapes\.py:\d+"
+            rf"\) is marked {said}: no call can be both\. Remove one mark$",
+        ):
+            compiled(given)
+    # Nothing is left of it.
+    for n in (5, 6, 7):
+        assert torch.equal(compiled(x(n, 4)), pointwise(x(n, 4)))
+
+
 def test_marked_static():
     compiled = magneto.compile(pointwise, backend="eager", dynamic=True)
     before = magneto.stats()["recompiles"]

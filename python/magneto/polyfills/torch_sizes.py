@@ -21,6 +21,8 @@ import torch._refs
 import torch.nn.functional as F
 from torch import Tensor
 
+from magneto import tensor_index
+
 
 class NotHandled(Exception):
     """PyTorch's own function is to say what comes out."""
@@ -188,10 +190,11 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
 
 
 def getitem(input: Any, index: Any) -> Tensor:
-    """`input[index]` by an int; what the C code of `[]` gets is a plain one."""
-    if not isinstance(input, Tensor) or not isinstance(index, torch.SymInt):
+    """`input[index]` by ints; what the C code of `[]` gets are plain ones."""
+    items = index if isinstance(index, tuple) else (index,)
+    if not any(isinstance(item, torch.SymInt) for item in items):
         raise NotHandled
-    return input.select(0, index)
+    return tensor_index.getitem(input, index)
 
 
 # -- recurrent layers ---------------------------------------------------------
