@@ -131,23 +131,21 @@ Outcome<V> symbolic_binary(Context& ctx, int op, V left, V right) {
     }
     case Arithmetic::Power:
       if (!integral) {
-        // Zero may raise, and a negative number give a complex one.
-        MG_TRY(bool is_positive, decide(ctx, table.less(table.real(0), a)));
-        return is_positive ? made(ctx, table.make(Operation::Power, a, b))
-                           : nullptr;
+        // To other than whole powers, zero may raise, and a negative number
+        // give a complex one.
+        const bool is_whole = b->is_constant() && b->value.real() >= 0 &&
+                              b->value.real() == std::floor(b->value.real());
+        if (!is_whole) {
+          MG_TRY(bool is_positive, decide(ctx, table.less(table.real(0), a)));
+          if (!is_positive) return nullptr;
+        }
+        return made(ctx, table.make(Operation::Power, a, b));
       }
       [[fallthrough]];
     case Arithmetic::ShiftLeft:
     case Arithmetic::ShiftRight: {
-      // A negative exponent gives a float, a negative shift raises. Floats to
-      // other than whole powers may be complex.
-      if (!integral) {
-        const bool is_whole = what == Arithmetic::Power && b->is_constant() &&
-                              b->value.real() >= 0 &&
-                              b->value.real() == std::floor(b->value.real());
-        return is_whole ? made(ctx, table.make(Operation::Power, a, b))
-                        : nullptr;
-      }
+      // A negative exponent gives a float, a negative shift raises.
+      if (!integral) return nullptr;
       MG_TRY(bool is_negative, decide(ctx, table.less(b, zero)));
       if (is_negative) return nullptr;
       const Operation operation = what == Arithmetic::Power ? Operation::Power
