@@ -18,8 +18,8 @@
 #include "bytecode/decode.h"
 #include "bytecode/liveness.h"
 #include "codegen/island.h"
+#include "codegen/plan.h"
 #include "codegen/program.h"
-#include "codegen/rebuild.h"
 #include "entry/settings.h"
 #include "guards/program.h"
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <exception>
 
-#include "codegen/rebuild.h"
+#include "codegen/plan.h"
 #include "entry/backend_conditions.h"
 #include "entry/counters.h"
 #include "entry/describe.h"

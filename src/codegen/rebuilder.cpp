@@ -1,19 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Walks the values that a frame leaves behind. Each value is built once,
-// however often it is met. Containers are made empty when they are met and
-// filled when everything reachable has been made, so cycles need no care.
-#include "codegen/rebuild.h"
-
-#include <algorithm>
-#include <unordered_map>
-#include <unordered_set>
+#include "codegen/rebuilder.h"
 
 #include "codegen/island.h"
 #include "python/code_object.h"
 #include "python/names.h"
 #include "shapes/environment.h"
 #include "support/check.h"
-#include "values/construction.h"
 #include "values/exceptions.h"
 #include "values/functions.h"
 
@@ -21,25 +13,18 @@ namespace magneto::codegen {
 
 using guards::SourceId;
 using values::as;
-using values::Context;
 using values::DictEntry;
-using values::HeapId;
 using values::HeapObject;
 using values::Kind;
 using values::V;
 
-namespace {
-
-// Thrown by the walk where a value can't be built; plan() catches it.
-struct CannotRebuild {
-  values::BreakInfo why;
-};
-
-[[noreturn]] void cannot_rebuild(const std::string& what) {
+void cannot_rebuild(const std::string& what) {
   throw CannotRebuild{{"cannot-rebuild",
                        what + " would have to outlive the compiled part",
                        "use it up before the graph break or return"}};
 }
+
+namespace {
 
 // Constants that a program may keep: plain data that refers to nothing else.
 bool is_plain_constant(PyObject* object) {
@@ -50,93 +35,7 @@ bool is_plain_constant(PyObject* object) {
          PyComplex_CheckExact(object);
 }
 
-bool has_value(V value) { return value && !value->is_null(); }
-
-class Rebuilder {
- public:
-  Rebuilder(Context& ctx, const values::Capture& capture,
-            const python::FrameRequest& frame, Plan& plan)
-      : ctx_(ctx),
-        capture_(capture),
-        frame_(frame),
-        plan_(plan),
-        builder_(plan.builder) {}
-
-  Operand build(V value);
-  // Replays what was written to the caller's objects, in order.
-  void replay_effects();
-  // Fills what build() has made.
-  void fill_all();
-  void call(const values::Construction& what) { (void)make_by_call(what); }
-  // Generators that nobody has any more, and that would run code of the user's
-  // when they die, can't be left out.
-  void expect_no_finalizers();
-  // Stands for an operand of a call whose callee is gone on with: only what is
-  // unpacked has to be what it was.
-  Operand filler(PyCodeObject* code, size_t index, size_t operand);
-  std::span<const graph::Arg> outputs() const { return outputs_; }
-
- private:
-  Operand from_source(SourceId source);
-  Operand of_node(graph::NodeId node);
-  Operand of_number(shapes::E number);
-  Operand make(V value);
-  Operand make_tuple(V value);
-  Operand make_of_plain(V value);
-  Operand make_bound(const values::MethodValue& method);
-  Operand make_container(V value);
-  Operand make_function(V value);
-  Operand make_iterator(V value);
-  Operand make_by_call(const values::Construction& how);
-  Operand make_generator(V value);
-  std::vector<Operand> build_all(std::span<const V> values);
-  // For code that looks inside: what the trace made is filled at once.
-  Operand build_filled(V value);
-  Operand globals(PyObject* dict) {
-    return dict == frame_.globals ? from_source(ctx_.sources.globals())
-                                  : builder_.constant(dict);
-  }
-  Operand text(PyObject* name) { return builder_.constant(name); }
-  Operand type_of(V value) {
-    return builder_.constant(reinterpret_cast<PyObject*>(value->type));
-  }
-
-  void fill(V value, Operand target);
-  void fill_attributes(const HeapObject& state, Operand target);
-  void fill_exception(const HeapObject& state, Operand target);
-  void fill_function(V value, Operand target);
-  void fill_generator(V value, Operand target);
-  void name_generator(V value, Operand target);
-  const values::SuspendedFrame& suspended(V generator) const;
-  Operand number(long value) {
-    return builder_.constant(Ref::steal(PyLong_FromLong(value)));
-  }
-
-  void replay(HeapId id, const HeapObject& state);
-  void replay_list(V owner, const HeapObject& state);
-  void replay_dict(V owner, const HeapObject& state);
-  void replay_set(V owner, const HeapObject& state);
-  void replay_attributes(V object, const HeapObject& state);
-  void replay_cell(V owner, const HeapObject& state);
-
-  Context& ctx_;
-  const values::Capture& capture_;
-  const python::FrameRequest& frame_;
-  Plan& plan_;
-  ProgramBuilder& builder_;
-  std::unordered_map<V, Operand> built_;
-  std::unordered_map<SourceId, size_t> inputs_;
-  std::unordered_map<shapes::E, size_t> numbers_;
-  std::unordered_map<graph::NodeId, size_t> output_of_;
-  std::vector<graph::Arg> outputs_;
-  // Made, but still empty. Those that hash their items come last: what they
-  // hash should be filled by then.
-  std::vector<V> to_fill_;
-  std::vector<V> to_fill_last_;
-  std::unordered_set<V> filled_;
-  // Iterators that are being made: one that its own container holds can't be.
-  std::unordered_set<V> in_progress_;
-};
+}  // namespace
 
 // -- where values come from ---------------------------------------------------
 
@@ -275,8 +174,9 @@ void Rebuilder::fill_generator(V value, Operand target) {
                                 number(unit)};
   for (const std::vector<V>* part : {&frame.locals, &frame.stack})
     for (V each : *part)
-      operands.push_back(has_value(each) ? build(each)
-                                         : builder_.constant(null_token()));
+      operands.push_back(each && !each->is_null()
+                             ? build(each)
+                             : builder_.constant(null_token()));
   builder_.act(StepOp::FillGenerator, operands);
 }
 
@@ -517,214 +417,6 @@ Operand Rebuilder::filler(PyCodeObject* code, size_t index, size_t operand) {
   if (op == bytecode::Op::CallFunctionEx && operand == 3)
     return builder_.make(StepOp::MakeDict, {});
   return builder_.constant(Py_None);
-}
-
-// -- effects ------------------------------------------------------------------
-
-void Rebuilder::replay_effects() {
-  // Building meets no new modified objects.
-  for (HeapId id : ctx_.heap.modified()) replay(id, ctx_.heap[id]);
-}
-
-void Rebuilder::replay(HeapId id, const HeapObject& state) {
-  if (state.attributes_of.valid()) {
-    V object = ctx_.heap[state.attributes_of].owner;
-    // A tensor of the graph's is not the caller's, but has its own attributes.
-    if (object->source.valid()) replay_attributes(object, state);
-    return;
-  }
-  V owner = state.owner;
-  if (!owner->source.valid()) return;  // filled where it is made, if ever
-  switch (owner->kind) {
-    case Kind::List:
-      return replay_list(owner, state);
-    case Kind::Dict:
-      return replay_dict(owner, state);
-    case Kind::Set:
-      return replay_set(owner, state);
-    case Kind::Cell:
-      return replay_cell(owner, state);
-    case Kind::Tensor:
-      return;  // in-place operations are in the graph
-    default:
-      cannot_rebuild(std::string("a change to a ") + owner->type->tp_name);
-  }
-}
-
-void Rebuilder::replay_list(V owner, const HeapObject& state) {
-  // Items that the trace left where they were needn't be read.
-  const std::vector<V>& items = state.items;
-  const auto old_size = static_cast<size_t>(PyObject_Length(owner->object));
-  auto is_old = [&](size_t now, size_t before) {
-    return items[now]->kind == Kind::Lazy &&
-           items[now]->source == ctx_.sources.list_item(owner->source, before);
-  };
-  const bool is_list = PyList_Check(owner->object);
-  size_t head = 0, tail = 0;
-  const size_t shorter = std::min(items.size(), old_size);
-  while (is_list && head < shorter && is_old(head, head)) ++head;
-  while (is_list && head + tail < shorter &&
-         is_old(items.size() - 1 - tail, old_size - 1 - tail)) {
-    ++tail;
-  }
-  if (head + tail == items.size() && items.size() == old_size) return;
-  std::vector<Operand> operands{build(owner)};
-  if (!is_list) {
-    for (V item : items) operands.push_back(build(item));
-    builder_.act(StepOp::AssignList, operands);
-    return;
-  }
-  operands.push_back(builder_.constant(Ref::steal(PyLong_FromSize_t(head))));
-  operands.push_back(
-      builder_.constant(Ref::steal(PyLong_FromSize_t(old_size - tail))));
-  for (size_t i = head; i < items.size() - tail; ++i)
-    operands.push_back(build(items[i]));
-  builder_.act(StepOp::SpliceList, operands);
-}
-
-void Rebuilder::replay_dict(V owner, const HeapObject& state) {
-  Operand target = build(owner);
-  if (state.dict->complete) builder_.act(StepOp::ClearDict, {target});
-  for (const DictEntry& entry : state.dict->entries) {
-    if (!state.dict->complete && !entry.written) continue;
-    if (entry.value)
-      builder_.act(StepOp::SetItem,
-                   {target, build(entry.key), build(entry.value)});
-    else if (!state.dict->complete)
-      builder_.act(StepOp::DropItem, {target, build(entry.key)});
-  }
-}
-
-void Rebuilder::replay_set(V owner, const HeapObject& state) {
-  std::vector<Operand> operands{build(owner)};
-  for (const DictEntry& entry : state.dict->entries)
-    if (entry.value) operands.push_back(build(entry.key));
-  builder_.act(StepOp::AssignSet, operands);
-}
-
-void Rebuilder::replay_attributes(V object, const HeapObject& state) {
-  Operand target = build(object);
-  if (state.dict->complete) {
-    // Which ones were deleted isn't known any more: all others are.
-    std::vector<Operand> operands{target};
-    for (const DictEntry& entry : state.dict->entries)
-      if (entry.value) operands.push_back(build(entry.key));
-    builder_.act(StepOp::KeepAttributes, operands);
-  }
-  for (const DictEntry& entry : state.dict->entries) {
-    if (!entry.written) continue;
-    if (entry.value)
-      builder_.act(StepOp::SetAttribute,
-                   {target, build(entry.key), build(entry.value)});
-    else if (!state.dict->complete)
-      builder_.act(StepOp::DropAttribute, {target, build(entry.key)});
-  }
-}
-
-void Rebuilder::replay_cell(V owner, const HeapObject& state) {
-  V content = state.slots[0];
-  if (content && !content->is_null())
-    builder_.act(StepOp::SetCell, {build(owner), build(content)});
-  else
-    builder_.act(StepOp::ClearCell, {build(owner)});
-}
-
-}  // namespace
-
-namespace {
-
-// A frame that a graph break leaves: the one that was traced, or one of an
-// inlined call.
-struct LeftFrame {
-  PyCodeObject* code;
-  size_t index;
-  const std::vector<V>& stack;
-  const std::vector<V>& locals;
-  int32_t handlers;
-  V handled;
-  bool is_inner;  // of an inlined call
-  bool calls;     // the next frame
-};
-
-// What the rest of a frame needs.
-FrameShape leave(const LeftFrame& frame, std::span<const int32_t> live,
-                 Rebuilder& rebuilder, std::vector<Operand>& results) {
-  FrameShape shape;
-  const int32_t first_free =
-      frame.code->co_nlocalsplus - frame.code->co_nfreevars;
-  if (!frame.locals.empty()) {
-    for (int32_t slot : live) {
-      // Free variables are reached through the function's closure.
-      if (slot >= first_free) continue;
-      V value = frame.locals[static_cast<size_t>(slot)];
-      if (!has_value(value)) continue;
-      shape.locals.push_back(slot);
-      results.push_back(rebuilder.build(value));
-    }
-  }
-  const size_t operands =
-      frame.calls ? static_cast<size_t>(operand_count(frame.code, frame.index))
-                  : 0;
-  const size_t below = frame.stack.size() - operands;
-  for (size_t i = 0; i < frame.stack.size(); ++i) {
-    V value = frame.stack[i];
-    // NULL and the function; the arguments.
-    const bool is_null = i < below ? !has_value(value) : i == below;
-    shape.stack_is_null.push_back(is_null);
-    if (!is_null)
-      results.push_back(
-          i < below ? rebuilder.build(value)
-                    : rebuilder.filler(frame.code, frame.index, i - below));
-  }
-  shape.handlers = frame.handlers;
-  if (shape.handlers) results.push_back(rebuilder.build(frame.handled));
-  if (frame.is_inner && !frame.locals.empty()) {
-    shape.cells = static_cast<size_t>(frame.code->co_nfreevars);
-    for (size_t i = 0; i < shape.cells; ++i)
-      results.push_back(
-          rebuilder.build(frame.locals[static_cast<size_t>(first_free) + i]));
-  }
-  return shape;
-}
-
-}  // namespace
-
-bool plan(Context& ctx, const values::Capture& capture,
-          const python::FrameRequest& frame,
-          std::span<const std::vector<int32_t>> live, Plan& out,
-          values::BreakInfo* why) {
-  Rebuilder rebuilder(ctx, capture, frame, out);
-  out.builder.call_graph();
-  std::vector<Operand> results;
-  try {
-    if (capture.ending == values::Ending::Return) {
-      results.push_back(rebuilder.build(capture.result));
-    } else {
-      const size_t inner = capture.inner.size();
-      out.shapes.push_back(
-          leave({frame.code, capture.index, capture.stack, capture.locals,
-                 capture.handlers, capture.handled, false, inner != 0},
-                live[0], rebuilder, results));
-      for (size_t i = 0; i < inner; ++i) {
-        const values::BrokenFrame& left = capture.inner[i];
-        out.shapes.push_back(
-            leave({left.code, left.index, left.stack, left.locals,
-                   left.handlers, left.handled, true, i + 1 < inner},
-                  live[i + 1], rebuilder, results));
-      }
-    }
-    rebuilder.replay_effects();
-    rebuilder.fill_all();
-    rebuilder.expect_no_finalizers();
-    for (const values::Construction& reentry : capture.reentries)
-      rebuilder.call(reentry);
-  } catch (const CannotRebuild& cannot) {
-    *why = cannot.why;
-    return false;
-  }
-  for (Operand result : results) out.builder.result(result);
-  ctx.graph.output(ctx.graph.tuple(rebuilder.outputs()));
-  return true;
 }
 
 }  // namespace magneto::codegen

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Builds the values that a frame leaves behind: each once, however often it is
+// met. Containers are made empty when they are met and filled when everything
+// reachable has been made, so cycles need no care.
+#pragma once
+
+#include <unordered_map>
+#include <unordered_set>
+
+#include "codegen/plan.h"
+#include "values/construction.h"
+
+namespace magneto::codegen {
+
+// Thrown by the walk where a value can't be built; plan() catches it.
+struct CannotRebuild {
+  values::BreakInfo why;
+};
+
+[[noreturn]] void cannot_rebuild(const std::string& what);
+
+class Rebuilder {
+ public:
+  Rebuilder(values::Context& ctx, const values::Capture& capture,
+            const python::FrameRequest& frame, Plan& plan)
+      : ctx_(ctx),
+        capture_(capture),
+        frame_(frame),
+        plan_(plan),
+        builder_(plan.builder) {}
+
+  Operand build(values::V value);
+  // Fills what build() has made.
+  void fill_all();
+  void call(const values::Construction& what) { (void)make_by_call(what); }
+  // Generators that nobody has any more, and that would run code of the user's
+  // when they die, can't be left out.
+  void expect_no_finalizers();
+  // Stands for an operand of a call whose callee is gone on with: only what is
+  // unpacked has to be what it was.
+  Operand filler(PyCodeObject* code, size_t index, size_t operand);
+  std::span<const graph::Arg> outputs() const { return outputs_; }
+
+ private:
+  Operand from_source(guards::SourceId source);
+  Operand of_node(graph::NodeId node);
+  Operand of_number(shapes::E number);
+  Operand make(values::V value);
+  Operand make_tuple(values::V value);
+  Operand make_of_plain(values::V value);
+  Operand make_bound(const values::MethodValue& method);
+  Operand make_container(values::V value);
+  Operand make_function(values::V value);
+  Operand make_iterator(values::V value);
+  Operand make_by_call(const values::Construction& how);
+  Operand make_generator(values::V value);
+  std::vector<Operand> build_all(std::span<const values::V> values);
+  // For code that looks inside: what the trace made is filled at once.
+  Operand build_filled(values::V value);
+  Operand globals(PyObject* dict) {
+    return dict == frame_.globals ? from_source(ctx_.sources.globals())
+                                  : builder_.constant(dict);
+  }
+  Operand text(PyObject* name) { return builder_.constant(name); }
+  Operand type_of(values::V value) {
+    return builder_.constant(reinterpret_cast<PyObject*>(value->type));
+  }
+
+  void fill(values::V value, Operand target);
+  void fill_attributes(const values::HeapObject& state, Operand target);
+  void fill_exception(const values::HeapObject& state, Operand target);
+  void fill_function(values::V value, Operand target);
+  void fill_generator(values::V value, Operand target);
+  void name_generator(values::V value, Operand target);
+  const values::SuspendedFrame& suspended(values::V generator) const;
+  Operand number(long value) {
+    return builder_.constant(Ref::steal(PyLong_FromLong(value)));
+  }
+
+  values::Context& ctx_;
+  const values::Capture& capture_;
+  const python::FrameRequest& frame_;
+  Plan& plan_;
+  ProgramBuilder& builder_;
+  std::unordered_map<values::V, Operand> built_;
+  std::unordered_map<guards::SourceId, size_t> inputs_;
+  std::unordered_map<shapes::E, size_t> numbers_;
+  std::unordered_map<graph::NodeId, size_t> output_of_;
+  std::vector<graph::Arg> outputs_;
+  // Made, but still empty. Those that hash their items come last: what they
+  // hash should be filled by then.
+  std::vector<values::V> to_fill_;
+  std::vector<values::V> to_fill_last_;
+  std::unordered_set<values::V> filled_;
+  // Iterators that are being made: one that its own container holds can't be.
+  std::unordered_set<values::V> in_progress_;
+};
+
+}  // namespace magneto::codegen

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "codegen/replay.h"
+
+#include <algorithm>
+
+namespace magneto::codegen {
+
+using values::Context;
+using values::DictEntry;
+using values::HeapObject;
+using values::Kind;
+using values::V;
+
+namespace {
+
+class Replay {
+ public:
+  Replay(Context& ctx, Rebuilder& rebuilder, ProgramBuilder& builder)
+      : ctx_(ctx), rebuilder_(rebuilder), builder_(builder) {}
+
+  void object(const HeapObject& state);
+
+ private:
+  void replay_list(V owner, const HeapObject& state);
+  void replay_dict(V owner, const HeapObject& state);
+  void replay_set(V owner, const HeapObject& state);
+  void replay_attributes(V object, const HeapObject& state);
+  void replay_cell(V owner, const HeapObject& state);
+
+  Context& ctx_;
+  Rebuilder& rebuilder_;
+  ProgramBuilder& builder_;
+};
+
+void Replay::object(const HeapObject& state) {
+  if (state.attributes_of.valid()) {
+    V object = ctx_.heap[state.attributes_of].owner;
+    // A tensor of the graph's is not the caller's, but has its own attributes.
+    if (object->source.valid()) replay_attributes(object, state);
+    return;
+  }
+  V owner = state.owner;
+  if (!owner->source.valid()) return;  // filled where it is made, if ever
+  switch (owner->kind) {
+    case Kind::List:
+      return replay_list(owner, state);
+    case Kind::Dict:
+      return replay_dict(owner, state);
+    case Kind::Set:
+      return replay_set(owner, state);
+    case Kind::Cell:
+      return replay_cell(owner, state);
+    case Kind::Tensor:
+      return;  // in-place operations are in the graph
+    default:
+      cannot_rebuild(std::string("a change to a ") + owner->type->tp_name);
+  }
+}
+
+void Replay::replay_list(V owner, const HeapObject& state) {
+  // Items that the trace left where they were needn't be read.
+  const std::vector<V>& items = state.items;
+  const auto old_size = static_cast<size_t>(PyObject_Length(owner->object));
+  auto is_old = [&](size_t now, size_t before) {
+    return items[now]->kind == Kind::Lazy &&
+           items[now]->source == ctx_.sources.list_item(owner->source, before);
+  };
+  const bool is_list = PyList_Check(owner->object);
+  size_t head = 0, tail = 0;
+  const size_t shorter = std::min(items.size(), old_size);
+  while (is_list && head < shorter && is_old(head, head)) ++head;
+  while (is_list && head + tail < shorter &&
+         is_old(items.size() - 1 - tail, old_size - 1 - tail)) {
+    ++tail;
+  }
+  if (head + tail == items.size() && items.size() == old_size) return;
+  std::vector<Operand> operands{rebuilder_.build(owner)};
+  if (!is_list) {
+    for (V item : items) operands.push_back(rebuilder_.build(item));
+    builder_.act(StepOp::AssignList, operands);
+    return;
+  }
+  operands.push_back(builder_.constant(Ref::steal(PyLong_FromSize_t(head))));
+  operands.push_back(
+      builder_.constant(Ref::steal(PyLong_FromSize_t(old_size - tail))));
+  for (size_t i = head; i < items.size() - tail; ++i)
+    operands.push_back(rebuilder_.build(items[i]));
+  builder_.act(StepOp::SpliceList, operands);
+}
+
+void Replay::replay_dict(V owner, const HeapObject& state) {
+  Operand target = rebuilder_.build(owner);
+  if (state.dict->complete) builder_.act(StepOp::ClearDict, {target});
+  for (const DictEntry& entry : state.dict->entries) {
+    if (!state.dict->complete && !entry.written) continue;
+    if (entry.value)
+      builder_.act(StepOp::SetItem, {target, rebuilder_.build(entry.key),
+                                     rebuilder_.build(entry.value)});
+    else if (!state.dict->complete)
+      builder_.act(StepOp::DropItem, {target, rebuilder_.build(entry.key)});
+  }
+}
+
+void Replay::replay_set(V owner, const HeapObject& state) {
+  std::vector<Operand> operands{rebuilder_.build(owner)};
+  for (const DictEntry& entry : state.dict->entries)
+    if (entry.value) operands.push_back(rebuilder_.build(entry.key));
+  builder_.act(StepOp::AssignSet, operands);
+}
+
+void Replay::replay_attributes(V object, const HeapObject& state) {
+  Operand target = rebuilder_.build(object);
+  if (state.dict->complete) {
+    // Which ones were deleted isn't known any more: all others are.
+    std::vector<Operand> operands{target};
+    for (const DictEntry& entry : state.dict->entries)
+      if (entry.value) operands.push_back(rebuilder_.build(entry.key));
+    builder_.act(StepOp::KeepAttributes, operands);
+  }
+  for (const DictEntry& entry : state.dict->entries) {
+    if (!entry.written) continue;
+    if (entry.value)
+      builder_.act(StepOp::SetAttribute, {target, rebuilder_.build(entry.key),
+                                          rebuilder_.build(entry.value)});
+    else if (!state.dict->complete)
+      builder_.act(StepOp::DropAttribute,
+                   {target, rebuilder_.build(entry.key)});
+  }
+}
+
+void Replay::replay_cell(V owner, const HeapObject& state) {
+  V content = state.slots[0];
+  if (content && !content->is_null())
+    builder_.act(StepOp::SetCell,
+                 {rebuilder_.build(owner), rebuilder_.build(content)});
+  else
+    builder_.act(StepOp::ClearCell, {rebuilder_.build(owner)});
+}
+
+}  // namespace
+
+void replay_effects(Context& ctx, Rebuilder& rebuilder,
+                    ProgramBuilder& builder) {
+  Replay replay(ctx, rebuilder, builder);
+  // Building meets no new modified objects.
+  for (values::HeapId id : ctx.heap.modified()) replay.object(ctx.heap[id]);
+}
+
+}  // namespace magneto::codegen
