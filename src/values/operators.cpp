@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Operators and comparison.
 #include "values/operators.h"
 
 #include <array>
 #include <optional>
 
+#include "python/find.h"
 #include "python/names.h"
 #include "values/hashing.h"
 #include "values/percent.h"
@@ -69,17 +69,6 @@ constexpr int kBinaryCount = 13;
 constexpr int kAdd = 0, kAnd = 1, kMultiply = 5, kModulo = 6, kOr = 7,
               kPower = 8, kSubtract = 10, kXor = 12;
 
-struct CompareRow {
-  const char* function;
-  const char* method;
-  const char* symbol;
-  int reflected;
-};
-constexpr CompareRow kCompare[] = {
-    {"lt", "__lt__", "<", Py_GT},  {"le", "__le__", "<=", Py_GE},
-    {"eq", "__eq__", "==", Py_EQ}, {"ne", "__ne__", "!=", Py_NE},
-    {"gt", "__gt__", ">", Py_LT},  {"ge", "__ge__", ">=", Py_LE}};
-
 struct UnaryRow {
   const char* function;
   const char* method;
@@ -94,17 +83,14 @@ constexpr UnaryRow kUnary[] = {{"pos", "__pos__", PyNumber_Positive},
 struct Operators {
   std::array<PyObject*, kBinaryCount> function, in_place, method, reflected,
       in_place_method;
-  std::array<PyObject*, 6> compare, compare_method;
   std::array<PyObject*, 3> unary, unary_method;
 };
 
 const Operators& operators() {
   static const Operators table = [] {
     Operators t;
-    Ref module = Ref::steal(PyImport_ImportModule("_operator"));
-    MG_CHECK(module, "the operator module");
-    auto function = [&](const char* name) {
-      PyObject* found = PyObject_GetAttrString(module, name);
+    auto function = [](const char* name) {
+      PyObject* found = find_object((std::string("_operator.") + name).c_str());
       MG_CHECK(found, std::string("operator.") + name);
       return found;
     };
@@ -115,10 +101,6 @@ const Operators& operators() {
       t.reflected[i] = PyUnicode_InternFromString(kBinary[i].reflected);
       t.in_place_method[i] =
           PyUnicode_InternFromString(kBinary[i].in_place_method);
-    }
-    for (size_t i = 0; i < 6; ++i) {
-      t.compare[i] = function(kCompare[i].function);
-      t.compare_method[i] = PyUnicode_InternFromString(kCompare[i].method);
     }
     for (size_t i = 0; i < 3; ++i) {
       t.unary[i] = function(kUnary[i].function);
@@ -136,22 +118,6 @@ bool is_safe_constant(V value) {
 }
 
 namespace {
-
-// Where a method written in Python has no answer for `other`: whether C code of
-// `value`, a number or an instance of a class that `other` inherits from, may
-// have one.
-bool c_code_may_answer(V value, V other) {
-  auto is_number = [](PyTypeObject* type) {
-    return PyType_IsSubtype(type, &PyLong_Type) ||
-           PyType_IsSubtype(type, &PyFloat_Type) ||
-           PyType_IsSubtype(type, &PyComplex_Type);
-  };
-  if (value->type == &PyBaseObject_Type || value->kind == Kind::Tensor)
-    return false;
-  return (is_number(value->type) && is_number(other->type)) ||
-         (!(value->type->tp_flags & Py_TPFLAGS_HEAPTYPE) &&
-          PyType_IsSubtype(other->type, value->type));
-}
 
 // Classes whose operators are written below, where nothing is overridden.
 bool is_basic(V value) {
@@ -199,6 +165,40 @@ Signal unknown_operator(Context& ctx, const char* symbol, V operand) {
                          std::string(symbol) + " of " + operand->type->tp_name);
 }
 
+bool c_code_may_answer(V value, V other) {
+  auto is_number = [](PyTypeObject* type) {
+    return PyType_IsSubtype(type, &PyLong_Type) ||
+           PyType_IsSubtype(type, &PyFloat_Type) ||
+           PyType_IsSubtype(type, &PyComplex_Type);
+  };
+  if (value->type == &PyBaseObject_Type || value->kind == Kind::Tensor)
+    return false;
+  return (is_number(value->type) && is_number(other->type)) ||
+         (!(value->type->tp_flags & Py_TPFLAGS_HEAPTYPE) &&
+          PyType_IsSubtype(other->type, value->type));
+}
+
+bool is_tuple_like(V value) {
+  return value->kind == Kind::Tuple ||
+         (value->is_constant() && PyTuple_Check(value->object));
+}
+
+bool is_list(V value) {
+  return value->kind == Kind::List && is_instance_of(value, &PyList_Type);
+}
+
+std::vector<V> items_of(Context& ctx, V sequence) {
+  if (sequence->kind == Kind::List) return ctx.heap[sequence->heap].items;
+  if (sequence->kind == Kind::Tuple) {
+    auto items = tuple_items(sequence);
+    return {items.begin(), items.end()};
+  }
+  std::vector<V> items;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(sequence->object); ++i)
+    items.push_back(ctx.constant_share(PyTuple_GET_ITEM(sequence->object, i)));
+  return items;
+}
+
 bool is_not_implemented(Context& ctx, V value) {
   value = ctx.look(value);
   return value->is_constant() && value->object == Py_NotImplemented;
@@ -218,29 +218,6 @@ Outcome<V> repetitions(Context& ctx, V count) {
   number = ctx.look(number);
   return number->is_constant() && PyLong_Check(number->object) ? number
                                                                : nullptr;
-}
-
-bool is_tuple_like(V value) {
-  return value->kind == Kind::Tuple ||
-         (value->is_constant() && PyTuple_Check(value->object));
-}
-
-// A deque is a Kind::List as well, but has operators of its own.
-bool is_list(V value) {
-  return value->kind == Kind::List && is_instance_of(value, &PyList_Type);
-}
-
-// The items that a list or tuple holds, whatever its class says of iteration.
-std::vector<V> items_of(Context& ctx, V sequence) {
-  if (sequence->kind == Kind::List) return ctx.heap[sequence->heap].items;
-  if (sequence->kind == Kind::Tuple) {
-    auto items = tuple_items(sequence);
-    return {items.begin(), items.end()};
-  }
-  std::vector<V> items;
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(sequence->object); ++i)
-    items.push_back(ctx.constant_share(PyTuple_GET_ITEM(sequence->object, i)));
-  return items;
 }
 
 Outcome<V> sequence_add(Context& ctx, V left, V right, bool in_place) {
@@ -499,227 +476,6 @@ Outcome<V> unary_operation(Context& ctx, Unary kind, V operand) {
                                          : kind == Unary::Negative ? "-"
                                                                    : "~") +
                                         ": '" + operand->type->tp_name + "'");
-}
-
-// -- comparison ---------------------------------------------------------------
-
-namespace {
-
-bool is_sequence(V value) {
-  return value->kind == Kind::List || is_tuple_like(value);
-}
-
-Outcome<V> compare_sequences(Context& ctx, int kind, V left, V right) {
-  std::vector<V> a = items_of(ctx, left), b = items_of(ctx, right);
-  if (a.size() != b.size() && (kind == Py_EQ || kind == Py_NE))
-    return ctx.boolean(kind == Py_NE);
-  size_t i = 0;
-  for (; i < a.size() && i < b.size(); ++i) {
-    MG_TRY(bool same, equal(ctx, a[i], b[i]));
-    if (!same) break;
-  }
-  if (i < a.size() && i < b.size()) {
-    if (kind == Py_EQ) return ctx.boolean(false);
-    if (kind == Py_NE) return ctx.boolean(true);
-    return compare(ctx, kind, a[i], b[i]);
-  }
-  switch (kind) {
-    case Py_EQ:
-      return ctx.boolean(a.size() == b.size());
-    case Py_NE:
-      return ctx.boolean(a.size() != b.size());
-    case Py_LT:
-      return ctx.boolean(a.size() < b.size());
-    case Py_LE:
-      return ctx.boolean(a.size() <= b.size());
-    case Py_GT:
-      return ctx.boolean(a.size() > b.size());
-    default:
-      return ctx.boolean(a.size() >= b.size());
-  }
-}
-
-Outcome<V> compare_mappings(Context& ctx, int kind, V left, V right) {
-  auto a = dict_entries(ctx, left);
-  bool same = a.size() == dict_entries(ctx, right).size();
-  for (size_t i = 0; same && i < a.size(); ++i) {
-    MG_TRY(V other, dict_get(ctx, right, a[i]->key));
-    if (other == nullptr) {
-      same = false;
-    } else {
-      MG_TRY(same, equal(ctx, a[i]->value, other));
-    }
-  }
-  return ctx.boolean(same == (kind == Py_EQ));
-}
-
-// Two OrderedDicts are equal only if their keys come in the same order.
-Outcome<bool> same_order(Context& ctx, V left, V right) {
-  auto a = dict_entries(ctx, left), b = dict_entries(ctx, right);
-  if (a.size() != b.size()) return false;
-  for (size_t i = 0; i < a.size(); ++i) {
-    MG_TRY(bool same, equal(ctx, a[i]->key, b[i]->key));
-    if (!same) return false;
-  }
-  return true;
-}
-
-// Objects that keep object's comparison are equal only to themselves.
-Outcome<V> compare_identity(Context& ctx, int kind, V left, V right) {
-  MG_TRY(bool same, identical(ctx, left, right));
-  return ctx.boolean(same == (kind == Py_EQ));
-}
-
-// Methods are equal that call equal functions with the same object.
-Outcome<V> compare_methods(Context& ctx, int kind, V left, V right) {
-  const auto* a = as<MethodValue>(left);
-  const auto* b = as<MethodValue>(right);
-  MG_TRY(bool same, equal(ctx, a->function, b->function));
-  if (same) {
-    MG_TRY(same, identical(ctx, a->self, b->self));
-  }
-  return ctx.boolean(same == (kind == Py_EQ));
-}
-
-}  // namespace
-
-Outcome<V> compare(Context& ctx, int kind, V left, V right) {
-  const RecursionScope scope;
-  MG_DO(scope.check(ctx, " in comparison"));
-  left = ctx.look_symbolic(left);
-  right = ctx.look_symbolic(right);
-  if ((is_symbol(left) || is_symbol(right)) && left->kind != Kind::Tensor &&
-      right->kind != Kind::Tensor) {
-    MG_TRY(V condition, symbolic_compare(ctx, kind, left, right));
-    if (condition) return condition;
-    left = ctx.look(left);
-    right = ctx.look(right);
-  }
-  if (is_safe_constant(left) && is_safe_constant(right)) {
-    Ref result =
-        Ref::steal(PyObject_RichCompare(left->object, right->object, kind));
-    if (!result) return ctx.raise_from_python();
-    return ctx.constant(std::move(result));
-  }
-  const Operators& table = operators();
-  const auto at = static_cast<size_t>(kind);
-  if (left->kind == Kind::Tensor || right->kind == Kind::Tensor) {
-    V operands[] = {left, right};
-    return record_function(ctx, table.compare[at], {.positional = operands});
-  }
-  const bool equality = kind == Py_EQ || kind == Py_NE;
-  const auto mirrored = static_cast<size_t>(kCompare[kind].reflected);
-  if (answers_in_c(ctx, left, table.compare_method[at]) ||
-      answers_in_c(ctx, right, table.compare_method[mirrored]))
-    return unknown_operator(ctx, kCompare[kind].symbol, left, right);
-  MG_TRY(V forward, python_method(ctx, left, table.compare_method[at]));
-  MG_TRY(V backward, python_method(ctx, right, table.compare_method[mirrored]));
-  if (forward || backward) {
-    const bool backward_first = backward && left->type != right->type &&
-                                PyType_IsSubtype(right->type, left->type);
-    V order[] = {backward_first ? backward : forward,
-                 backward_first ? forward : backward};
-    for (V method : order) {
-      if (!method) continue;
-      MG_TRY(V result, call(ctx, method, {method == forward ? right : left}));
-      if (!is_not_implemented(ctx, result)) return result;
-    }
-    auto unasked = [](V method, V value, V other) {
-      return !method && c_code_may_answer(value, other) &&
-             value->type->tp_richcompare != PyBaseObject_Type.tp_richcompare;
-    };
-    if (unasked(forward, left, right) || unasked(backward, right, left))
-      return unknown_operator(ctx, kCompare[kind].symbol, left, right);
-    if (equality) return compare_identity(ctx, kind, left, right);
-    return ctx.raise(PyExc_TypeError,
-                     std::string("'") + kCompare[kind].symbol +
-                         "' not supported between instances of '" +
-                         left->type->tp_name + "' and '" +
-                         right->type->tp_name + "'");
-  }
-  // __ne__ is the opposite of a __eq__ that Python code defines.
-  if (kind == Py_NE) {
-    MG_TRY(V eq, python_method(ctx, left, table.compare_method[Py_EQ]));
-    if (eq) {
-      MG_TRY(bool same, equal(ctx, left, right));
-      return ctx.boolean(!same);
-    }
-  }
-  return plain_compare(ctx, kind, left, right);
-}
-
-namespace {
-
-// Whether no C code of its own says how this object compares with what the
-// cases above leave.
-bool compares_as_object(V value, int kind) {
-  switch (value->kind) {
-    case Kind::Tuple:
-    case Kind::List:
-    case Kind::Dict:
-    case Kind::Set:
-    case Kind::BoundMethod:
-      return true;
-    default:
-      break;
-  }
-  PyObject* name = operators().compare_method[static_cast<size_t>(kind)];
-  return is_safe_type(value->type) ||
-         _PyType_Lookup(value->type, name) ==
-             _PyType_Lookup(&PyBaseObject_Type, name);
-}
-
-}  // namespace
-
-Outcome<V> plain_compare(Context& ctx, int kind, V left, V right) {
-  const bool equality = kind == Py_EQ || kind == Py_NE;
-  if ((left->kind == Kind::List && right->kind == Kind::List &&
-       is_list(left) == is_list(right)) ||
-      (is_tuple_like(left) && is_tuple_like(right)))
-    return compare_sequences(ctx, kind, left, right);
-  if (is_set(left) && is_set(right)) {
-    MG_TRY(bool result, set_compare(ctx, kind, left, right));
-    return ctx.boolean(result);
-  }
-  if (equality && left->kind == Kind::Dict && right->kind == Kind::Dict) {
-    if (PyType_IsSubtype(left->type, &PyODict_Type) &&
-        PyType_IsSubtype(right->type, &PyODict_Type)) {
-      MG_TRY(bool same, same_order(ctx, left, right));
-      if (!same) return ctx.boolean(kind == Py_NE);
-    }
-    return compare_mappings(ctx, kind, left, right);
-  }
-  if (equality && (is_sequence(left) || left->kind == Kind::Dict ||
-                   is_sequence(right) || right->kind == Kind::Dict))
-    return ctx.boolean(kind == Py_NE);
-  if (equality && left->kind == Kind::BoundMethod &&
-      right->kind == Kind::BoundMethod)
-    return compare_methods(ctx, kind, left, right);
-  PyObject* a = as_constant(ctx, left);
-  PyObject* b = as_constant(ctx, right);
-  if (a && b) {
-    Ref result = Ref::steal(PyObject_RichCompare(a, b, kind));
-    if (!result) return ctx.raise_from_python();
-    return from_constant(ctx, std::move(result));
-  }
-  if (!compares_as_object(left, kind) || !compares_as_object(right, kind))
-    return ctx.graph_break("operator", std::string(kCompare[kind].symbol) +
-                                           " of " + _PyType_Name(left->type) +
-                                           " and " + _PyType_Name(right->type));
-  if (equality) return compare_identity(ctx, kind, left, right);
-  return ctx.raise(PyExc_TypeError,
-                   std::string("'") + kCompare[kind].symbol +
-                       "' not supported between instances of '" +
-                       left->type->tp_name + "' and '" + right->type->tp_name +
-                       "'");
-}
-
-Outcome<bool> equal(Context& ctx, V left, V right) {
-  left = ctx.look_symbolic(left);
-  right = ctx.look_symbolic(right);
-  if (left == right) return true;
-  MG_TRY(V result, compare(ctx, Py_EQ, left, right));
-  return truth(ctx, result);
 }
 
 }  // namespace magneto::values

@@ -16,6 +16,17 @@ Outcome<V> python_method(Context& ctx, V value, PyObject* name);
 // Whether C code of the object's class answers this, of which nothing is known.
 bool answers_in_c(Context& ctx, V value, PyObject* name);
 
+// Where a method written in Python has no answer for `other`: whether C code of
+// `value`, a number or an instance of a class that `other` inherits from, may
+// have one.
+bool c_code_may_answer(V value, V other);
+
+bool is_tuple_like(V value);
+// A deque is a Kind::List as well, but has operators of its own.
+bool is_list(V value);
+// The items that a list or tuple holds, whatever its class says of iteration.
+std::vector<V> items_of(Context& ctx, V sequence);
+
 Signal unknown_operator(Context& ctx, const char* symbol, V left, V right);
 Signal unknown_operator(Context& ctx, const char* symbol, V operand);
 

@@ -48,7 +48,7 @@ Outcome<V> call_method(Context& ctx, V object, PyObject* name,
 // type.__call__: __new__ and __init__, whatever the metaclass says of calls.
 Outcome<V> instantiate(Context& ctx, V class_value, const Arguments& args);
 
-// -- operators (operators.cpp) ------------------------------------------------
+// -- operators (operators.cpp, comparison.cpp, truth.cpp) ---------------------
 // `kind` is CPython's NB_* number, in-place forms included.
 Outcome<V> binary_operation(Context& ctx, int kind, V left, V right);
 enum class Unary : uint8_t { Positive, Negative, Invert };

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <array>
+
+#include "python/find.h"
+#include "values/operators.h"
+#include "values/protocol.h"
+#include "values/recursion.h"
+#include "values/sets.h"
+#include "values/symbolic.h"
+
+namespace magneto::values {
+
+namespace {
+
+struct CompareRow {
+  const char* function;
+  const char* method;
+  const char* symbol;
+  int reflected;
+};
+constexpr CompareRow kCompare[] = {
+    {"lt", "__lt__", "<", Py_GT},  {"le", "__le__", "<=", Py_GE},
+    {"eq", "__eq__", "==", Py_EQ}, {"ne", "__ne__", "!=", Py_NE},
+    {"gt", "__gt__", ">", Py_LT},  {"ge", "__ge__", ">=", Py_LE}};
+
+// Functions of the operator module and interned method names, found once; they
+// live as long as the process, as the module itself does.
+struct Comparisons {
+  std::array<PyObject*, std::size(kCompare)> function, method;
+};
+
+const Comparisons& comparisons() {
+  static const Comparisons table = [] {
+    Comparisons t;
+    for (size_t i = 0; i < std::size(kCompare); ++i) {
+      t.function[i] = find_object(
+          (std::string("_operator.") + kCompare[i].function).c_str());
+      MG_CHECK(t.function[i], std::string("operator.") + kCompare[i].function);
+      t.method[i] = PyUnicode_InternFromString(kCompare[i].method);
+    }
+    return t;
+  }();
+  return table;
+}
+
+bool is_sequence(V value) {
+  return value->kind == Kind::List || is_tuple_like(value);
+}
+
+Outcome<V> compare_sequences(Context& ctx, int kind, V left, V right) {
+  std::vector<V> a = items_of(ctx, left), b = items_of(ctx, right);
+  if (a.size() != b.size() && (kind == Py_EQ || kind == Py_NE))
+    return ctx.boolean(kind == Py_NE);
+  size_t i = 0;
+  for (; i < a.size() && i < b.size(); ++i) {
+    MG_TRY(bool same, equal(ctx, a[i], b[i]));
+    if (!same) break;
+  }
+  if (i < a.size() && i < b.size()) {
+    if (kind == Py_EQ) return ctx.boolean(false);
+    if (kind == Py_NE) return ctx.boolean(true);
+    return compare(ctx, kind, a[i], b[i]);
+  }
+  switch (kind) {
+    case Py_EQ:
+      return ctx.boolean(a.size() == b.size());
+    case Py_NE:
+      return ctx.boolean(a.size() != b.size());
+    case Py_LT:
+      return ctx.boolean(a.size() < b.size());
+    case Py_LE:
+      return ctx.boolean(a.size() <= b.size());
+    case Py_GT:
+      return ctx.boolean(a.size() > b.size());
+    default:
+      return ctx.boolean(a.size() >= b.size());
+  }
+}
+
+Outcome<V> compare_mappings(Context& ctx, int kind, V left, V right) {
+  auto a = dict_entries(ctx, left);
+  bool same = a.size() == dict_entries(ctx, right).size();
+  for (size_t i = 0; same && i < a.size(); ++i) {
+    MG_TRY(V other, dict_get(ctx, right, a[i]->key));
+    if (other == nullptr) {
+      same = false;
+    } else {
+      MG_TRY(same, equal(ctx, a[i]->value, other));
+    }
+  }
+  return ctx.boolean(same == (kind == Py_EQ));
+}
+
+// Two OrderedDicts are equal only if their keys come in the same order.
+Outcome<bool> same_order(Context& ctx, V left, V right) {
+  auto a = dict_entries(ctx, left), b = dict_entries(ctx, right);
+  if (a.size() != b.size()) return false;
+  for (size_t i = 0; i < a.size(); ++i) {
+    MG_TRY(bool same, equal(ctx, a[i]->key, b[i]->key));
+    if (!same) return false;
+  }
+  return true;
+}
+
+// Objects that keep object's comparison are equal only to themselves.
+Outcome<V> compare_identity(Context& ctx, int kind, V left, V right) {
+  MG_TRY(bool same, identical(ctx, left, right));
+  return ctx.boolean(same == (kind == Py_EQ));
+}
+
+// Methods are equal that call equal functions with the same object.
+Outcome<V> compare_methods(Context& ctx, int kind, V left, V right) {
+  const auto* a = as<MethodValue>(left);
+  const auto* b = as<MethodValue>(right);
+  MG_TRY(bool same, equal(ctx, a->function, b->function));
+  if (same) {
+    MG_TRY(same, identical(ctx, a->self, b->self));
+  }
+  return ctx.boolean(same == (kind == Py_EQ));
+}
+
+}  // namespace
+
+Outcome<V> compare(Context& ctx, int kind, V left, V right) {
+  const RecursionScope scope;
+  MG_DO(scope.check(ctx, " in comparison"));
+  left = ctx.look_symbolic(left);
+  right = ctx.look_symbolic(right);
+  if ((is_symbol(left) || is_symbol(right)) && left->kind != Kind::Tensor &&
+      right->kind != Kind::Tensor) {
+    MG_TRY(V condition, symbolic_compare(ctx, kind, left, right));
+    if (condition) return condition;
+    left = ctx.look(left);
+    right = ctx.look(right);
+  }
+  if (is_safe_constant(left) && is_safe_constant(right)) {
+    Ref result =
+        Ref::steal(PyObject_RichCompare(left->object, right->object, kind));
+    if (!result) return ctx.raise_from_python();
+    return ctx.constant(std::move(result));
+  }
+  const Comparisons& table = comparisons();
+  const auto at = static_cast<size_t>(kind);
+  if (left->kind == Kind::Tensor || right->kind == Kind::Tensor) {
+    V operands[] = {left, right};
+    return record_function(ctx, table.function[at], {.positional = operands});
+  }
+  const bool equality = kind == Py_EQ || kind == Py_NE;
+  const auto mirrored = static_cast<size_t>(kCompare[kind].reflected);
+  if (answers_in_c(ctx, left, table.method[at]) ||
+      answers_in_c(ctx, right, table.method[mirrored]))
+    return unknown_operator(ctx, kCompare[kind].symbol, left, right);
+  MG_TRY(V forward, python_method(ctx, left, table.method[at]));
+  MG_TRY(V backward, python_method(ctx, right, table.method[mirrored]));
+  if (forward || backward) {
+    const bool backward_first = backward && left->type != right->type &&
+                                PyType_IsSubtype(right->type, left->type);
+    V order[] = {backward_first ? backward : forward,
+                 backward_first ? forward : backward};
+    for (V method : order) {
+      if (!method) continue;
+      MG_TRY(V result, call(ctx, method, {method == forward ? right : left}));
+      if (!is_not_implemented(ctx, result)) return result;
+    }
+    auto unasked = [](V method, V value, V other) {
+      return !method && c_code_may_answer(value, other) &&
+             value->type->tp_richcompare != PyBaseObject_Type.tp_richcompare;
+    };
+    if (unasked(forward, left, right) || unasked(backward, right, left))
+      return unknown_operator(ctx, kCompare[kind].symbol, left, right);
+    if (equality) return compare_identity(ctx, kind, left, right);
+    return ctx.raise(PyExc_TypeError,
+                     std::string("'") + kCompare[kind].symbol +
+                         "' not supported between instances of '" +
+                         left->type->tp_name + "' and '" +
+                         right->type->tp_name + "'");
+  }
+  // __ne__ is the opposite of a __eq__ that Python code defines.
+  if (kind == Py_NE) {
+    MG_TRY(V eq, python_method(ctx, left, table.method[Py_EQ]));
+    if (eq) {
+      MG_TRY(bool same, equal(ctx, left, right));
+      return ctx.boolean(!same);
+    }
+  }
+  return plain_compare(ctx, kind, left, right);
+}
+
+namespace {
+
+// Whether no C code of its own says how this object compares with what the
+// cases above leave.
+bool compares_as_object(V value, int kind) {
+  switch (value->kind) {
+    case Kind::Tuple:
+    case Kind::List:
+    case Kind::Dict:
+    case Kind::Set:
+    case Kind::BoundMethod:
+      return true;
+    default:
+      break;
+  }
+  PyObject* name = comparisons().method[static_cast<size_t>(kind)];
+  return is_safe_type(value->type) ||
+         _PyType_Lookup(value->type, name) ==
+             _PyType_Lookup(&PyBaseObject_Type, name);
+}
+
+}  // namespace
+
+Outcome<V> plain_compare(Context& ctx, int kind, V left, V right) {
+  const bool equality = kind == Py_EQ || kind == Py_NE;
+  if ((left->kind == Kind::List && right->kind == Kind::List &&
+       is_list(left) == is_list(right)) ||
+      (is_tuple_like(left) && is_tuple_like(right)))
+    return compare_sequences(ctx, kind, left, right);
+  if (is_set(left) && is_set(right)) {
+    MG_TRY(bool result, set_compare(ctx, kind, left, right));
+    return ctx.boolean(result);
+  }
+  if (equality && left->kind == Kind::Dict && right->kind == Kind::Dict) {
+    if (PyType_IsSubtype(left->type, &PyODict_Type) &&
+        PyType_IsSubtype(right->type, &PyODict_Type)) {
+      MG_TRY(bool same, same_order(ctx, left, right));
+      if (!same) return ctx.boolean(kind == Py_NE);
+    }
+    return compare_mappings(ctx, kind, left, right);
+  }
+  if (equality && (is_sequence(left) || left->kind == Kind::Dict ||
+                   is_sequence(right) || right->kind == Kind::Dict))
+    return ctx.boolean(kind == Py_NE);
+  if (equality && left->kind == Kind::BoundMethod &&
+      right->kind == Kind::BoundMethod)
+    return compare_methods(ctx, kind, left, right);
+  PyObject* a = as_constant(ctx, left);
+  PyObject* b = as_constant(ctx, right);
+  if (a && b) {
+    Ref result = Ref::steal(PyObject_RichCompare(a, b, kind));
+    if (!result) return ctx.raise_from_python();
+    return from_constant(ctx, std::move(result));
+  }
+  if (!compares_as_object(left, kind) || !compares_as_object(right, kind))
+    return ctx.graph_break("operator", std::string(kCompare[kind].symbol) +
+                                           " of " + _PyType_Name(left->type) +
+                                           " and " + _PyType_Name(right->type));
+  if (equality) return compare_identity(ctx, kind, left, right);
+  return ctx.raise(PyExc_TypeError,
+                   std::string("'") + kCompare[kind].symbol +
+                       "' not supported between instances of '" +
+                       left->type->tp_name + "' and '" + right->type->tp_name +
+                       "'");
+}
+
+Outcome<bool> equal(Context& ctx, V left, V right) {
+  left = ctx.look_symbolic(left);
+  right = ctx.look_symbolic(right);
+  if (left == right) return true;
+  MG_TRY(V result, compare(ctx, Py_EQ, left, right));
+  return truth(ctx, result);
+}
+
+}  // namespace magneto::values
