@@ -36,14 +36,13 @@ def setitem(tensor: torch.Tensor, key: Any, value: Any) -> None:
 def _select(
     tensor: torch.Tensor, key: Any
 ) -> tuple[torch.Tensor, tuple[Any, ...]]:
-    """The view that the positions in a key select, and what is left of it."""
+    """The view that tensors as positions select, and the rest of the key."""
     items = key if isinstance(key, tuple) else (key,)
     rest: list[Any] = []
     dim = 0
     for number, item in enumerate(items):
-        position = _position(item)
-        if position is not None:
-            tensor = tensor.select(dim, position)
+        if _is_position(item):
+            tensor = tensor.select(dim, item.item())
             continue
         rest.append(item)
         if item is Ellipsis:
@@ -53,13 +52,13 @@ def _select(
     return tensor, tuple(rest)
 
 
-def _position(item: Any) -> Any:
-    """The int that an item of a key is or holds, or None."""
-    if isinstance(item, torch.Tensor):
-        is_number = item.dim() == 0 and not _is_mask(item)
-        return item.item() if is_number else None
-    is_int = isinstance(item, (int, torch.SymInt))
-    return item if is_int and not isinstance(item, bool) else None
+def _is_position(item: Any) -> bool:
+    """Whether an item of a key is a tensor with one number."""
+    return (
+        isinstance(item, torch.Tensor)
+        and item.dim() == 0
+        and not _is_mask(item)
+    )
 
 
 def _width(item: Any) -> int:

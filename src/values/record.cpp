@@ -3,6 +3,7 @@
 // fake tensors, and recorded as a node of the graph.
 #include <algorithm>
 
+#include "python/find.h"
 #include "python/held_warnings.h"
 #include "python/names.h"
 #include "python/pending_error.h"
@@ -110,15 +111,6 @@ Outcome<Both> lower(Context& ctx, V value) {
       "pass tensors, numbers, strings, or tuples, lists and dicts of them");
 }
 
-PyObject* getitem_function() {
-  static PyObject* const function = [] {
-    Ref module = Ref::steal(PyImport_ImportModule("_operator"));
-    MG_CHECK(module, "the operator module");
-    return PyObject_GetAttrString(module, "getitem");
-  }();
-  return function;
-}
-
 bool holds_tensor(PyObject* object) {
   if (tensor::is_tensor(object)) return true;
   if (PyTuple_Check(object)) {
@@ -134,6 +126,7 @@ bool holds_tensor(PyObject* object) {
 // The value of what a node yields; the parts of a tuple or list become getitem
 // nodes (those that nobody uses are cleaned up in the end).
 Outcome<V> lift(Context& ctx, PyObject* object, graph::NodeId node) {
+  static PyObject* const getitem = find_object("_operator.getitem");
   if (tensor::is_tensor(object)) {
     if (V known = ctx.tensor_of(object)) {
       // In place: the node that wrote is the one that later reads refer to.
@@ -157,9 +150,9 @@ Outcome<V> lift(Context& ctx, PyObject* object, graph::NodeId node) {
       }
       Ref index = Ref::steal(PyLong_FromSsize_t(i));
       MG_CHECK(index, "out of memory");
-      graph::NodeId part = ctx.graph.call_function(
-          getitem_function(), {node, ctx.graph.constant(index)}, {},
-          Ref::share(item), ctx.inliner->origin());
+      graph::NodeId part =
+          ctx.graph.call_function(getitem, {node, ctx.graph.constant(index)},
+                                  {}, Ref::share(item), ctx.inliner->origin());
       MG_TRY(V value, lift(ctx, item, part));
       items.push_back(value);
     }
@@ -212,29 +205,34 @@ Ref run_method(PyObject* name, size_t positional, const Lowered& lowered) {
                                               positional, lowered.names));
 }
 
-// What says what comes out of a call where sizes are symbols, for functions and
-// methods whose own code asks for plain numbers (polyfills/torch_sizes.py).
-// Null if there is no such thing, or no symbol.
-PyObject* symbolic_form(const Context& ctx, PyObject* callable,
-                        const char* table) {
-  if (!ctx.has_symbols()) return nullptr;
-  // Lives as long as the process.
-  static PyObject* const module =
-      PyImport_ImportModule("magneto.polyfills.torch_sizes");
-  MG_CHECK(module, "magneto.polyfills.torch_sizes");
-  Ref forms = Ref::steal(PyObject_GetAttrString(module, table));
-  MG_CHECK(forms && PyDict_Check(forms.get()), "a table of forms");
-  PyObject* found = PyDict_GetItemWithError(forms, callable);
-  PyErr_Clear();
-  return found;
-}
+// By torch's function or the name of a method: what says what comes out where
+// sizes are symbols (polyfills/torch_sizes.py). They live as long as the
+// process.
+struct SymbolicForms {
+  SymbolicForms() {
+    Ref module =
+        Ref::steal(PyImport_ImportModule("magneto.polyfills.torch_sizes"));
+    MG_CHECK(module, "magneto.polyfills.torch_sizes");
+    functions = PyObject_GetAttrString(module, "FUNCTIONS");
+    methods = PyObject_GetAttrString(module, "METHODS");
+    MG_CHECK(functions && PyDict_Check(functions) && methods &&
+                 PyDict_Check(methods),
+             "tables of forms");
+  }
 
-// Null, without an error, where the form leaves it to torch's own.
-Ref run_symbolic_form(PyObject* form, size_t positional,
-                      const Lowered& lowered) {
-  Ref result = run_function(form, positional, lowered);
-  if (!result) PyErr_Clear();
-  return result;
+  PyObject* functions;
+  PyObject* methods;
+};
+
+// For functions and methods whose own code asks for plain numbers; null if
+// there is no such form, or no symbol.
+PyObject* symbolic_form(const Context& ctx, PyObject* callable,
+                        PyObject* SymbolicForms::*table) {
+  if (!ctx.has_symbols()) return nullptr;
+  static const SymbolicForms forms;
+  PyObject* found = PyDict_GetItemWithError(forms.*table, callable);
+  PyErr_Clear();  // a callable without a hash has no form
+  return found;
 }
 
 // Floats that aren't known become those of the call that is traced, under a
@@ -262,7 +260,13 @@ bool specialize_floats(Context& ctx, std::span<const V> values) {
 template <class Run>
 Status run_call(Context& ctx, const Arguments& args, Lowered& lowered,
                 PyObject* form, Ref& result, Run run) {
-  if (form) result = run_symbolic_form(form, args.count(), lowered);
+  if (form) {
+    result = run_function(form, args.count(), lowered);
+    // Where a form raises, it leaves the call to torch's own; an interrupt is
+    // nothing that a form says.
+    if (!result && !PyErr_ExceptionMatches(PyExc_Exception)) return done;
+    PyErr_Clear();
+  }
   if (!result) result = run();
   if (result || !ctx.has_symbols()) return done;
   python::PendingError error = python::PendingError::take();
@@ -341,7 +345,8 @@ Outcome<V> record_function_as(Context& ctx, PyObject* callable, PyObject* run,
   Lowered lowered;
   MG_DO(lower_call(ctx, args, lowered));
   Ref result;
-  MG_DO(run_call(ctx, args, lowered, symbolic_form(ctx, callable, "FUNCTIONS"),
+  MG_DO(run_call(ctx, args, lowered,
+                 symbolic_form(ctx, callable, &SymbolicForms::functions),
                  result,
                  [&] { return run_function(run, args.count(), lowered); }));
   if (!result) return ctx.raise_from_python();
@@ -368,8 +373,8 @@ Outcome<V> record_method(Context& ctx, PyObject* name, const Arguments& args) {
   Lowered lowered;
   MG_DO(lower_call(ctx, args, lowered));
   Ref result;
-  MG_DO(run_call(ctx, args, lowered, symbolic_form(ctx, name, "METHODS"),
-                 result,
+  MG_DO(run_call(ctx, args, lowered,
+                 symbolic_form(ctx, name, &SymbolicForms::methods), result,
                  [&] { return run_method(name, args.count(), lowered); }));
   if (!result) return ctx.raise_from_python();
   if (is_question(result, lowered))

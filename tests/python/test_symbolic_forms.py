@@ -18,6 +18,7 @@ from fake_tensor_checks import fake_mode, to_fake
 from torch.testing._internal.common_methods_invocations import op_db
 from torch.utils import _pytree as pytree
 
+import magneto
 from magneto.polyfills.torch_sizes import FUNCTIONS, METHODS
 
 NAMES = {
@@ -69,11 +70,16 @@ def compare(
     return True
 
 
-@pytest.mark.parametrize("op", OPERATORS, ids=name_of)
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.int64])
+@pytest.mark.parametrize(
+    ("op", "dtype"),
+    [
+        pytest.param(op, dtype, id=f"{name_of(op)}-{dtype}")
+        for op in OPERATORS
+        for dtype in (torch.float32, torch.float64, torch.int64)
+        if op.supports_dtype(dtype, "cpu")
+    ],
+)
 def test_a_form_gives_what_its_function_gives(op: Any, dtype: Any) -> None:
-    if not op.supports_dtype(dtype, "cpu"):
-        pytest.skip(f"it takes no {dtype}")
     form = FUNCTIONS.get(op.op) or METHODS[op.name]
     grad = dtype.is_floating_point
     with warnings.catch_warnings():
@@ -138,3 +144,32 @@ def test_recurrent_layers(
     with torch.set_grad_enabled(grad):
         layer(given)
     assert called == [True]
+
+
+def interrupts(*args: Any) -> None:
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(
+    ("table", "name", "program"),
+    [
+        (FUNCTIONS, torch.kron, torch.kron),
+        (METHODS, "kron", lambda a, b: a.kron(b)),
+    ],
+    ids=["function", "method"],
+)
+def test_an_interrupt_in_a_form_is_not_taken_for_its_answer(
+    table: dict[Any, Any],
+    name: Any,
+    program: Callable[..., Any],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    call = magneto.compile(
+        lambda a, b: program(a, b), backend="eager", dynamic=True
+    )
+    a, b = torch.rand(2, 3), torch.rand(4, 5)
+    with monkeypatch.context() as patched:
+        patched.setitem(table, name, interrupts)
+        with pytest.raises(KeyboardInterrupt):
+            call(a, b)
+    assert torch.equal(call(a, b), torch.kron(a, b))

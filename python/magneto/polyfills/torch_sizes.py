@@ -12,7 +12,6 @@ PyTorch's own runs instead, which has the words for what is wrong.
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -20,8 +19,6 @@ import torch
 import torch._refs
 import torch.nn.functional as F
 from torch import Tensor
-
-from magneto import tensor_index
 
 
 class NotHandled(Exception):
@@ -189,14 +186,6 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     return x.to(dtype)[:, None] * x.new_ones((1, columns), dtype=dtype)
 
 
-def getitem(input: Any, index: Any) -> Tensor:
-    """`input[index]` by ints; what the C code of `[]` gets are plain ones."""
-    items = index if isinstance(index, tuple) else (index,)
-    if not any(isinstance(item, torch.SymInt) for item in items):
-        raise NotHandled
-    return tensor_index.getitem(input, index)
-
-
 # -- recurrent layers ---------------------------------------------------------
 
 
@@ -292,7 +281,6 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
         function: _resized(kernel, takes_align_corners)
         for function, (kernel, takes_align_corners) in _RESIZED.items()
     },
-    operator.getitem: getitem,
     F.interpolate: interpolate,
     torch.take_along_dim: take_along_dim,
     torch.kron: kron,
