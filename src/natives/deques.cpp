@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // collections.deque: a List of that class; slot 0 is maxlen.
+#include "natives/iterators.h"
 #include "natives/lists.h"
 #include "natives/signature.h"
 #include "natives/text.h"
@@ -294,10 +295,6 @@ Outcome<V> reversed(Context& ctx, const Arguments& args) {
 Outcome<V> iterate_items(Context& ctx, const Arguments& args) {
   MG_TRY(V deque, list_receiver(ctx, args));
   return begin(ctx, deque, iterator_type());
-}
-
-Outcome<V> itself(Context& ctx, const Arguments& args) {
-  return ctx.look(args.positional[0]);
 }
 
 template <bool backwards>

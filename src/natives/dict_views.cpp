@@ -2,6 +2,7 @@
 // dict.keys(), values() and items(): objects whose slot 0 is the dict, and the
 // iterators over them.
 #include "natives/dicts.h"
+#include "natives/iterators.h"
 #include "natives/signature.h"
 #include "natives/text.h"
 #include "values/construction.h"
@@ -98,10 +99,6 @@ Outcome<V> next_value(Context& ctx, V iterator) {
 Outcome<V> next_item(Context& ctx, V iterator) {
   MG_TRY(const DictEntry* entry, next_entry(ctx, iterator));
   return entry ? pair_of(ctx, entry->key, entry->value) : nullptr;
-}
-
-Outcome<V> itself(Context& ctx, const Arguments& args) {
-  return receiver(ctx, args);
 }
 
 enum class Part : uint8_t { Keys, Values, Items };

@@ -249,10 +249,6 @@ Outcome<V> next_reversed(Context& ctx, V iterator) {
 
 Outcome<V> next_simple(Context& ctx, V iterator) { return next(ctx, iterator); }
 
-Outcome<V> itself(Context& ctx, const Arguments& args) {
-  return ctx.look(args.positional[0]);
-}
-
 constexpr const char* kBuiltins = "builtins";
 constexpr const char* kTypes = "<types>";
 
@@ -305,6 +301,10 @@ Signal stop_iteration(Context& ctx, V returned) {
   return ctx.raise_value(
       make_exception(ctx, reinterpret_cast<PyTypeObject*>(PyExc_StopIteration),
                      {&returned, 1}));
+}
+
+Outcome<V> itself(Context& ctx, const Arguments& args) {
+  return ctx.look(args.positional[0]);
 }
 
 std::span<const Row> iterator_rows() { return kRows; }

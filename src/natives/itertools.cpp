@@ -3,6 +3,7 @@
 // (magneto/polyfills) as states, around each of which stands an iterator of the
 // original's class. What a real one is made of is said in
 // values/construction.cpp.
+#include "natives/iterators.h"
 #include "natives/registry.h"
 #include "natives/signature.h"
 #include "values/construction.h"
@@ -45,10 +46,6 @@ Outcome<V> next_of_state(Context& ctx, V iterator) {
   }
   if (item && item.value()->object == end_of_iterators()) return nullptr;
   return item;
-}
-
-Outcome<V> itself(Context& ctx, const Arguments& args) {
-  return ctx.look(args.positional[0]);
 }
 
 constexpr const char* kItertools = "itertools";

@@ -3,6 +3,7 @@
 // are called for real; objects are asked for their special methods.
 #include "natives/pure.h"
 #include "natives/signature.h"
+#include "python/find.h"
 #include "python/names.h"
 #include "values/symbolic.h"
 
@@ -178,11 +179,7 @@ Outcome<V> make_of_class(Context& ctx, const Arguments& args) {
 
 // abs() and operator.abs(); graphs have the latter, as torch.compile's do.
 Outcome<V> absolute(Context& ctx, const Arguments& args) {
-  static PyObject* const function = [] {
-    Ref module = Ref::steal(PyImport_ImportModule("_operator"));
-    MG_CHECK(module, "the operator module");
-    return PyObject_GetAttr(module, name<"abs">());
-  }();
+  static PyObject* const function = find_object("_operator.abs");
   V value = ctx.look(args.positional[0]);
   if (value->kind == Kind::Tensor) return record_function(ctx, function, args);
   MG_TRY(V plain, try_really(ctx, function, args));

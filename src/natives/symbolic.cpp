@@ -52,12 +52,7 @@ E to_float(Context& ctx, std::span<const E> numbers) {
 }
 
 E to_bool(Context& ctx, std::span<const E> numbers) {
-  if (numbers.size() != 1) return nullptr;
-  if (numbers[0]->type == Type::Boolean) return numbers[0];
-  Expressions& table = table_of(ctx);
-  const E zero =
-      numbers[0]->type == Type::Integer ? table.integer(0) : table.real(0);
-  return table.logical_not(table.equal(numbers[0], zero));
+  return numbers.size() == 1 ? values::truth_of(ctx, numbers[0]) : nullptr;
 }
 
 E absolute(Context& ctx, std::span<const E> numbers) {

@@ -18,30 +18,25 @@ constexpr int64_t kMostElements = 1024;
 
 PyObject* fake_of(V tensor) { return as<TensorValue>(tensor)->fake; }
 
+Outcome<bool> has_one_element(Context& ctx, V tensor) {
+  if (!tensor::has_symbolic_shape(fake_of(tensor)))
+    return tensor::numel(fake_of(tensor)) == 1;
+  const E count = tensor::numel_expression(ctx.environment(), fake_of(tensor));
+  shapes::Expressions& table = ctx.environment()->expressions();
+  return truth(ctx, ctx.symbol(table.equal(count, table.integer(1))));
+}
+
 // The number of a tensor with one element.
 Outcome<V> number_in(Context& ctx, V tensor) {
   const auto type = tensor::number_type(fake_of(tensor));
   if (!type || !ctx.takes_data)
     return ctx.graph_break("data-dependent", "a number out of a tensor");
-  if (tensor::has_symbolic_shape(fake_of(tensor))) {
-    // Whatever has one element.
-    const E count =
-        tensor::numel_expression(ctx.environment(), fake_of(tensor));
-    shapes::Expressions& table = ctx.environment()->expressions();
-    V is_one = ctx.symbol(table.equal(count, table.integer(1)));
-    MG_TRY(bool fits, truth(ctx, is_one));
-    if (!fits)
-      return ctx.raise(PyExc_RuntimeError,
-                       "a Tensor with " +
-                           std::to_string(tensor::numel(fake_of(tensor))) +
-                           " elements cannot be converted "
-                           "to Scalar");
-  } else if (tensor::numel(fake_of(tensor)) != 1) {
+  MG_TRY(bool is_one, has_one_element(ctx, tensor));
+  if (!is_one)
     return ctx.raise(PyExc_RuntimeError,
                      "a Tensor with " +
                          std::to_string(tensor::numel(fake_of(tensor))) +
                          " elements cannot be converted to Scalar");
-  }
   if (Ref known = ctx.known_number(fake_of(tensor)))
     return ctx.constant(std::move(known));
   return ctx.node_number(type->type, type->range, [&](Ref example) {
@@ -89,12 +84,6 @@ Outcome<V> converted(Context& ctx, const Arguments& args) {
   return call(ctx, ctx.constant_share(object_at<constructor>()), {number});
 }
 
-Outcome<V> is_nonzero(Context& ctx, const Arguments& args) {
-  MG_TRY(V number, item(ctx, args));
-  if (number->type == &PyBool_Type) return number;
-  return values::symbolic_compare(ctx, Py_NE, number, ctx.integer(0));
-}
-
 Outcome<V> as_index(Context& ctx, const Arguments& args) {
   V self = receiver(ctx, args);
   const auto type = tensor::number_type(fake_of(self));
@@ -112,7 +101,8 @@ constexpr Row kRows[] = {
      nullptr},
     {"torch._C", "TensorBase.__float__", converted<"builtins.float">, 1, 1,
      nullptr},
-    {"torch._C", "TensorBase.__bool__", is_nonzero, 1, 1, nullptr},
+    {"torch._C", "TensorBase.__bool__", converted<"builtins.bool">, 1, 1,
+     nullptr},
     {"torch._C", "TensorBase.__index__", as_index, 1, 1, nullptr},
 };
 

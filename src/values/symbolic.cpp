@@ -202,25 +202,20 @@ Outcome<V> symbolic_invert(Context& ctx, V operand) {
   return made(ctx, table.subtract(table.integer(-1), number));
 }
 
-namespace {
-
-E condition_of(Context& ctx, V value) {
-  Expressions& table = ctx.environment()->expressions();
-  E number = number_of(ctx, value);
+E truth_of(Context& ctx, E number) {
   if (number->type == Type::Boolean) return number;
+  Expressions& table = ctx.environment()->expressions();
   const E zero =
       number->type == Type::Integer ? table.integer(0) : table.real(0);
   return table.logical_not(table.equal(number, zero));
 }
 
-}  // namespace
-
 Outcome<bool> symbolic_truth(Context& ctx, V value) {
-  return decide(ctx, condition_of(ctx, value));
+  return decide(ctx, truth_of(ctx, number_of(ctx, value)));
 }
 
 E open_truth(Context& ctx, V value) {
-  const E condition = condition_of(ctx, value);
+  const E condition = truth_of(ctx, number_of(ctx, value));
   shapes::Environment& environment = *ctx.environment();
   const bool is_open =
       environment.has_unbacked(environment.simplify(condition)) &&

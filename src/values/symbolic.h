@@ -13,6 +13,8 @@ Outcome<V> symbolic_binary(Context& ctx, int op, V left, V right);
 Outcome<V> symbolic_compare(Context& ctx, int kind, V left, V right);
 Outcome<V> symbolic_negative(Context& ctx, V operand);
 Outcome<V> symbolic_invert(Context& ctx, V operand);
+// The condition that bool() of a number is.
+shapes::E truth_of(Context& ctx, shapes::E number);
 // bool(value), decided.
 Outcome<bool> symbolic_truth(Context& ctx, V value);
 

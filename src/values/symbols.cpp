@@ -87,29 +87,30 @@ V Context::specialized(V value) {
 }
 
 V Context::wrap_number(PyObject* object, SourceId source) {
+  Number value;
+  Type type;
   if (PyFloat_CheckExact(object)) {
-    const double value = PyFloat_AS_DOUBLE(object);
+    const double real = PyFloat_AS_DOUBLE(object);
     // Those that aren't finite stand for something.
-    if (!std::isfinite(value) || !symbol_policy->is_symbolic(object, source))
+    if (!std::isfinite(real)) return nullptr;
+    value = Number::of(real);
+    type = Type::Float;
+  } else if (PyLong_CheckExact(object)) {
+    int overflow = 0;
+    const int64_t integer = PyLong_AsLongLongAndOverflow(object, &overflow);
+    // 0 and 1 mean something of their own too often; nothing is computed with
+    // what 64 bits hardly hold.
+    if (overflow || integer == 0 || integer == 1 || integer < -kSizes.most ||
+        integer > kSizes.most)
       return nullptr;
-    guards.type_is(source, &PyFloat_Type);
-    return symbol(
-        new_symbol(Number::of(value), {IntKind::Value, source}, Type::Float),
-        source);
-  }
-  if (!PyLong_CheckExact(object)) return nullptr;
-  int overflow = 0;
-  const int64_t value = PyLong_AsLongLongAndOverflow(object, &overflow);
-  // 0 and 1 mean something of their own too often; nothing is computed with
-  // what 64 bits hardly hold.
-  if (overflow || value == 0 || value == 1 || value < -kSizes.most ||
-      value > kSizes.most)
+    value = Number::of(integer);
+    type = Type::Integer;
+  } else {
     return nullptr;
+  }
   if (!symbol_policy->is_symbolic(object, source)) return nullptr;
-  guards.type_is(source, &PyLong_Type);
-  return symbol(
-      new_symbol(Number::of(value), {IntKind::Value, source}, Type::Integer),
-      source);
+  guards.type_is(source, Py_TYPE(object));
+  return symbol(new_symbol(value, {IntKind::Value, source}, type), source);
 }
 
 // Which sizes of an input are symbols, and its strides in terms of them. What

@@ -154,21 +154,21 @@ def write(rng: random.Random, statements: int, data: bool = False) -> str:
             k=rng.randint(1, 4),
         )
 
+    def assign(name: str, templates: list[str], names: list[str]) -> None:
+        lines.append(f"    {name} = {fill(rng.choice(templates))}")
+        names.append(name)
+
     for i in range(statements):
         kind = rng.random()
         if rng.random() < share:
             if kind < 0.6:
-                lines.append(f"    t{i} = {fill(rng.choice(DATA_TENSORS))}")
-                tensors.append(f"t{i}")
+                assign(f"t{i}", DATA_TENSORS, tensors)
             else:
-                lines.append(f"    n{i} = {fill(rng.choice(DATA_NUMBERS))}")
-                numbers.append(f"n{i}")
+                assign(f"n{i}", DATA_NUMBERS, numbers)
         elif kind < 0.5:
-            lines.append(f"    t{i} = {fill(rng.choice(TENSORS))}")
-            tensors.append(f"t{i}")
+            assign(f"t{i}", TENSORS, tensors)
         elif kind < 0.85:
-            lines.append(f"    n{i} = {fill(rng.choice(NUMBERS))}")
-            numbers.append(f"n{i}")
+            assign(f"n{i}", NUMBERS, numbers)
         else:
             lines.append(f"    if {fill(rng.choice(CONDITIONS))}:")
             lines.append(f"        t{i} = {fill(rng.choice(TENSORS))}")

@@ -257,30 +257,6 @@ def finally_behind_an_error(x):
     return y, notes
 
 
-def handler_with_a_break(x):
-    y = x + 1
-    try:
-        raise ValueError("traced")
-    except ValueError as error:
-        y = y * 2
-        magneto.graph_break()
-        y = y + len(str(error))
-    return y * 2
-
-
-def handler_that_raises_again(x):
-    y = x + 1
-    try:
-        try:
-            raise ValueError("traced")
-        except ValueError:
-            y = y * 2
-            magneto.graph_break()
-            raise
-    except ValueError as error:
-        return y, str(error)
-
-
 def return_in_finally(x):
     y = x + 1
     try:
@@ -417,8 +393,6 @@ PROGRAMS = [
     try_without_an_error,
     finally_with_a_break,
     finally_behind_an_error,
-    handler_with_a_break,
-    handler_that_raises_again,
     return_in_finally,
     contexts_in_a_loop,
     errors_in_a_loop,

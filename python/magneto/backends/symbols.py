@@ -160,10 +160,14 @@ class GraphSymbols:
         if not isinstance(tree, tuple):
             return tree
         operation, *operands = tree
-        if operation == "Symbol":
-            return self._symbol(*operands)
-        if operation == "Unbacked":
-            return self._unbacked(*operands)
+        if operation in ("Symbol", "Unbacked"):
+            index, *known = operands
+            if index not in self._declared:
+                declare = (
+                    self._symbol if operation == "Symbol" else self._unbacked
+                )
+                self._declared[index] = declare(index, *known)
+            return self._declared[index]
         function = _FUNCTIONS[operation]
         values = [self._evaluate(operand) for operand in operands]
         if len(values) < 2:
@@ -173,47 +177,35 @@ class GraphSymbols:
     def _symbol(
         self, index: int, hint: Any, least: int = 0, most: int = 0
     ) -> Any:
-        declared = self._declared.get(index)
-        if declared is not None:
-            return declared
         from torch.fx.experimental.symbolic_shapes import DimDynamic
         from torch.utils._sympy.value_ranges import ValueRanges
 
         from magneto.graph_materialize import InputSource
 
+        env = self.shape_env
         source = InputSource(f"s{index}", -1 - index)
         if isinstance(hint, float):
             if not self._floats_vary:
                 self._floats[index] = hint
                 return hint
-            symbol = self.shape_env.create_unspecified_symbol(
+            symbol = env.create_unspecified_symbol(
                 hint, source=source, dynamic_dim=DimDynamic.DYNAMIC
             )
-            declared = self.shape_env.create_symfloatnode(
-                symbol, hint=hint, source=source
+            make = env.create_symfloatnode
+        else:
+            symbol = env.create_symbol(
+                hint,
+                source=source,
+                dynamic_dim=DimDynamic.DYNAMIC,
+                positive=None,
+                do_not_specialize_zero_one=True,
             )
-            self._declared[index] = declared
-            self._index_of[symbol] = index
-            return declared
-        symbol = self.shape_env.create_symbol(
-            hint,
-            source=source,
-            dynamic_dim=DimDynamic.DYNAMIC,
-            positive=None,
-            do_not_specialize_zero_one=True,
-        )
-        self.shape_env.var_to_range[symbol] = ValueRanges(*_bounds(least, most))
-        declared = self.shape_env.create_symintnode(
-            symbol, hint=hint, source=source
-        )
-        self._declared[index] = declared
+            env.var_to_range[symbol] = ValueRanges(*_bounds(least, most))
+            make = env.create_symintnode
         self._index_of[symbol] = index
-        return declared
+        return make(symbol, hint=hint, source=source)
 
     def _unbacked(self, index: int, type_: str, least: int, most: int) -> Any:
-        declared = self._declared.get(index)
-        if declared is not None:
-            return declared
         # The backend finds the numbers of its own trace; these are for the
         # example values only.
         with self.shape_env.ignore_fresh_unbacked_symbols():
@@ -223,7 +215,6 @@ class GraphSymbols:
             self.shape_env.constrain_symbol_range(
                 declared.node.expr, *_bounds(least, most)
             )
-        self._declared[index] = declared
         return declared
 
     # -- the way back ----------------------------------------------------------

@@ -15,6 +15,11 @@ from typing import Any
 from magneto.polyfills.iterators import END, State, made
 
 
+def _in_state(iterator: Any, state: Any) -> Any:
+    iterator.__setstate__(state)
+    return iterator
+
+
 class Accumulate(State):
     """Running totals."""
 
@@ -48,9 +53,7 @@ class Accumulate(State):
     def real(it: Any, func: Any, total: Any, initial: Any) -> Any:
         """See State."""
         iterator = itertools.accumulate(it, func, initial=initial)
-        if total is not END:
-            iterator.__setstate__(total)
-        return iterator
+        return iterator if total is END else _in_state(iterator, total)
 
 
 def accumulate(
@@ -93,12 +96,10 @@ class Chain(State):
     @staticmethod
     def real(source: Any, active: Any) -> Any:
         """See State."""
-        iterator = itertools.chain()
-        if source is not END:
-            iterator.__setstate__(
-                (source,) if active is END else (source, active)
-            )
-        return iterator
+        if source is END:
+            return itertools.chain()
+        state = (source,) if active is END else (source, active)
+        return _in_state(itertools.chain(), state)
 
 
 def chain(*iterables: Iterable[Any]) -> Any:
@@ -205,14 +206,9 @@ class Cycle(State):
     def real(it: Any, saved: list[Any], index: int) -> Any:
         """See State."""
         if it is not END:
-            iterator = itertools.cycle(it)
-            iterator.__setstate__((saved, False))
-            return iterator
-        rest = iter(saved)
-        rest.__setstate__(index)
-        iterator = itertools.cycle(rest)
-        iterator.__setstate__((saved, True))
-        return iterator
+            return _in_state(itertools.cycle(it), (saved, False))
+        rest = _in_state(iter(saved), index)
+        return _in_state(itertools.cycle(rest), (saved, True))
 
 
 def cycle(iterable: Iterable[Any]) -> Any:
@@ -245,9 +241,7 @@ class DropWhile(State):
     @staticmethod
     def real(predicate: Any, it: Any, started: bool) -> Any:
         """See State."""
-        iterator = itertools.dropwhile(predicate, it)
-        iterator.__setstate__(started)
-        return iterator
+        return _in_state(itertools.dropwhile(predicate, it), started)
 
 
 def dropwhile(predicate: Callable[[Any], Any], iterable: Iterable[Any]) -> Any:
@@ -327,9 +321,7 @@ class Islice(State):
         """See State."""
         if it is END:
             return itertools.islice((), 0)
-        iterator = itertools.islice(it, wanted, stop, by)
-        iterator.__setstate__(position)
-        return iterator
+        return _in_state(itertools.islice(it, wanted, stop, by), position)
 
 
 def islice(iterable: Iterable[Any], *bounds: Any) -> Any:
@@ -493,9 +485,7 @@ class TakeWhile(State):
     @staticmethod
     def real(predicate: Any, it: Any, stopped: bool) -> Any:
         """See State."""
-        iterator = itertools.takewhile(predicate, it)
-        iterator.__setstate__(stopped)
-        return iterator
+        return _in_state(itertools.takewhile(predicate, it), stopped)
 
 
 def takewhile(predicate: Callable[[Any], Any], iterable: Iterable[Any]) -> Any:
