@@ -300,14 +300,13 @@ Outcome<Next> op_MakeFunction(Interpreter& in, Frame& frame, Instruction ins) {
   parts.code = reinterpret_cast<PyCodeObject*>(frame.top()->object);
   parts.globals = frame.globals;
   size_t used = 1;
-  if (ins.arg & 0x08) {
-    V cells = frame.top(++used);
-    // Cells are never constants, so this is a Tuple.
-    parts.closure = values::tuple_items(cells);
-  }
-  if (ins.arg & 0x04) parts.annotations = frame.top(++used);
-  if (ins.arg & 0x02) parts.kwdefaults = frame.top(++used);
-  if (ins.arg & 0x01) parts.defaults = frame.top(++used);
+  // Defaults come from before a graph break where annotations break.
+  auto next = [&] { return in.ctx.look(frame.top(++used)); };
+  // Cells are never constants, so this is a Tuple.
+  if (ins.arg & 0x08) parts.closure = values::tuple_items(next());
+  if (ins.arg & 0x04) parts.annotations = next();
+  if (ins.arg & 0x02) parts.kwdefaults = next();
+  if (ins.arg & 0x01) parts.defaults = next();
   frame.replace(used, in.ctx.function(parts));
   return Next::Continue;
 }

@@ -44,6 +44,92 @@ def test_output_is_printed_once_for_each_call(capsys):
     check(f, X)
 
 
+def cut(value=None):
+    magneto.graph_break()
+    return value
+
+
+def defaults_below_annotations(x):
+    k = 3
+
+    def g(a, b=2, *, c: cut() = 5, d: cut(int) = x) -> cut():
+        return a + b + c + k + d
+
+    return g(x), g.__defaults__, g.__kwdefaults__
+
+
+def made_defaults_below_annotations(x):
+    def g(a=(x, 1), q: cut() = 4):
+        return a[0] * x + q
+
+    return g()
+
+
+def defaults_below_a_decorator(x):
+    def add(n):
+        return lambda f: lambda *args: f(*args) + n
+
+    @add(cut(2))
+    @add(3)
+    def g(a, b: cut(int) = 1):
+        return a + b
+
+    return g(x)
+
+
+def displays(x):
+    items = [1, *cut([2, 3]), cut(x), *(4, cut(5))]
+    return items, {1, *cut([2])}, {"a": 1, **cut({"b": x}), "c": cut(3)}
+
+
+def comprehensions(x):
+    return (
+        len({cut(i % 2) for i in range(4)}),
+        {i: cut(x + i) for i in range(3)},
+        {cut(i): x + i for i in range(3)},
+    )
+
+
+def texts(x):
+    return f"{cut(3)!r:>{cut(5)}}|{x.shape[0]:{cut('3d')}}|{'a'}", x + 1
+
+
+def star_arguments(x):
+    def g(*args, **named):
+        return sum(args) + named["q"]
+
+    return g(*cut([x, 1]), *[2], **cut({"q": 3}), **{"r": cut(2)})
+
+
+def guard_of_a_pattern(x):
+    match {"a": 1, "b": [1, 2]}:
+        case {"a": n, "b": [c, *d], **rest} if cut(True):
+            return x + n + c + len(d) + len(rest)
+
+
+def chained_comparison(x):
+    return x + (0 < cut(1) < cut(2) < 3)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        defaults_below_annotations,
+        made_defaults_below_annotations,
+        defaults_below_a_decorator,
+        displays,
+        comprehensions,
+        texts,
+        star_arguments,
+        guard_of_a_pattern,
+        chained_comparison,
+    ],
+    ids=lambda program: program.__name__,
+)
+def test_break_over_what_an_instruction_takes_from_the_stack(program):
+    check(program, torch.arange(4.0))
+
+
 def test_break_in_the_middle_of_an_expression():
     def unknown(a, b):
         magneto.graph_break()
