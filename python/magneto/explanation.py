@@ -13,6 +13,12 @@ import torch
 
 from magneto import api, graph_text, log_texts, observers, reports
 from magneto.end_reason import user_stack
+from magneto.shape_report import (
+    ShapeGuard,
+    Symbol,
+    shape_guards_of,
+    symbols_of,
+)
 
 
 @dataclass
@@ -89,6 +95,10 @@ class Explanation:
     """What became of each function that was met, in the order of meeting."""
     guards: list[list[str]] = field(default_factory=list)
     """The guards of each compiled piece."""
+    symbols: list[list[Symbol]] = field(default_factory=list)
+    """The sizes and numbers that each compiled piece takes as they come."""
+    shape_guards: list[list[ShapeGuard]] = field(default_factory=list)
+    """What the guards of each piece ask of these, and which line asked."""
     result: Any = None
     """What the call returned."""
 
@@ -133,9 +143,14 @@ class Explanation:
         lines += _listed("Graph breaks:", self.breaks)
         lines += _listed("Run in plain Python:", self.skips)
         lines += _listed("Functions:", self.decisions)
-        for number, guards in enumerate(self.guards, 1):
+        pieces = zip(self.symbols, self.guards, self.shape_guards, strict=True)
+        for number, (symbols, guards, shape_guards) in enumerate(pieces, 1):
+            if symbols:
+                lines += [f"Symbols of piece {number}:"]
+                lines += [f"  {symbol}" for symbol in symbols]
             lines += [f"Guards of piece {number}:"]
-            lines += [f"  {line}" for line in guards]
+            placed = log_texts.with_places(guards, shape_guards)
+            lines += [f"  {line}" for line in placed]
         return "\n".join(lines)
 
 
@@ -157,8 +172,8 @@ def explain(
     Returns:
         A callable that takes the arguments of `fn`, calls it compiled (with a
         backend that runs the graphs as they are, from scratch) and returns an
-        `Explanation`: graphs, graph breaks, decisions, guards. `print()` it to
-        read it all.
+        `Explanation`: graphs, graph breaks, decisions, guards, symbols.
+        `print()` it to read it all.
 
     Raises:
         TypeError: `fn` can't be called. What the call raises is raised.
@@ -190,6 +205,7 @@ def explain(
             explanation.graphs.append(gm)
             return gm.forward
 
+        backend.takes_symbolic_floats = True  # type: ignore[attr-defined]
         compiled = api.compile(fn, backend=backend, dynamic=dynamic)
         listener = _Listener(explanation)
         observers.add(listener, wants_traces=True)
@@ -219,6 +235,8 @@ class _Listener:
             found.skips.append(_break(details))
         elif kind == "compiled":
             found.guards.append(details["guards"])
+            found.symbols.append(symbols_of(details))
+            found.shape_guards.append(shape_guards_of(details))
         elif kind == "call":
             self._decide(
                 log_texts.call_text(details),

@@ -5,9 +5,12 @@ and as data for programs.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import torch
+
+from magneto import _C
 
 
 def graph_code(gm: torch.fx.GraphModule) -> str:
@@ -42,11 +45,15 @@ def graph_table(gm: torch.fx.GraphModule) -> str:
 
 
 def graph_sizes(gm: torch.fx.GraphModule) -> str:
-    """The shape of each tensor in the graph, one a line: `name: (2, 3)`."""
+    """The shape of each tensor in the graph, one a line: `name: (2, 3)`. Where
+    it has symbols, with its value in the call that was traced:
+    `name: (s0, 3) = (2, 3)`.
+    """
     lines = []
-    for node in gm.graph.nodes:
-        for label, tensor in _tensors(node.name, _example(node)):
-            lines.append(f"{label}: {tuple(tensor.shape)}")
+    for label, tensor in _all_tensors(gm):
+        shape, concrete = tuple(tensor.shape), _concrete(tensor)
+        known = "" if all(map(_is_int, shape)) else f" = {_tuple(concrete)}"
+        lines.append(f"{label}: {_tuple(shape)}{known}")
     return "\n".join(lines)
 
 
@@ -98,8 +105,38 @@ def _tensors(label: str, value: Any) -> list[tuple[str, torch.Tensor]]:
     return []
 
 
-def _example(node: torch.fx.Node) -> Any:
-    return node.meta.get("example_value")
+def _all_tensors(gm: torch.fx.GraphModule) -> list[tuple[str, torch.Tensor]]:
+    """The example of each tensor, inputs first. Magneto's own where they are
+    known: their sizes have the symbols' names that all texts have.
+    """
+    own = {}
+    if captured := gm.__dict__.get("_captured"):
+        handle = captured.handle
+        own = dict(zip(handle.names(), handle.examples(), strict=True))
+    return [
+        found
+        for node in gm.graph.nodes
+        for found in _tensors(
+            node.name, own.get(node.name, node.meta.get("example_value"))
+        )
+    ]
+
+
+def _is_int(size: Any) -> bool:
+    return isinstance(size, int)
+
+
+def _concrete(tensor: torch.Tensor) -> list[Any]:
+    """The sizes in the call that was traced; None: only the graph tells."""
+    return [
+        size if _is_int(size) else _C._tensor.number_hint(size)
+        for size in tensor.shape
+    ]
+
+
+def _tuple(sizes: Iterable[Any]) -> str:
+    texts = ["?" if size is None else str(size) for size in sizes]
+    return f"({texts[0]},)" if len(texts) == 1 else f"({', '.join(texts)})"
 
 
 def _code_data(gm: torch.fx.GraphModule) -> dict[str, Any]:
@@ -121,13 +158,14 @@ def _table_data(gm: torch.fx.GraphModule) -> dict[str, Any]:
 
 
 def _sizes_data(gm: torch.fx.GraphModule) -> dict[str, Any]:
-    """Sizes that aren't known yet are text."""
+    """Symbols are text; sizes in the call that only the graph tells, None."""
+    tensors = _all_tensors(gm)
     sizes = {
-        label: [s if isinstance(s, int) else str(s) for s in tensor.shape]
-        for node in gm.graph.nodes
-        for label, tensor in _tensors(node.name, _example(node))
+        label: [s if _is_int(s) else str(s) for s in tensor.shape]
+        for label, tensor in tensors
     }
-    return {"sizes": sizes}
+    concrete = {label: _concrete(tensor) for label, tensor in tensors}
+    return {"sizes": sizes, "concrete": concrete}
 
 
 LOGS = {

@@ -11,6 +11,12 @@ from collections.abc import Callable
 from typing import Any
 
 from magneto import graph_text, reports
+from magneto.shape_report import (
+    ShapeGuard,
+    line_text,
+    shape_guards_of,
+    symbols_of,
+)
 
 Details = dict[str, Any]
 Texts = tuple[str, dict[str, Any]]
@@ -20,9 +26,29 @@ _BREAK = (*_PLACE, "reason", "meaning", "detail", "hint", "stack")
 
 
 def guards(details: Details) -> Texts:
-    """The guards of a compiled piece, one a line."""
+    """The guards of a compiled piece, one a line, those on sizes with the line
+    of the program that asked for them.
+    """
     lines = details["guards"]
-    return "\n".join(lines), {**_some(details, _PLACE), "guards": lines}
+    shape_guards = shape_guards_of(details)
+    data = {"guards": lines, "shape_guards": list(map(vars, shape_guards))}
+    text = "\n".join(with_places(lines, shape_guards))
+    return text, {**_some(details, _PLACE), **data}
+
+
+def with_places(lines: list[str], guards: list[ShapeGuard]) -> list[str]:
+    """Guards as text; to those on sizes, where they come from."""
+    texts = {guard.condition: str(guard) for guard in guards}
+    return [texts.get(line, line) for line in lines]
+
+
+def symbols(details: Details) -> Texts:
+    """The sizes and numbers that a compiled piece takes as they come."""
+    found = symbols_of(details)
+    lines = [f"{reports.place(details)}: {len(found) or 'no'} symbols"]
+    lines += [f"  {symbol}" for symbol in found]
+    data = {"symbols": list(map(vars, found))}
+    return "\n".join(lines), {**_some(details, _PLACE), **data}
 
 
 def bytecode(details: Details) -> Texts:
@@ -60,8 +86,10 @@ def plain(details: Details) -> Texts:
 def recompile(details: Details) -> Texts:
     """Why nothing of what was compiled so far could be used."""
     lines = [f"{reports.place(details)} is compiled again, because"]
-    lines += [f"  {why}" for why in details["why"]]
-    return "\n".join(lines), {**_some(details, _PLACE), "why": details["why"]}
+    for why, stack in zip(details["why"], details["stacks"], strict=True):
+        asked = f" (asked for at {line_text(stack)})" if stack else ""
+        lines.append(f"  {why}{asked}")
+    return "\n".join(lines), _some(details, (*_PLACE, "why", "stacks"))
 
 
 def trace_call(details: Details) -> Texts:
@@ -88,7 +116,11 @@ def _some(details: Details, names: tuple[str, ...]) -> dict[str, Any]:
 
 
 BY_KIND: dict[str, tuple[tuple[str, Callable[[Details], Texts]], ...]] = {
-    "compiled": (("guards", guards), ("bytecode", bytecode)),
+    "compiled": (
+        ("guards", guards),
+        ("symbols", symbols),
+        ("bytecode", bytecode),
+    ),
     "graph_break": (("graph_breaks", graph_break),),
     "skip": (("graph_breaks", plain),),
     "raised": (("graph_breaks", plain),),

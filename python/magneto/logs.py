@@ -22,13 +22,21 @@ ARTIFACTS = frozenset(
         "graph_sizes",
         "guards",
         "recompiles",
+        "symbols",
         "trace_call",
     }
 )
 
 # Those that C++ tells about; see observers.py.
 _OBSERVED = frozenset(
-    {"bytecode", "graph_breaks", "guards", "recompiles", "trace_call"}
+    {
+        "bytecode",
+        "graph_breaks",
+        "guards",
+        "recompiles",
+        "symbols",
+        "trace_call",
+    }
 )
 
 _enabled: set[str] = set()
@@ -43,7 +51,7 @@ def set_logs(*names: str) -> None:
 
     Args:
         names: of "graph_code", "graph", "graph_sizes", "trace_call", "guards",
-            "recompiles", "graph_breaks" and "bytecode".
+            "symbols", "recompiles", "graph_breaks" and "bytecode".
 
     Raises:
         ValueError: there is no log of that name.

@@ -11,6 +11,7 @@
 #include "entry/foreign.h"
 #include "entry/report.h"
 #include "entry/symbol_policy.h"
+#include "entry/symbol_report.h"
 #include "entry/trace_report.h"
 #include "graph/passes.h"
 #include "graph/python_handle.h"
@@ -186,12 +187,16 @@ Compiled Compilation::add_plain() {
 std::unique_ptr<guards::GuardProgram> Compilation::compile_guards(
     std::span<const guards::Request> requests) {
   std::vector<shapes::Decision> conditions;
+  std::vector<std::vector<values::Place>> stacks;
   guards::NumberGuards numbers;
   if (ctx_.has_symbols()) {
     conditions = ctx_.environment()->guards();
+    for (const shapes::Decision& condition : conditions)
+      stacks.push_back(ctx_.stack_of(graph::LocationId(condition.place)));
     numbers = {.environment = ctx_.environment(),
                .symbols = ctx_.symbol_sources(),
-               .conditions = conditions};
+               .conditions = conditions,
+               .stacks = stacks};
   }
   return guards::compile(ctx_.sources, ctx_.guards, numbers, requests);
 }
@@ -305,6 +310,8 @@ std::optional<Compiled> Compilation::add(codegen::Plan& plan,
 
   if (!make_numbers(*entry->guards, inputs.data(), numbers))
     return Compiled::Error;
+  SymbolReport symbols;
+  if (is_observed()) symbols.collect(ctx_);
   const size_t graph_inputs = graph.inputs().size();
   codegen::DirectProgram& program = entry->program.emplace(
       plan.builder.finish(graph_inputs, graph.call_count() != 0));
@@ -328,7 +335,8 @@ std::optional<Compiled> Compilation::add(codegen::Plan& plan,
     program.set_graph(std::move(compiled));
   }
   if (entry->rest) ++counters().graph_breaks;
-  if (is_observed()) report_entry(cache_, *entry, capture.info);
+  if (is_observed())
+    report_entry(cache_, *entry, capture.info, symbols.list(ctx_));
   cache_.add(std::move(hold));
   return Compiled::Entry;
 }
@@ -485,13 +493,19 @@ Continuation::Way Compilation::way(PyCodeObject* code, CodeRecord& caches,
 
 // -- recompilation ------------------------------------------------------------
 
-std::vector<std::string> why_missed(CodeCache& cache,
-                                    const python::FrameRequest& request) {
+// Adds `why`, and in `stacks` the place in the program that has asked for each.
+void add_why_missed(Details& details, CodeCache& cache,
+                    const python::FrameRequest& request) {
   std::vector<std::string> lines;
+  Ref stacks = Ref::steal(PyList_New(0));
   const guards::CallView view = view_of(request);
-  for (const EntryHold& entry : cache.entries())
-    lines.push_back(entry->guards->explain_failure(view));
-  return lines;
+  for (const EntryHold& entry : cache.entries()) {
+    auto [text, stack] = entry->guards->first_failure(view);
+    lines.push_back(std::move(text));
+    const Ref places = stack_object(stack);
+    if (!stacks || !places || PyList_Append(stacks, places) != 0) PyErr_Clear();
+  }
+  details.add("why", lines).add("stacks", stacks.get());
 }
 
 // True if another entry may be made; else with what to do instead.
@@ -508,8 +522,8 @@ bool may_compile(CodeCache& cache, const python::FrameRequest& request,
   }
   Details details;
   details.add_place(request.code, request.start)
-      .add("limit", std::min<int64_t>(cache.compilations, most))
-      .add("why", why_missed(cache, request));
+      .add("limit", std::min<int64_t>(cache.compilations, most));
+  add_why_missed(details, cache, request);
   *instead = Compiled::Plain;
   if (cache.settings()->fullgraph) {
     (void)tell_user("limit_reached_in_full_graph", details);
@@ -581,8 +595,8 @@ Compiled compile_frame(CodeCache& cache, const python::FrameRequest& request) {
   if (!cache.entries().empty()) ++counters().recompiles;
   if (is_observed() && !cache.entries().empty()) {
     Details details;
-    details.add_place(request.code, request.start)
-        .add("why", why_missed(cache, request));
+    details.add_place(request.code, request.start);
+    add_why_missed(details, cache, request);
     report("recompile", cache, details);
   }
   std::optional<Compiled> compiled;

@@ -30,6 +30,18 @@ std::string constant_text(PyObject* constant) {
   return text_or(Ref::steal(PyObject_Repr(constant)), "?");
 }
 
+// A list of (text, stack).
+Ref shape_guards(const guards::GuardProgram& guards) {
+  Ref list = Ref::steal(PyList_New(0));
+  for (const auto& [text, stack] : guards.describe_numbers()) {
+    const Ref places = stack_object(stack);
+    Ref pair = Ref::steal(
+        places ? Py_BuildValue("(sO)", text.c_str(), places.get()) : nullptr);
+    if (!list || !pair || PyList_Append(list, pair) != 0) return nullptr;
+  }
+  return list;
+}
+
 }  // namespace
 
 std::string bytecode_text(PyCodeObject* code) {
@@ -52,13 +64,16 @@ std::string bytecode_text(PyCodeObject* code) {
 }
 
 void report_entry(const CodeCache& cache, const Entry& entry,
-                  const values::BreakInfo& info) {
+                  const values::BreakInfo& info, const Ref& symbols) {
   MG_CHECK(entry.program, "only entries with a program are reported");
   PyCodeObject* code = cache.point().code;
+  const Ref numbers = shape_guards(*entry.guards);
   Details details;
   details.add_place(code, cache.point().start)
       .add("start", static_cast<int64_t>(cache.point().start))
       .add("guards", entry.guards->describe())
+      .add("shape_guards", numbers.get())
+      .add("symbols", symbols.get())
       .add("bytecode", bytecode_text(code))
       .add("program", entry.program->print());
   if (entry.program->graph()) details.add("graph", entry.program->graph());

@@ -10,7 +10,8 @@ namespace magneto::entry {
 std::string bytecode_text(PyCodeObject* code);
 
 // Reports "compiled", and "graph_break" if the entry ends with one.
+// `symbols`: as SymbolReport lists them.
 void report_entry(const CodeCache& cache, const Entry& entry,
-                  const values::BreakInfo& info);
+                  const values::BreakInfo& info, const Ref& symbols);
 
 }  // namespace magneto::entry

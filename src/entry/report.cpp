@@ -87,17 +87,22 @@ Details& Details::add_place(PyCodeObject* code, int32_t instruction) {
                          python::decoded(code).position(instruction).line));
 }
 
-Details& Details::add_break(const values::BreakInfo& info) {
-  const values::Reason::Row& reason = info.reason.row();
-  Ref stack = Ref::steal(PyList_New(0));
-  for (const values::Place& at : info.stack) {
+Ref stack_object(std::span<const values::Place> stack) {
+  Ref list = Ref::steal(PyList_New(0));
+  for (const values::Place& at : stack) {
     Ref file = text_object(at.file), function = text_object(at.function);
     Ref place =
         Ref::steal(file && function ? Py_BuildValue("(OiO)", file.get(),
                                                     at.line, function.get())
                                     : nullptr);
-    if (!stack || !place || PyList_Append(stack, place) != 0) PyErr_Clear();
+    if (!list || !place || PyList_Append(list, place) != 0) return nullptr;
   }
+  return list;
+}
+
+Details& Details::add_break(const values::BreakInfo& info) {
+  const values::Reason::Row& reason = info.reason.row();
+  const Ref stack = stack_object(info.stack);
   return add("reason", std::string(reason.id))
       .add("meaning", std::string(reason.meaning))
       .add("detail", info.detail)

@@ -11,32 +11,47 @@ namespace magneto::entry {
 
 namespace {
 
+using Size = values::SymbolPolicy::Size;
+
 // A size of 0 or 1 has a meaning of its own.
 constexpr shapes::Range kAnySize{2, shapes::Range::kMost};
+// Nothing is decided by an unbacked size.
+constexpr shapes::Range kUnbackedSize{0, shapes::Range::kMost};
 
 // What torch._dynamo.mark_dynamic() and its kin leave on a tensor: attributes
-// that are sets of dimensions.
+// that are sets of dimensions. Of two marks, the later one here counts.
+enum class Says : uint8_t { Dynamic, Static, Unbacked };
 struct Mark {
   const char* attribute;
-  bool is_symbolic;
+  Says says;
   bool is_promise;
 };
 constexpr Mark kMarks[] = {
-    {"_dynamo_weak_dynamic_indices", true, false},
-    {"_dynamo_dynamic_indices", true, true},
-    {"_dynamo_static_indices", false, false},
+    {"_dynamo_weak_dynamic_indices", Says::Dynamic, false},
+    {"_dynamo_dynamic_indices", Says::Dynamic, true},
+    {"_dynamo_static_indices", Says::Static, false},
+    {"_dynamo_strict_unbacked_indices", Says::Unbacked, false},
+    {"_dynamo_unbacked_indices", Says::Unbacked, false},
 };
+
+// The field of what mark_dynamic() notes of a dimension.
+int64_t number_or(PyObject* number, int64_t otherwise) {
+  int64_t value =
+      number && PyLong_Check(number) ? PyLong_AsLongLong(number) : otherwise;
+  if (value == -1 && PyErr_Occurred()) {
+    PyErr_Clear();
+    value = otherwise;
+  }
+  return value;
+}
 
 // mark_dynamic(t, i, min=..., max=...): a set of objects with `dim`, `min`,
 // `max`.
 void apply_bounds(PyObject* bounds, values::SymbolPolicy::Sizes& sizes) {
   auto field = [](PyObject* bound, const char* name, int64_t otherwise) {
     Ref value = Ref::steal(PyObject_GetAttrString(bound, name));
-    const int64_t number = value && PyLong_Check(value.get())
-                               ? PyLong_AsLongLong(value)
-                               : otherwise;
-    PyErr_Clear();
-    return number;
+    if (!value) PyErr_Clear();
+    return number_or(value, otherwise);
   };
   Ref listed = Ref::steal(PySequence_List(bounds));
   if (!listed) return PyErr_Clear();
@@ -45,10 +60,40 @@ void apply_bounds(PyObject* bounds, values::SymbolPolicy::Sizes& sizes) {
     const int64_t dimension = field(bound, "dim", -1);
     if (dimension < 0 || dimension >= static_cast<int64_t>(sizes.size()))
       continue;
-    auto& range = sizes[static_cast<size_t>(dimension)];
-    if (!range) continue;
-    range = shapes::intersect(*range, {field(bound, "min", range->least),
-                                       field(bound, "max", range->most)});
+    auto& size = sizes[static_cast<size_t>(dimension)];
+    if (!size || size->is_unbacked) continue;
+    shapes::Range& range = size->range;
+    range = shapes::intersect(range, {field(bound, "min", range.least),
+                                      field(bound, "max", range.most)});
+  }
+}
+
+// mark_unbacked(t, i, min=..., max=..., shape_id=...): dicts by dimension, of
+// pairs and of texts.
+void apply_unbacked(PyObject* dict, PyObject* tensor,
+                    values::SymbolPolicy::Sizes& sizes) {
+  auto noted = [&](const char* attribute, size_t dimension) -> PyObject* {
+    PyObject* all = PyDict_GetItemString(dict, attribute);
+    Ref index = Ref::steal(PyLong_FromSize_t(dimension));
+    return all && PyDict_CheckExact(all) ? PyDict_GetItem(all, index) : nullptr;
+  };
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (!sizes[i] || !sizes[i]->is_unbacked) continue;
+    shapes::Range& range = sizes[i]->range;
+    PyObject* bounds = noted("_dynamo_unbacked_bounds", i);
+    if (bounds && PyTuple_CheckExact(bounds) && PyTuple_GET_SIZE(bounds) == 2)
+      range = shapes::intersect(
+          range, {number_or(PyTuple_GET_ITEM(bounds, 0), range.least),
+                  number_or(PyTuple_GET_ITEM(bounds, 1), range.most)});
+    PyObject* group = noted("_dynamo_shape_ids", i);
+    const char* text = group && PyUnicode_CheckExact(group)
+                           ? PyUnicode_AsUTF8(group)
+                           : nullptr;
+    // Those that aren't equal in this call aren't said to be.
+    if (text)
+      sizes[i]->group =
+          text + std::string("=") + std::to_string(tensor::sizes(tensor)[i]);
+    PyErr_Clear();
   }
 }
 
@@ -73,7 +118,7 @@ bool is_argument(const guards::SourceTable& sources, guards::SourceId id) {
 
 FrameSymbols::FrameSymbols(const CodeCache& cache,
                            const guards::SourceTable& sources)
-    : varied_(cache.varied), sources_(sources) {
+    : varied_(cache.varied), sources_(sources), takes_data_(cache.takes_data) {
   PyObject* dynamic = cache.settings()->dynamic;
   mode_ = dynamic == Py_True    ? Mode::Always
           : dynamic == Py_False ? Mode::Never
@@ -90,18 +135,31 @@ void FrameSymbols::apply_marks(PyObject* tensor, guards::SourceId source,
     for (size_t i = 0; i < sizes.size(); ++i) {
       Ref index = Ref::steal(PyLong_FromSize_t(i));
       if (PySet_Contains(marked, index) != 1) continue;
-      sizes[i] = mark.is_symbolic ? std::optional(kAnySize) : std::nullopt;
+      switch (mark.says) {
+        case Says::Dynamic:
+          sizes[i] = Size{kAnySize};
+          break;
+        case Says::Static:
+          sizes[i].reset();
+          break;
+        case Says::Unbacked:
+          // For a backend that has refused such sizes, one that varies.
+          sizes[i] = takes_data_ ? Size{kUnbackedSize, true} : Size{kAnySize};
+      }
       if (mark.is_promise) promises_.push_back({source, i});
     }
   }
   PyObject* bounds = PyDict_GetItemString(*dict, "_dynamo_dynamic_range");
   if (bounds) apply_bounds(bounds, sizes);
+  apply_unbacked(*dict, tensor, sizes);
   find_contradiction(*dict, tensor, source, sizes);
   // A call outside of the bounds is compiled for itself.
   for (size_t i = 0; i < sizes.size(); ++i) {
     const int64_t size = tensor::sizes(tensor)[i];
-    std::optional<shapes::Range>& range = sizes[i];
-    if (range && size > 1 && !range->contains(size)) range.reset();
+    std::optional<Size>& wanted = sizes[i];
+    if (wanted && (size > 1 || wanted->is_unbacked) &&
+        !wanted->range.contains(size))
+      wanted.reset();
   }
 }
 
@@ -116,13 +174,18 @@ void FrameSymbols::find_contradiction(PyObject* dict, PyObject* tensor,
   };
   for (size_t i = 0; i < sizes.size() && !contradiction_; ++i) {
     std::string what;
-    if (is_marked("_dynamo_dynamic_indices", i) &&
-        is_marked("_dynamo_static_indices", i))
+    const bool is_static = is_marked("_dynamo_static_indices", i);
+    const bool is_unbacked = is_marked("_dynamo_unbacked_indices", i) ||
+                             is_marked("_dynamo_strict_unbacked_indices", i);
+    if (is_static && is_marked("_dynamo_dynamic_indices", i))
       what = "as dynamic and as static";
-    else if (sizes[i] && sizes[i]->least > sizes[i]->most &&
-             sizes[i]->least > kAnySize.least)
-      what = "as dynamic between " + std::to_string(sizes[i]->least) + " and " +
-             std::to_string(sizes[i]->most);
+    else if (is_static && is_unbacked)
+      what = "as unbacked and as static";
+    else if (sizes[i] && sizes[i]->range.least > sizes[i]->range.most &&
+             (is_unbacked || sizes[i]->range.least > kAnySize.least))
+      what = std::string(is_unbacked ? "as unbacked" : "as dynamic") +
+             " between " + std::to_string(sizes[i]->range.least) + " and " +
+             std::to_string(sizes[i]->range.most);
     if (!what.empty())
       contradiction_ = Broken{guards::size_name(sources_.print(source), i),
                               tensor::sizes(tensor)[i],
@@ -138,11 +201,12 @@ values::SymbolPolicy::Sizes FrameSymbols::symbolic_sizes(
   if (Py_TYPE(tensor) == values::torch_types().parameter) return {};
   Sizes sizes(ndim);
   if (mode_ == Mode::Always) {
-    sizes.assign(ndim, kAnySize);
+    sizes.assign(ndim, Size{kAnySize});
   } else if (mode_ == Mode::Varied && !varied_.empty()) {
     const std::string name = sources_.print(source);
     for (size_t i = 0; i < ndim; ++i)
-      if (varied_.contains(guards::size_name(name, i))) sizes[i] = kAnySize;
+      if (varied_.contains(guards::size_name(name, i)))
+        sizes[i] = Size{kAnySize};
   }
   apply_marks(tensor, source, sizes);
   return sizes;
@@ -154,7 +218,8 @@ std::optional<FrameSymbols::Broken> FrameSymbols::broken_promise(
   if (promises_.empty() || !ctx.has_symbols()) return {};
   shapes::Environment& environment = *ctx.environment();
   for (const Promise& promise : promises_) {
-    for (size_t i = 0; i < ctx.symbol_sources().size(); ++i) {
+    for (size_t i = 0; i < environment.symbol_count(); ++i) {
+      if (!environment.symbol(shapes::SymbolId(i)).is_backed) continue;
       const guards::IntSource& source = ctx.symbol_sources()[i];
       const auto dimension = static_cast<int64_t>(promise.dimension);
       if (source.kind != guards::IntKind::Size ||

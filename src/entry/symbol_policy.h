@@ -43,6 +43,7 @@ class FrameSymbols final : public values::SymbolPolicy {
   const std::unordered_set<std::string>& varied_;
   const guards::SourceTable& sources_;
   Mode mode_;
+  bool takes_data_;
   std::vector<Promise> promises_;
   std::optional<Broken> contradiction_;  // the first
 };

@@ -200,21 +200,32 @@ class Explainer {
     return lines;
   }
 
-  std::string first_failure(const CallView& view) {
+  std::vector<GuardProgram::Explained> describe_numbers() const {
+    std::vector<GuardProgram::Explained> all;
+    const std::span<const shapes::E> conditions =
+        program_.numbers_.conditions();
+    for (size_t i = 0; i < conditions.size(); ++i)
+      all.push_back({claim(conditions[i]), program_.numbers_.stack(i)});
+    return all;
+  }
+
+  GuardProgram::Explained first_failure(const CallView& view) {
     if (!program_.alive()) {
-      return "an object that the guards compare with no longer exists";
+      return {"an object that the guards compare with no longer exists"};
     }
     for (const AmbientGuard& guard : program_.ambients_) {
       const int64_t now = hooks().ambient[static_cast<size_t>(guard.id)].read();
       if (now == guard.value) continue;
-      return together({claim(guard), "it is " + show_ambient(guard.id, now)});
+      return {together({claim(guard), "it is " + show_ambient(guard.id, now)})};
     }
     slots_.assign(program_.nodes_.size(), nullptr);
     for (uint32_t i = 0; i < program_.nodes_.size(); ++i) {
       std::string text = node_failure(i, view);
-      if (!text.empty()) return text;
+      if (!text.empty()) return {std::move(text)};
     }
-    return relation_failure();
+    GuardProgram::Explained numbers = number_failure();
+    if (!numbers.text.empty()) return numbers;
+    return {relation_failure()};
   }
 
  private:
@@ -255,20 +266,21 @@ class Explainer {
   }
 
   // "x.size(0) <= y.size(0), but x.size(0) is 8 and y.size(0) is 4".
-  std::string number_failure() const {
+  GuardProgram::Explained number_failure() const {
     const Numbers& numbers = program_.numbers_;
     std::vector<shapes::Number> values(numbers.symbol_count());
     for (const NumberBinding& binding : numbers.bindings()) {
       if (read_number(binding, slots_[binding.node],
                       &values[binding.symbol.index]))
         continue;
-      return together(
-          {number_name(binding) + (binding.type == shapes::Type::Float
-                                       ? " is a float"
-                                       : " is a 64-bit integer"),
-           name(binding.node) + " is " + show(slots_[binding.node])});
+      return {
+          together({number_name(binding) + (binding.type == shapes::Type::Float
+                                                ? " is a float"
+                                                : " is a 64-bit integer"),
+                    name(binding.node) + " is " + show(slots_[binding.node])})};
     }
-    for (shapes::E condition : numbers.conditions()) {
+    for (size_t i = 0; i < numbers.conditions().size(); ++i) {
+      const shapes::E condition = numbers.conditions()[i];
       shapes::Program program;
       program.check(condition);
       if (program.run(values)) continue;
@@ -285,15 +297,14 @@ class Explainer {
                               ? fmt::format("{}", value.real())
                               : std::to_string(value.integer())));
       }
-      return together(
-          {claim(condition), fmt::format("{}", fmt::join(truths, " and "))});
+      return {together({claim(condition),
+                        fmt::format("{}", fmt::join(truths, " and "))}),
+              numbers.stack(i)};
     }
     return {};
   }
 
   std::string relation_failure() const {
-    if (std::string numbers = number_failure(); !numbers.empty())
-      return numbers;
     const Relations& relations = program_.relations_;
     for (const SamePair& pair : relations.same()) {
       if (slots_[pair.a] == slots_[pair.b]) continue;
@@ -325,21 +336,7 @@ class Explainer {
   }
 
   std::string number_name(const NumberBinding& binding) const {
-    std::string base = name(binding.node);
-    const std::string dim = std::to_string(binding.dim);
-    switch (binding.kind) {
-      case IntKind::Value:
-        return base;
-      case IntKind::Length:
-        return "len(" + base + ")";
-      case IntKind::Size:
-        return base + ".size(" + dim + ")";
-      case IntKind::Stride:
-        return base + ".stride(" + dim + ")";
-      case IntKind::StorageOffset:
-        return base + ".storage_offset()";
-    }
-    return base;
+    return guards::number_name(name(binding.node), binding.kind, binding.dim);
   }
 
   std::string claim(shapes::E condition) const {
@@ -361,7 +358,17 @@ class Explainer {
 };
 
 std::string GuardProgram::explain_failure(const CallView& view) const {
+  return first_failure(view).text;
+}
+
+GuardProgram::Explained GuardProgram::first_failure(
+    const CallView& view) const {
   return Explainer(*this).first_failure(view);
+}
+
+std::vector<GuardProgram::Explained> GuardProgram::describe_numbers() const {
+  if (!alive()) return {};
+  return Explainer(*this).describe_numbers();
 }
 
 std::vector<std::string> GuardProgram::describe() const {

@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "guards/constant.h"
@@ -53,12 +54,22 @@ struct IntSource {
   int64_t dim = 0;  // Size, Stride
 };
 
+// A place in the user's program: where a frame of the trace stands.
+struct Place {
+  std::string file;
+  int line;
+  std::string function;
+};
+
 // What the guards say of numbers: conditions over symbols, and where the call
 // brings the numbers that these stand for, by SymbolId.
 struct NumberGuards {
   std::shared_ptr<const shapes::Environment> environment = {};  // of both
   std::span<const IntSource> symbols = {};
   std::span<const shapes::Decision> conditions = {};
+  // By condition: where in the program it was asked for, the outermost frame
+  // first. May be shorter.
+  std::span<const std::vector<Place>> stacks = {};
 };
 
 // What a run of the guards gives to whoever asked: the value at a source, or

@@ -68,6 +68,7 @@ void Numbers::compile(const NumberGuards& guards,
     (early ? early_ : late_).checks.check(decision.condition);
     conditions_.push_back(decision.condition);
   }
+  stacks_.assign(guards.stacks.begin(), guards.stacks.end());
   for (shapes::E result : results) {
     registers_.push_back(results_.add(result));
     types_.push_back(result->type);

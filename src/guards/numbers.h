@@ -48,6 +48,11 @@ class Numbers {
   shapes::Type result_type(size_t n) const { return types_[n]; }
 
   std::span<const shapes::E> conditions() const { return conditions_; }
+  // Where the program has asked for the n-th condition; empty if it hasn't.
+  std::span<const Place> stack(size_t n) const {
+    if (n >= stacks_.size()) return {};
+    return stacks_[n];
+  }
   std::span<const NumberBinding> bindings() const { return bindings_; }
   size_t symbol_count() const { return values_.size(); }
 
@@ -61,6 +66,7 @@ class Numbers {
 
   std::shared_ptr<const shapes::Environment> environment_;  // of conditions_
   std::vector<shapes::E> conditions_;
+  std::vector<std::vector<Place>> stacks_;  // of conditions_
   std::vector<NumberBinding> bindings_;
   Part early_;
   Part late_;

@@ -68,9 +68,18 @@ class GuardProgram {
   // The first guard that doesn't hold for this call, with both values:
   // "self.training is True, but it is False". Empty if all hold.
   std::string explain_failure(const CallView& view) const;
+  // The same with the place in the program that has asked for the guard (the
+  // outermost frame first), where that is known.
+  struct Explained {
+    std::string text;
+    std::span<const Place> stack = {};
+  };
+  Explained first_failure(const CallView& view) const;
 
   // One line per guard, in the order of checking.
   std::vector<std::string> describe() const;
+  // Those about numbers only, with their places.
+  std::vector<Explained> describe_numbers() const;
 
   // The sizes of tensors and the ints of this call that differ from those that
   // the guards ask for, all of them, by their names: "x.size(0)", "self.n".
@@ -171,6 +180,8 @@ class GuardProgram {
 
 // What variations() calls a size of the tensor at `path`.
 std::string size_name(const std::string& path, size_t dimension);
+// "x.size(0)", "len(xs)": the number at a source that prints as `path`.
+std::string number_name(const std::string& path, IntKind kind, int64_t dim);
 
 // Compiles the guards, and the reads of `requests`: the sources of the graph's
 // inputs, in order. A requested source must be present for a run to succeed.

@@ -9,7 +9,23 @@
 namespace magneto::guards {
 
 std::string size_name(const std::string& path, size_t dimension) {
-  return path + ".size(" + std::to_string(dimension) + ")";
+  return number_name(path, IntKind::Size, static_cast<int64_t>(dimension));
+}
+
+std::string number_name(const std::string& path, IntKind kind, int64_t dim) {
+  switch (kind) {
+    case IntKind::Value:
+      return path;
+    case IntKind::Length:
+      return "len(" + path + ")";
+    case IntKind::Size:
+      return path + ".size(" + std::to_string(dim) + ")";
+    case IntKind::Stride:
+      return path + ".stride(" + std::to_string(dim) + ")";
+    case IntKind::StorageOffset:
+      return path + ".storage_offset()";
+  }
+  return path;
 }
 
 std::vector<std::string> GuardProgram::variations(const CallView& view) const {

@@ -73,10 +73,10 @@ Outcome<V> check(Context& ctx, const Arguments& args) {
       if constexpr (kIsAsserted)
         return assert_in_graph(ctx, number,
                                argument(args, position + 1, name<"message">()));
-      return ctx.graph_break("data-dependent-branch",
-                             "whether " + ctx.environment()->show(number) +
-                                 " depends on a tensor's data",
-                             "use torch._check, which the graph asserts");
+      return ctx.graph_break(
+          "data-dependent-branch",
+          "whether " + values::unknown(*ctx.environment(), number),
+          "use torch._check, which the graph asserts");
     }
     MG_TRY(bool holds, values::truth(ctx, condition));
     if (holds && condition->type == &PyBool_Type) return ctx.none();

@@ -20,4 +20,7 @@ struct Decision {
   uint32_t place;  // where in the traced program it was made: see set_place
 };
 
+// Of what no place in the program has asked for.
+inline constexpr uint32_t kNoPlace = 0xffffffff;
+
 }  // namespace magneto::shapes

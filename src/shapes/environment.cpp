@@ -18,22 +18,25 @@ Environment::Environment(Journal* journal)
 Environment::~Environment() = default;
 
 E Environment::backed(Type type, Number hint, Range range, Range always) {
-  return add_symbol(type, true, hint, range, always);
+  return add_symbol(
+      {.type = type, .is_backed = true, .is_given = true, .hint = hint}, range,
+      always);
 }
 
-E Environment::unbacked(Type type, Range range) {
-  return add_symbol(type, false, {}, range, range);
+E Environment::unbacked(Type type, Range range, bool is_given) {
+  return add_symbol({.type = type, .is_backed = false, .is_given = is_given},
+                    range, range);
 }
 
-E Environment::add_symbol(Type type, bool is_backed, Number hint, Range range,
-                          Range always) {
-  const E e = expressions_.symbol(SymbolId(symbols_.size()), type);
-  symbols_.push_back({type, is_backed, hint, e});
-  if (!is_backed) ++unbacked_count_;
-  first_.push_back({range, always, is_backed && place_ ? place_() : 0});
+E Environment::add_symbol(Symbol symbol, Range range, Range always) {
+  const E e = expressions_.symbol(SymbolId(symbols_.size()), symbol.type);
+  symbol.expression = e;
+  symbols_.push_back(symbol);
+  if (!symbol.is_backed) ++unbacked_count_;
+  first_.push_back({range, always, place()});
   if (journal_) journal_->record(this, kSymbolMade);
   const Range known_range = intersect(range, always);
-  if (type == Type::Integer && !(known_range == Range{}))
+  if (symbol.type == Type::Integer && !(known_range == Range{}))
     facts_->restrict(e, known_range);
   return e;
 }
@@ -97,10 +100,18 @@ std::optional<bool> Environment::decide(E condition) {
   }
   const bool answer = value->truth();
   if (!answer) decided = expressions_.logical_not(decided);
-  decisions_.push_back({decided, place_ ? place_() : 0});
-  if (journal_) journal_->record(this, kDecisionMade);
-  facts_->learn(decided);
+  add_decision(decided);
   return answer;
+}
+
+void Environment::add_decision(E condition) {
+  decisions_.push_back({condition, place()});
+  if (journal_) journal_->record(this, kDecisionMade);
+  facts_->learn(condition);
+}
+
+void Environment::require(E condition) {
+  if (!known(condition).value_or(false)) add_decision(condition);
 }
 
 std::optional<Number> Environment::specialize(E e) {
@@ -151,6 +162,13 @@ std::string Environment::show(E e) const {
         symbols_.begin(), symbols_.begin() + id.index,
         [&](const Symbol& each) { return each.is_backed == is_backed; });
     return (is_backed ? "s" : "u") + std::to_string(before);
+  });
+}
+
+std::string Environment::show_to_user(E e) const {
+  return shapes::show(e, [this](SymbolId id) {
+    std::string name = name_ ? name_(id) : std::string();
+    return name.empty() ? show(symbols_[id.index].expression) : name;
   });
 }
 

@@ -5,8 +5,9 @@
 // A *backed* symbol stands for a number that the call brings (a size, an int
 // argument); its hint is the value in the call that is being traced. A decision
 // that what is known can't settle is settled by the hints, and becomes a guard.
-// An *unbacked* symbol stands for a number that the graph computes; a decision
-// about it can't be made by hint.
+// An *unbacked* symbol stands for a number that the graph computes, or that the
+// call brings and nobody may look at; a decision about it can't be made by
+// hint.
 //
 // Every change is journaled.
 #pragma once
@@ -29,7 +30,9 @@ namespace magneto::shapes {
 struct Symbol {
   Type type;
   bool is_backed;
-  Number hint;  // of a backed one
+  bool is_given;  // the call brings it: all backed ones, and unbacked ones
+                  // whose value nothing may depend on
+  Number hint;    // of a backed one
   E expression;
 };
 
@@ -45,6 +48,7 @@ class Environment final : public Journaled {
   void detach() {
     journal_ = nullptr;
     place_ = nullptr;
+    name_ = nullptr;
   }
 
   Expressions& expressions() { return expressions_; }
@@ -55,8 +59,11 @@ class Environment final : public Journaled {
   // what is relied on.
   // `always` is where the number is in every call, which no guard needs to ask.
   E backed(Type type, Number hint, Range range = {}, Range always = {});
-  E unbacked(Type type, Range range = {});
+  // `is_given`: the call brings it.
+  E unbacked(Type type, Range range = {}, bool is_given = false);
   const Symbol& symbol(SymbolId id) const { return symbols_[id.index]; }
+  // Where in the program it was made: see set_place.
+  uint32_t place_of(SymbolId id) const { return first_[id.index].place; }
   size_t symbol_count() const { return symbols_.size(); }
 
   // ---- What is known
@@ -80,17 +87,27 @@ class Environment final : public Journaled {
   std::optional<bool> decide(E condition);
   // The hint, with a guard that `e` has this value; none if there is no hint.
   std::optional<Number> specialize(E e);
+  // The call must fulfil the condition, which is about its own numbers and
+  // holds for those of the call that is traced: a fact and a guard, hints or
+  // not.
+  void require(E condition);
   // The condition holds, because the graph or the program itself checks it: a
   // fact without a guard. False if it is known not to hold.
   bool assume(E condition);
 
-  // The number kept with decisions from here on (a location in the traced
-  // program), asked for when a decision is made.
+  // The number kept with decisions and symbols from here on (a location in the
+  // traced program), asked for when one is made.
   void set_place(std::function<uint32_t()> place) { place_ = std::move(place); }
+  // What the user calls a number of the call's ("x.size(0)"); empty for others.
+  void set_names(std::function<std::string(SymbolId)> name) {
+    name_ = std::move(name);
+  }
 
   // ---- For guards and texts
   // With symbols called s0, s1, ... and those of the graph u0, u1, ...
   std::string show(E e) const;
+  // In the user's terms, where a symbol has some.
+  std::string show_to_user(E e) const;
   // All decisions in the order in which they were made.
   std::span<const Decision> decisions() const { return decisions_; }
   // The conditions to check at each call: what decisions imply and what ranges
@@ -118,8 +135,9 @@ class Environment final : public Journaled {
   };
   Hinted hinted(E e) const;
   Hinted compute_hinted(E e) const;
-  E add_symbol(Type type, bool is_backed, Number hint, Range range,
-               Range always);
+  uint32_t place() const { return place_ ? place_() : kNoPlace; }
+  void add_decision(E condition);
+  E add_symbol(Symbol symbol, Range range, Range always);
 
   Journal* journal_;
   Expressions expressions_;
@@ -130,6 +148,7 @@ class Environment final : public Journaled {
   std::vector<Decision> decisions_;
   std::unique_ptr<Facts> facts_;
   std::function<uint32_t()> place_;
+  std::function<std::string(SymbolId)> name_;
 };
 
 }  // namespace magneto::shapes

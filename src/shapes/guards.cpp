@@ -77,7 +77,7 @@ std::vector<Decision> Environment::guards() {
   // Equalities first; the others are compared by what these leave of them.
   Facts implied(expressions_, symbols_, nullptr);
   for (size_t i = 0; i < symbols_.size(); ++i) {
-    if (symbols_[i].is_backed && symbols_[i].type == Type::Integer &&
+    if (symbols_[i].is_given && symbols_[i].type == Type::Integer &&
         !(first_[i].always == Range{}))
       implied.restrict(symbols_[i].expression, first_[i].always);
   }

@@ -238,6 +238,12 @@ PyObject* py_number_tree(PyObject*, PyObject* number) noexcept {
   END_HANDLE_TH_ERRORS
 }
 
+PyObject* py_number_hint(PyObject*, PyObject* number) noexcept {
+  HANDLE_TH_ERRORS
+  return number_hint(number).release();
+  END_HANDLE_TH_ERRORS
+}
+
 PyMethodDef kFunctions[] = {
     {"make_fake", &py_make_fake, METH_O, "The fake of one tensor."},
     {"fake_inputs", &py_fake_inputs, METH_NOARGS,
@@ -275,6 +281,8 @@ PyMethodDef kFunctions[] = {
     {"describe_snapshot", &py_describe, METH_O, "One line of text."},
     {"number_tree", &py_number_tree, METH_O,
      "A symbolic number as a tree of tuples: see magneto.backends.symbols."},
+    {"number_hint", &py_number_hint, METH_O,
+     "A symbolic number's value in the traced call; None: it has none."},
     {nullptr, nullptr, 0, nullptr},
 };
 

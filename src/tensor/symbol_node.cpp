@@ -263,7 +263,7 @@ c10::SymNode SymbolNode::is_non_overlapping_and_dense(Nodes sizes,
 Number SymbolNode::specialized() const {
   std::optional<Number> value = environment_->specialize(expression());
   if (!value)
-    throw_needs_data("the number " + environment_->show(expression()) +
+    throw_needs_data("the number " + environment_->show_to_user(expression()) +
                      " is known only when the graph runs");
   return *value;
 }
@@ -282,7 +282,7 @@ double SymbolNode::guard_float(const char*, int64_t) {
 bool SymbolNode::guard_bool(const char*, int64_t) {
   std::optional<bool> answer = environment_->decide(expression());
   if (!answer)
-    throw_needs_data("whether " + environment_->show(expression()) +
+    throw_needs_data("whether " + environment_->show_to_user(expression()) +
                      " is known only when the graph runs");
   return *answer;
 }

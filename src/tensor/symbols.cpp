@@ -130,12 +130,31 @@ Ref tree_of(shapes::Environment& environment, E e) {
 
 }  // namespace
 
-Ref number_tree(PyObject* number) {
+namespace {
+
+// Kept alive by the object. Raises for anything else than a number of ours.
+const SymbolNode& node_of(PyObject* number) {
   TORCH_CHECK(is_symbol_object(number), "expected a symbolic number");
   auto held = py::cast<c10::SymNode>(py::handle(number).attr("node"));
   auto* own = dynamic_cast<SymbolNode*>(held.get());
   TORCH_CHECK(own, "expected a symbolic number of a graph of magneto's");
-  return tree_of(*own->environment(), own->expression());
+  return *own;
+}
+
+}  // namespace
+
+Ref number_tree(PyObject* number) {
+  const SymbolNode& own = node_of(number);
+  return tree_of(*own.environment(), own.expression());
+}
+
+Ref number_hint(PyObject* number) {
+  const SymbolNode& own = node_of(number);
+  shapes::Expressions& table = own.environment()->expressions();
+  const E now = own.expression();
+  const auto value = own.environment()->hint(now);
+  if (!value) return Ref::share(Py_None);
+  return constant_object(*table.constant(now->type, *value));
 }
 
 std::vector<E> size_expressions(const EnvironmentRef& environment,

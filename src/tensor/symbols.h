@@ -32,6 +32,9 @@ shapes::E expression_of(const EnvironmentRef& environment, PyObject* object);
 // or (operation's name, operand, ...). Raises for anything else.
 Ref number_tree(PyObject* number);
 
+// Its value in the call that is traced; None if only the graph's run tells.
+Ref number_hint(PyObject* number);
+
 // Where operators whose result depends on data find symbols for what only the
 // graph's run tells: the environment of the trace that is under way on this
 // thread. Null (the start): such operators need the data, and say so.

@@ -248,7 +248,11 @@ graph::LocationId Interpreter::location(Frame& frame) {
 graph::Origin Interpreter::origin() {
   for (Frame* frame = frame_; frame && !calls_in_blocks_; frame = frame->caller)
     calls_in_blocks_ = frame->code->handler_for(frame->current) != nullptr;
-  return {frame_ ? location(*frame_) : graph::LocationId{}, ctx.scope};
+  return {location(), ctx.scope};
+}
+
+graph::LocationId Interpreter::location() {
+  return frame_ ? location(*frame_) : graph::LocationId{};
 }
 
 PyObject* Interpreter::current_globals() { return frame_->globals; }

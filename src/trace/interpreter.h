@@ -55,6 +55,7 @@ class Interpreter final : public values::Inliner, public Journaled {
   Outcome<V> resume_generator(V generator, V sent, V thrown,
                               V* returned) override;
   graph::Origin origin() override;
+  graph::LocationId location() override;
   bool super_arguments(V* type, V* self) override;
   PyObject* current_globals() override;
   std::vector<std::pair<PyObject*, V>> current_locals() override;

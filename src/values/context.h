@@ -55,6 +55,8 @@ class Inliner {
                                       V* returned) = 0;
   // Where the program stands, for nodes of the graph.
   virtual graph::Origin origin() = 0;
+  // The same for what isn't a call of the graph.
+  virtual graph::LocationId location() = 0;
   // For super() without arguments: the class cell's content and first argument.
   virtual bool super_arguments(V* type, V* self) = 0;
   // The globals of the frame that runs, for globals() and imports.
@@ -92,12 +94,7 @@ class NativeTable {
   ~NativeTable() = default;
 };
 
-// A place in the user's program: where a frame of the trace stands.
-struct Place {
-  std::string file;
-  int line;
-  std::string function;
-};
+using guards::Place;
 
 // A graph break under way: why, what about, and what the user can do (empty:
 // what the reason's row says).
@@ -125,9 +122,17 @@ class Witness {
 // Implemented by entry/: which of the caller's numbers become symbols.
 class SymbolPolicy {
  public:
-  // For each dimension of the tensor at `source`: where its size is, if that is
-  // a symbol. Empty: none is.
-  using Sizes = std::vector<std::optional<shapes::Range>>;
+  // A size that is a symbol.
+  struct Size {
+    shapes::Range range;
+    // The program gives no hint of it: nothing is decided by what it is.
+    bool is_unbacked = false;
+    // Of unbacked ones: those of one group are equal. Empty: of none.
+    std::string group = {};
+  };
+  // For each dimension of the tensor at `source`: its size, if that is a
+  // symbol. Empty: none is.
+  using Sizes = std::vector<std::optional<Size>>;
   virtual Sizes symbolic_sizes(PyObject* tensor, SourceId source) = 0;
   // Of a plain int or float.
   virtual bool is_symbolic(PyObject* number, SourceId source) = 0;
@@ -278,6 +283,10 @@ class Context final : public Backing,
   std::span<const guards::IntSource> symbol_sources() const {
     return symbol_sources_;
   }
+  // "x.size(0)"; empty for a number that the graph computes.
+  std::string symbol_name(shapes::SymbolId symbol) const;
+  // The node that gives the number, if there is one.
+  std::optional<graph::NodeId> node_of(shapes::E number) const;
   // A symbol for a number of the call's, whose value is `hint`.
   shapes::E new_symbol(shapes::Number hint, const guards::IntSource& source,
                        shapes::Type type, shapes::Range range = {},
@@ -338,6 +347,10 @@ class Context final : public Backing,
   void remember_sizes(PyObject* fake, graph::NodeId node);
   V wrap(PyObject* object, SourceId source, bool known);
   V wrap_tensor(PyObject* object, SourceId source);
+  shapes::E size_symbol(const SymbolPolicy::Size& wanted, int64_t size,
+                        const guards::IntSource& source);
+  void remember_source(shapes::E symbol, const guards::IntSource& source,
+                       const std::string& group = {});
   std::optional<tensor::SymbolicShape> symbolic_shape(
       PyObject* tensor, SourceId source, tensor::TensorSnapshot& snapshot);
   V wrap_tuple(PyObject* object, SourceId source);
@@ -353,6 +366,7 @@ class Context final : public Backing,
 
   tensor::EnvironmentRef environment_;
   std::vector<guards::IntSource> symbol_sources_;
+  std::vector<std::string> symbol_groups_;  // the same of SymbolPolicy::Size
 
   V exception_ = nullptr;
   graph::LocationId raised_at_;

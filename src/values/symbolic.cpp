@@ -58,8 +58,7 @@ bool unify(Expressions& table, E& a, E& b) {
 Signal unknown_truth(Context& ctx, E condition) {
   return ctx.graph_break(
       "data-dependent-branch",
-      "whether " + ctx.environment()->show(condition) +
-          " depends on a tensor's data",
+      "whether " + unknown(*ctx.environment(), condition),
       "say which with torch._check(...), use torch.where or torch.cond, or "
       "move the condition out of the compiled function");
 }
@@ -80,6 +79,17 @@ bool is_integral(E a, E b) {
 }
 
 }  // namespace
+
+std::string unknown(const shapes::Environment& environment, E number) {
+  bool is_marked = false;
+  shapes::for_each_symbol(number, [&](shapes::SymbolId id) {
+    const shapes::Symbol& symbol = environment.symbol(id);
+    is_marked |= symbol.is_given && !symbol.is_backed;
+  });
+  return environment.show_to_user(number) +
+         (is_marked ? " depends on a size that is marked as unbacked"
+                    : " depends on a tensor's data");
+}
 
 bool is_computable(Context& ctx, E number) {
   shapes::Environment& environment = *ctx.environment();

@@ -5,10 +5,12 @@
 #include <cmath>
 #include <numeric>
 
+#include "guards/program.h"
 #include "python/find.h"
 #include "shapes/environment.h"
 #include "values/memo.h"
 #include "values/protocol.h"
+#include "values/symbolic.h"
 
 namespace magneto::values {
 
@@ -30,10 +32,12 @@ constexpr Range kSizes{0, int64_t{1} << 62};
 const tensor::EnvironmentRef& Context::environment() {
   if (!environment_) {
     environment_ = std::make_shared<shapes::Environment>(&journal);
+    static_assert(shapes::kNoPlace == graph::LocationId::kNone);
     environment_->set_place([this] {
-      return inliner ? inliner->origin().location.index
-                     : graph::LocationId::kNone;
+      return inliner ? inliner->location().index : shapes::kNoPlace;
     });
+    environment_->set_names(
+        [this](shapes::SymbolId id) { return symbol_name(id); });
   }
   return environment_;
 }
@@ -41,9 +45,46 @@ const tensor::EnvironmentRef& Context::environment() {
 E Context::new_symbol(Number hint, const IntSource& source, Type type,
                       Range range, Range always) {
   E symbol = environment()->backed(type, hint, range, always);
+  remember_source(symbol, source);
+  return symbol;
+}
+
+void Context::remember_source(E symbol, const IntSource& source,
+                              const std::string& group) {
   // A rollback has taken back the symbols that were made behind it.
   symbol_sources_.resize(symbol->symbol.index);
   symbol_sources_.push_back(source);
+  symbol_groups_.resize(symbol->symbol.index);
+  symbol_groups_.push_back(group);
+}
+
+std::string Context::symbol_name(shapes::SymbolId symbol) const {
+  if (!environment_->symbol(symbol).is_given) return {};
+  const IntSource& source = symbol_sources_[symbol.index];
+  return guards::number_name(sources.print(source.source), source.kind,
+                             source.dim);
+}
+
+// Of a dimension that is marked as one whose size nobody looks at, or of one
+// that varies. `size` is what it is in the call.
+E Context::size_symbol(const SymbolPolicy::Size& wanted, int64_t size,
+                       const IntSource& source) {
+  if (!wanted.is_unbacked)
+    return new_symbol(Number::of(size), source, Type::Integer, wanted.range,
+                      kSizes);
+  shapes::Expressions& table = environment()->expressions();
+  const E symbol = environment_->unbacked(Type::Integer, kSizes, true);
+  remember_source(symbol, source, wanted.group);
+  environment_->require(
+      table.less_equal(table.integer(wanted.range.least), symbol));
+  environment_->require(
+      table.less_equal(symbol, table.integer(wanted.range.most)));
+  for (size_t i = 0; i < symbol->symbol.index && !wanted.group.empty(); ++i) {
+    if (symbol_groups_[i] != wanted.group) continue;
+    environment_->require(table.equal(
+        environment_->symbol(shapes::SymbolId(i)).expression, symbol));
+    break;
+  }
   return symbol;
 }
 
@@ -78,10 +119,8 @@ V Context::simplified(V value) {
 V Context::specialized(V value) {
   E number = as<SymbolValue>(value)->number;
   if (!environment_->specialize(number)) {
-    const std::string text = environment_->show(number);
-    throw BreakException{{"data-dependent",
-                          "the number " + text + " depends on a tensor's data",
-                          ""}};
+    throw BreakException{
+        {"data-dependent", "the number " + unknown(*environment_, number), ""}};
   }
   return simplified(value);
 }
@@ -122,7 +161,7 @@ std::optional<tensor::SymbolicShape> Context::symbolic_shape(
   const SymbolPolicy::Sizes wanted =
       symbol_policy->symbolic_sizes(real, source);
   if (std::none_of(wanted.begin(), wanted.end(),
-                   [](const auto& range) { return range.has_value(); }))
+                   [](const auto& size) { return size.has_value(); }))
     return {};
   shapes::Expressions& table = environment()->expressions();
   tensor::SymbolicShape shape;
@@ -134,39 +173,43 @@ std::optional<tensor::SymbolicShape> Context::symbolic_shape(
   for (uint32_t i = 0; i < sizes.size(); ++i) {
     // A size of 0 or 1 has a meaning of its own: what broadcasts, what is
     // empty.
-    const std::optional<Range>& range = wanted[i];
-    if (!range || sizes[i] == 0 || sizes[i] == 1) {
+    const std::optional<SymbolPolicy::Size>& size = wanted[i];
+    if (!size || (!size->is_unbacked && (sizes[i] == 0 || sizes[i] == 1))) {
       shape.sizes.push_back(table.integer(sizes[i]));
       continue;
     }
     is_symbolic = true;
-    shape.sizes.push_back(new_symbol(Number::of(sizes[i]),
-                                     {IntKind::Size, source, i}, Type::Integer,
-                                     *range, kSizes));
+    shape.sizes.push_back(
+        size_symbol(*size, sizes[i], {IntKind::Size, source, i}));
     snapshot.mark_dynamic(i);
   }
   if (!is_symbolic) return {};
   std::vector<uint32_t> order(sizes.size());
   std::iota(order.begin(), order.end(), 0);
-  // From the innermost dimension on; of equal strides, sizes of one first.
-  std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-    return strides[a] != strides[b] ? strides[a] < strides[b]
-                                    : sizes[a] < sizes[b];
+  // From the innermost dimension on; of equal strides, sizes of one first (or
+  // of zero, which count as one), the last dimension before others.
+  auto extent = [&](uint32_t i) { return std::max<int64_t>(sizes[i], 1); };
+  std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+    if (strides[a] != strides[b]) return strides[a] < strides[b];
+    return extent(a) != extent(b) ? extent(a) < extent(b) : a > b;
   });
   shape.strides.resize(sizes.size());
   std::vector<uint32_t> placed;
   for (uint32_t i : order) {
     E stride = table.integer(strides[i]);
     for (uint32_t j : placed) {
-      if (sizes[j] * strides[j] != strides[i]) continue;
-      E product = table.multiply(shape.sizes[j], shape.strides[j]);
+      if (extent(j) * strides[j] != strides[i]) continue;
+      E least =
+          table.make(Operation::Maximum, shape.sizes[j], table.integer(1));
+      E product =
+          table.multiply(environment()->simplify(least), shape.strides[j]);
       if (!product || product->is_constant()) continue;
       stride = product;
     }
     if (!stride->is_constant()) {
       E own = new_symbol(Number::of(strides[i]), {IntKind::Stride, source, i},
                          Type::Integer, {}, kSizes);
-      environment()->decide(table.equal(own, stride));
+      environment()->require(table.equal(own, stride));
       snapshot.mark_stride_dynamic(i);
     }
     shape.strides[i] = stride;
@@ -253,6 +296,12 @@ std::optional<Comparison> comparison(shapes::Expressions& table, E e) {
 
 }  // namespace
 
+std::optional<graph::NodeId> Context::node_of(E number) const {
+  auto found = memo_->numbers.find(number);
+  if (found == memo_->numbers.end()) return {};
+  return found->second;
+}
+
 graph::Arg Context::number_argument(E number) {
   number = environment()->simplify(number);
   if (number->is_constant())
@@ -267,7 +316,7 @@ graph::NodeId Context::number_node(E number) {
   Ref example = tensor::symbol_object(environment(), number);
   graph::NodeId node;
   if (number->is_symbol()) {
-    if (!environment_->symbol(number->symbol).is_backed)
+    if (!environment_->symbol(number->symbol).is_given)
       throw BreakException{{"data-dependent",
                             "the number " + environment_->show(number) +
                                 " is one that no result of a call tells",
@@ -275,7 +324,7 @@ graph::NodeId Context::number_node(E number) {
     const IntSource& source = symbol_sources_[number->symbol.index];
     const std::string name = source.kind == IntKind::Value
                                  ? sources.torch_name(source.source)
-                                 : "s" + std::to_string(number->symbol.index);
+                                 : environment_->show(number);
     node = graph.placeholder({.source = source.source.index,
                               .source_name = name,
                               .kind = graph::InputKind::Number,
@@ -322,10 +371,10 @@ void Context::assert_in_graph(E condition) { assert_in_graph(condition, {}); }
 void Context::assert_in_graph(E condition, const std::string& text) {
   static PyObject* const function =
       function_at("torch.ops.aten._assert_scalar.default");
-  V message =
-      string(text.empty() ? "Expected " + environment_->show(condition) +
-                                " to be True, but got False."
-                          : text);
+  V message = string(text.empty()
+                         ? "Expected " + environment_->show_to_user(condition) +
+                               " to be True, but got False."
+                         : text);
   graph.call_function(
       function, {number_argument(condition), graph.constant(message->object)},
       {}, Ref::share(Py_None), inliner->origin());
@@ -354,7 +403,7 @@ void Context::remember_sizes(PyObject* fake, graph::NodeId node) {
     return;
   auto is_new = [&](E number) {
     return number->is_symbol() &&
-           !environment_->symbol(number->symbol).is_backed &&
+           !environment_->symbol(number->symbol).is_given &&
            !memo_->numbers.contains(number);
   };
   auto read = [&](PyObject* function, E number,

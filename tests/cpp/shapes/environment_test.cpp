@@ -512,5 +512,43 @@ TEST_F(Facts, DecisionsKeepTheirPlace) {
   EXPECT_EQ(show(guards[3].condition), "s0 != 3");
 }
 
+TEST_F(Facts, SymbolsKeepTheirPlace) {
+  const E before = env.unbacked(Type::Integer);
+  env.set_place([] { return 5u; });
+  const E a = size(8), u = env.unbacked(Type::Integer);
+  EXPECT_EQ(env.place_of(before->symbol), kNoPlace);
+  EXPECT_EQ(env.place_of(a->symbol), 5u);
+  EXPECT_EQ(env.place_of(u->symbol), 5u);
+}
+
+// The call brings it, but nothing is decided by what it is.
+TEST_F(Facts, GivenUnbackedSymbolsAreGuardedByWhatIsRequired) {
+  const E a = size(8);
+  const E u = env.unbacked(Type::Integer, {0, Range::kMost}, true);
+  EXPECT_TRUE(env.symbol(u->symbol).is_given);
+  EXPECT_FALSE(env.symbol(u->symbol).is_backed);
+  EXPECT_EQ(env.decide(x.less(u, n(4))), std::nullopt);
+  EXPECT_EQ(env.specialize(u), std::nullopt);
+  env.require(x.less_equal(n(0), u));  // known
+  env.require(x.less_equal(u, n(9)));
+  env.require(x.equal(a, x.multiply(u, n(2))));
+  EXPECT_EQ(env.range(u), (Range{0, 9}));
+  std::vector<std::string> texts;
+  for (const Decision& guard : env.guards())
+    texts.push_back(show(guard.condition));
+  EXPECT_EQ(texts,
+            (std::vector<std::string>{"s0 >= 2", "s1 <= 9", "s0 == 2 * s1"}));
+}
+
+TEST_F(Facts, UsersNamesAreShownWhereThereAreSome) {
+  const E a = size(8), u = env.unbacked(Type::Integer);
+  EXPECT_EQ(env.show_to_user(x.less(a, u)), "s0 + 1 <= u0");
+  env.set_names([&](SymbolId id) {
+    return std::string(id == a->symbol ? "t.size(0)" : "");
+  });
+  EXPECT_EQ(env.show_to_user(x.less(a, u)), "t.size(0) + 1 <= u0");
+  EXPECT_EQ(env.show(x.less(a, u)), "s0 + 1 <= u0");
+}
+
 }  // namespace
 }  // namespace magneto::shapes
