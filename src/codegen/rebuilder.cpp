@@ -76,6 +76,7 @@ Operand Rebuilder::build(V value) {
   if (value->source.valid()) return from_source(value->source);
   auto found = built_.find(value);
   if (found != built_.end()) return found->second;
+  ctx_.heap.touch(value->heap);
   Operand made = make(value);
   built_.emplace(value, made);
   return made;

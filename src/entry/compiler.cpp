@@ -55,17 +55,21 @@ class Compilation {
       : cache_(cache), request_(request), code_(request.code) {
     ctx_.keeps_inner_frames = keeps_inner_frames;
     ctx_.takes_data = cache.takes_data;
+    ctx_.shares_cached = cache.shares_cached;
     ctx_.must_be_whole = cache.settings()->fullgraph;
     ctx_.symbol_policy = &symbols_;
   }
 
   // Nothing: to be started again. An inlined call that breaks the graph can't
-  // be gone on with by itself, or the cache now says that it takes no data.
+  // be gone on with by itself, or the cache now says that it takes no data, or
+  // shares nothing.
   std::optional<Compiled> run();
 
  private:
   std::optional<Compiled> finish(Capture& capture);
   bool keeps_promises();
+  // Whether what came out of a cache is no more to be shared.
+  bool touched_shared();
   Compiled refuse(const BreakInfo& why, int32_t instruction);
   Compiled add_plain();
   std::optional<Compiled> add(codegen::Plan& plan, const Capture& capture);
@@ -133,6 +137,7 @@ std::optional<Compiled> Compilation::finish(Capture& capture) {
   const auto index = static_cast<int32_t>(capture.index);
   BreakInfo why;
   if (!keeps_promises()) return Compiled::Error;
+  if (touched_shared()) return std::nullopt;
   switch (capture.ending) {
     case Ending::Raised: {
       Details details;
@@ -159,7 +164,13 @@ std::optional<Compiled> Compilation::finish(Capture& capture) {
     return refuse(why,
                   capture.ending == Ending::Break ? index : request_.start);
   }
+  if (touched_shared()) return std::nullopt;
   return add(plan, capture);
+}
+
+bool Compilation::touched_shared() {
+  if (ctx_.heap.touched_shared()) cache_.shares_cached = false;
+  return ctx_.heap.touched_shared();
 }
 
 // The frame runs in plain Python: an error if the user wants none of that.
@@ -601,15 +612,19 @@ Compiled compile_frame(CodeCache& cache, const python::FrameRequest& request) {
   }
   std::optional<Compiled> compiled;
   try {
-    bool keeps_inner_frames = true, took_data = cache.takes_data;
+    const auto learned = [&] {
+      return std::pair(cache.takes_data, cache.shares_cached);
+    };
+    bool keeps_inner_frames = true;
+    auto knew = learned();
     while (
         !(compiled = Compilation(cache, request, keeps_inner_frames).run())) {
       ++cache.restarts;
-      if (took_data == cache.takes_data) {
+      if (knew == learned()) {
         MG_CHECK(keeps_inner_frames, "a reason to start again");
         keeps_inner_frames = false;
       }
-      took_data = cache.takes_data;
+      knew = learned();
     }
   } catch (const InternalError& error) {
     return defect(cache, request, error.what());

@@ -100,6 +100,10 @@ PyObject** field_place(SourceKind kind, PyObject* base) noexcept {
       return private_field(base, PrivateField::DefaultFactory);
     case SourceKind::MappingProxyTarget:
       return private_field(base, PrivateField::MappingProxyTarget);
+    case SourceKind::CachedResults:
+      return private_field(base, PrivateField::CachedResults);
+    case SourceKind::CachedResult:
+      return private_field(base, PrivateField::CachedResult);
     case SourceKind::WeakrefTarget:
       return PyWeakref_CheckRef(base) ? &as<PyWeakReference>(base)->wr_object
                                       : nullptr;
@@ -244,6 +248,8 @@ MG_FIELD(PropertyDeleter)
 MG_FIELD(PartialFunction)
 MG_FIELD(PartialArgs)
 MG_FIELD(PartialKeywords)
+MG_FIELD(CachedResults)
+MG_FIELD(CachedResult)
 #undef MG_FIELD
 
 Reading read_step(const Source& source, PyObject* base) noexcept {

@@ -2,15 +2,18 @@
 // functools: partial objects, reduce, and wrappers written in C.
 #include <algorithm>
 
+#include "natives/pure.h"
 #include "natives/signature.h"
 #include "python/layout.h"
 #include "python/names.h"
 #include "values/construction.h"
+#include "values/symbolic.h"
 
 namespace magneto::natives {
 
 namespace {
 
+using guards::SourceId;
 using guards::SourceKind;
 using python::PrivateField;
 
@@ -146,25 +149,71 @@ Outcome<V> reduce(Context& ctx, const Arguments& args) {
   }
 }
 
+// Whether the trace has written to anything of the caller's.
+bool has_pending_writes(Context& ctx) {
+  return std::ranges::any_of(ctx.heap.modified(), [&](HeapId id) {
+    const HeapObject& state = ctx.heap[id];
+    const V owner = state.attributes_of.valid()
+                        ? ctx.heap[state.attributes_of].owner
+                        : state.owner;
+    return owner && owner->source.valid();
+  });
+}
+
+// The object that a call for real gets: plain data, or the caller's own, which
+// is then guarded to be that one. Null for anything else.
+PyObject* own_object(Context& ctx, V value) {
+  if (holds_symbol(ctx, value)) return nullptr;
+  value = ctx.look(value);
+  if (!value->source.valid() || !value->object || value->is_constant())
+    return as_constant(ctx, value);
+  ctx.guards.identity(value->source, value->object);
+  return value->object;
+}
+
+// Where the cache has `object`; invalid if it has it nowhere, or twice.
+SourceId cached_source(Context& ctx, V cached, PyObject* object) {
+  PyObject** results =
+      python::private_field(cached->object, PrivateField::CachedResults);
+  if (!results || !*results || !PyDict_CheckExact(*results)) return {};
+  const SourceId dict =
+      ctx.sources.field(cached->source, SourceKind::CachedResults);
+  SourceId found;
+  PyObject *key = nullptr, *item = nullptr;
+  Py_ssize_t position = 0;
+  while (PyDict_Next(*results, &position, &key, &item)) {
+    PyObject** result = python::private_field(item, PrivateField::CachedResult);
+    if ((result ? *result : item) != object) continue;
+    if (found.valid()) return {};
+    found = ctx.sources.dict_item(dict, key);
+    if (result) found = ctx.sources.field(found, SourceKind::CachedResult);
+  }
+  return found;
+}
+
 // A function behind lru_cache: what it computes is traced; the cache belongs
 // to the real program. So the function must give the same every time it is
-// called, and do nothing else: only then nobody can tell.
+// called, and do nothing else: only then nobody can tell. The object that it
+// makes is the one that the cache has, for which the function is called;
+// where that can't be done, one for each call is as good unless it is touched.
 Outcome<V> call_cached(Context& ctx, const Arguments& args) {
   for (auto part : {args.positional, args.keyword_values}) {
     for (V value : part) {
-      value = ctx.look(value);
+      value = ctx.look_symbolic(value);
       if (value->type->tp_hash == PyObject_HashNotImplemented)
         return ctx.raise(PyExc_TypeError, std::string("unhashable type: '") +
                                               value->type->tp_name + "'");
     }
   }
-  MG_TRY(V wrapped,
-         get_attribute(ctx, args.positional[0], name<"__wrapped__">()));
+  V cached = ctx.look(args.positional[0]);
+  MG_TRY(V wrapped, get_attribute(ctx, cached, name<"__wrapped__">()));
   // Writes are counted from the outermost call on.
   static thread_local int32_t depth = 0;
   if (depth == 0) ctx.heap.count_writes();
   const size_t writes = ctx.heap.counted_writes();
   const size_t nodes = ctx.graph.call_count();
+  const size_t objects = ctx.heap.size();
+  const Journal::Position before = ctx.journal.position();
   struct Deeper {
     Deeper() { ++depth; }
     ~Deeper() { --depth; }
@@ -174,10 +223,29 @@ Outcome<V> call_cached(Context& ctx, const Arguments& args) {
     return call(ctx, wrapped, without(args, 1));
   }();
   if (!result) return result;
-  V value = ctx.look(result.value());
-  if (ctx.heap.counted_writes() == writes && ctx.graph.call_count() == nodes &&
-      value->is_constant())
+  V value = ctx.look_symbolic(result.value());
+  const bool is_pure =
+      ctx.heap.counted_writes() == writes && ctx.graph.call_count() == nodes;
+  if (is_pure && (value->is_constant() || is_symbol(value))) return value;
+  if (is_pure && cached->source.valid() && !has_pending_writes(ctx)) {
+    Ref made;
+    MG_TRY(bool called, call_really(ctx, cached->object, without(args, 1), made,
+                                    own_object));
+    const SourceId source =
+        called ? cached_source(ctx, cached, made) : SourceId{};
+    if (source.valid()) {
+      ctx.journal.rollback(before);
+      // Guarded again.
+      for (auto part : {without(args, 1).positional, args.keyword_values})
+        for (V argument : part) (void)own_object(ctx, argument);
+      ctx.guards.identity(source, made);
+      return ctx.known(ctx.keep(std::move(made)), source);
+    }
+  }
+  if (is_pure && ctx.shares_cached) {
+    ctx.heap.share_since(objects);
     return value;
+  }
   return ctx.graph_break(
       "native-call",
       "a function behind lru_cache that makes or changes objects",

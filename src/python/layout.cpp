@@ -130,6 +130,25 @@ struct Partial {
   PyObject* args;
   PyObject* keywords;
 };
+struct CacheItem {
+  PyObject_HEAD CacheItem* previous;
+  CacheItem* next;
+  Py_hash_t hash;
+  PyObject* key;
+  PyObject* result;
+};
+struct Cache {
+  CacheItem root;
+  void* call;
+  int typed;
+  PyObject* items;
+  Py_ssize_t hits;
+  PyObject* function;
+  Py_ssize_t most;
+  Py_ssize_t misses;
+  PyObject* mark;
+  PyTypeObject* item_type;
+};
 struct DefaultDict {
   PyDictObject dict;
   PyObject* default_factory;
@@ -154,6 +173,11 @@ PyTypeObject* partial_type() {
 
 PyTypeObject* defaultdict_type() {
   static PyTypeObject* type = find_type("_collections", "defaultdict");
+  return type;
+}
+
+PyTypeObject* cache_type() {
+  static PyTypeObject* type = find_type("_functools", "_lru_cache_wrapper");
   return type;
 }
 
@@ -248,6 +272,8 @@ const uint64_t* order_state(PyObject* dict) noexcept {
 }
 
 PyObject** private_field(PyObject* object, PrivateField field) noexcept {
+  // No module has it; each cache refers to it. It lives as long as the process.
+  static PyTypeObject* cache_item_type = nullptr;
   auto* property = reinterpret_cast<Property*>(object);
   auto* wrapper = reinterpret_cast<MethodWrapper*>(object);
   auto* partial = reinterpret_cast<Partial*>(object);
@@ -278,6 +304,14 @@ PyObject** private_field(PyObject* object, PrivateField field) noexcept {
     case PrivateField::MappingProxyTarget:
       if (!is_instance(object, &PyDictProxy_Type)) return nullptr;
       return &wrapper->callable;
+    case PrivateField::CachedResults:
+      if (!is_instance(object, cache_type())) return nullptr;
+      cache_item_type = reinterpret_cast<Cache*>(object)->item_type;
+      return &reinterpret_cast<Cache*>(object)->items;
+    case PrivateField::CachedResult:
+      if (!cache_item_type || !Py_IS_TYPE(object, cache_item_type))
+        return nullptr;
+      return &reinterpret_cast<CacheItem*>(object)->result;
   }
   return nullptr;
 }

@@ -89,6 +89,8 @@ enum class PrivateField : uint8_t {
   PartialKeywords,
   DefaultFactory,
   MappingProxyTarget,
+  CachedResults,  // functools.lru_cache: the dict of what it has
+  CachedResult,   // of an item of that dict, if the cache has a maximal size
 };
 PyObject** private_field(PyObject* object, PrivateField field) noexcept;
 

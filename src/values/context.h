@@ -197,6 +197,9 @@ class Context final : public Backing,
   // Whether numbers and sizes that come out of tensors are symbols; else the
   // graph breaks there.
   bool takes_data = true;
+  // Whether what functions behind lru_cache make is made anew by each call, as
+  // long as nobody touches it (Heap::share_since); else the graph breaks there.
+  bool shares_cached = true;
   // Whether callees that break the graph are gone on with by themselves.
   bool keeps_inner_frames = true;
   // Special methods that are being called (see call_special).

@@ -33,7 +33,17 @@ HeapId Heap::make() {
   return id;
 }
 
+void Heap::share_since(size_t size) {
+  for (size_t i = size; i < objects_.size(); ++i) objects_[i].is_shared = true;
+}
+
+void Heap::touch(HeapId id) {
+  if (!is_shared(id)) return;
+  touched_shared_ = true;
+}
+
 void Heap::mark(HeapId id, Change change) {
+  touch(id);
   HeapObject& object = objects_[id.index];
   if (id.index < counted_below_ ||
       (object.owner && object.owner->source.valid()))

@@ -58,6 +58,7 @@ struct HeapObject {
   int64_t number = 0;               // Iterator: position
   graph::NodeId node;               // Tensor: the node that yields it
   uint8_t changes = 0;              // Change bits
+  bool is_shared = false;           // see Heap::share_since
 };
 
 class Heap : public Journaled {
@@ -109,6 +110,16 @@ class Heap : public Journaled {
   }
   size_t counted_writes() const { return counted_writes_; }
 
+  // Objects made since there were `size` stand for ones that calls which aren't
+  // traced get as well, as out of a cache: who writes to them, keeps them or
+  // asks for their identity can tell the difference, and touches them.
+  void share_since(size_t size);
+  bool is_shared(HeapId id) const {
+    return id.valid() && objects_[id.index].is_shared;
+  }
+  void touch(HeapId id);
+  bool touched_shared() const { return touched_shared_; }
+
   // Objects written to, in the order of their first write.
   std::span<const HeapId> modified() const { return modified_; }
 
@@ -137,6 +148,7 @@ class Heap : public Journaled {
   std::vector<HeapId> modified_;
   size_t counted_below_ = 0;
   size_t counted_writes_ = 0;
+  bool touched_shared_ = false;
 };
 
 }  // namespace magneto::values

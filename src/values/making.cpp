@@ -197,6 +197,7 @@ V Context::iterator(PyTypeObject* type, std::span<const V> slots,
 }
 
 PyObject* Context::identity_token(V value) {
+  heap.touch(value->heap);
   auto found = memo_->tokens.find(value);
   if (found != memo_->tokens.end()) return found->second;
   Ref token = Ref::steal(

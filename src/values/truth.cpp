@@ -121,6 +121,10 @@ Outcome<bool> identical(Context& ctx, V left, V right) {
       ctx.guards.distinct(both);
     }
   }
+  if (left->heap.valid() && right->heap.valid() && left->type == right->type) {
+    ctx.heap.touch(left->heap);
+    ctx.heap.touch(right->heap);
+  }
   return false;
 }
 

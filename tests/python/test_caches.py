@@ -1,0 +1,311 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Functions behind functools.lru_cache: what they make is what the cache has,
+# made once, by a call that plain Python would have made, too.
+import functools
+
+import pytest
+import torch
+
+import magneto
+from magneto.testing import check, check_calls
+
+X = torch.arange(12.0).reshape(3, 4)
+
+
+class Recipe:
+    def __init__(self, text):
+        self.left, self.right = text.split("->")
+        self.order = [self.left.index(c) for c in self.right]
+        self.used = 0
+
+
+@functools.lru_cache
+def recipe(text):
+    return Recipe(text)
+
+
+@functools.lru_cache
+def sizes_by(plan, shape, factor):
+    """Lists and a dict, out of an object and numbers."""
+    return [shape[i] for i in plan.order], {"factor": factor}, shape[0] * factor
+
+
+@functools.lru_cache(maxsize=None)
+def numbers_to(n):
+    return [n, n + 1]
+
+
+@functools.lru_cache
+def squares(n):
+    return {k: [k * k] for k in range(n)}
+
+
+@functools.lru_cache
+def mask(n):
+    return torch.ones(n).cumsum(0)
+
+
+@functools.lru_cache
+def refuses(n):
+    if n > 1:
+        raise ValueError(f"{n} is too much")
+    return Recipe("a->a")
+
+
+SEEN = []
+
+
+@functools.lru_cache
+def with_an_effect(n):
+    SEEN.append(n)
+    return [n]
+
+
+SETTINGS = {"scale": 2}
+
+
+@functools.lru_cache
+def of_settings(n):
+    return [SETTINGS["scale"] * n]
+
+
+class Keeper:
+    def __init__(self):
+        self.v = 3
+
+    @functools.lru_cache
+    def kept(self, n):
+        return [self.v + n]
+
+
+KEEPER = Keeper()
+
+
+def transposed(x):
+    plan = recipe("ab->ba")
+    size, named, count = sizes_by(plan, x.shape, 2)
+    return x.t().reshape(size) * named["factor"] + count
+
+
+def one_object(x):
+    return x + 1, recipe("ab->ba") is recipe("ab->ba"), recipe("a->a").order
+
+
+def of_the_cache(x):
+    return x + 1, recipe("ab->ab") is GIVEN
+
+
+GIVEN = recipe("ab->ab")
+
+
+def returned(x):
+    return x + 1, recipe("ba->ab") is recipe("ba->ab"), numbers_to(7)
+
+
+def changed(x):
+    """Each call sees what the ones before did to the cached list."""
+    items = numbers_to(100)
+    items.append(len(items))
+    return x + len(items), list(items)
+
+
+def attribute_changed(x):
+    plan = recipe("abc->cab")
+    plan.used += 1
+    return x * plan.used, plan.used
+
+
+@functools.lru_cache(maxsize=None)
+def numbers_of(n, m):
+    return [n * m, 1]
+
+
+def cached_list_is_changed(x):
+    items = numbers_of(x.shape[0], 1000)
+    items.append(1)
+    return x + len(items)
+
+
+def keyed(x):
+    return x + {recipe("ab->ba"): 3}[recipe("ab->ba")]
+
+
+def across_a_break(x):
+    plan = recipe("ab->ba")
+    y = x + len(plan.order)
+    magneto.graph_break()
+    return y * plan.order[0], recipe("ab->ba") is plan
+
+
+def with_pending_writes(x):
+    SETTINGS["scale"] = 5
+    try:
+        return x * of_settings(4)[0]
+    finally:
+        SETTINGS["scale"] = 2
+
+
+def of_a_method(x):
+    return x + KEEPER.kept(4)[0], KEEPER.kept(4) is KEEPER.kept(4)
+
+
+def of_a_tensor(x):
+    return x + mask(4), mask(4) is mask(4)
+
+
+def raising(x):
+    try:
+        return x + len(refuses(5).order)
+    except ValueError as error:
+        return x, str(error)
+
+
+def not_hashable(x):
+    try:
+        return recipe([1])
+    except TypeError as error:
+        return x + 1, str(error)
+
+
+def in_each_other(x):
+    @functools.lru_cache
+    def outer(n):
+        return [squares(n), numbers_to(n)]
+
+    return x + outer(3)[0][2][0], outer(3) is outer(3)
+
+
+def effects(x):
+    return x + with_an_effect(2)[0] + with_an_effect(2)[0]
+
+
+PROGRAMS = {
+    f.__name__: (f, counts)
+    for f, counts in (
+        (transposed, {"graphs": 1, "graph_breaks": 0}),
+        (one_object, {"graphs": 1, "graph_breaks": 0}),
+        (of_the_cache, {"graphs": 1, "graph_breaks": 0}),
+        (returned, {"graphs": 1, "graph_breaks": 0}),
+        (keyed, {"graphs": 1}),
+        (across_a_break, {"graphs": 2}),
+        (with_pending_writes, {}),
+        (of_a_method, {"graphs": 1, "graph_breaks": 0}),
+        (of_a_tensor, {}),
+        (raising, {"graphs": 0}),
+        (not_hashable, {"graphs": 1}),
+        (in_each_other, {}),
+        (effects, {}),
+    )
+}
+
+
+@pytest.mark.parametrize(
+    ("program", "counts"), PROGRAMS.values(), ids=PROGRAMS.keys()
+)
+def test_what_comes_out_of_a_cache(program, counts):
+    check(program, X, **counts)
+
+
+def test_a_cached_object_is_the_cached_object():
+    call = magneto.compile(
+        lambda x: (x + 1, recipe("xy->yx"), numbers_to(33)),
+        backend="eager",
+        fullgraph=True,
+    )
+    results = [call(X)[1:] for _ in range(3)]
+    for made, items in results:
+        assert made is recipe("xy->yx")
+        assert items is numbers_to(33)
+
+
+def test_a_cached_list_that_grows_is_seen_to_grow():
+    call = magneto.compile(lambda x: x + len(numbers_to(55)), backend="eager")
+    assert torch.equal(call(X), X + 2)
+    numbers_to(55).append(1)
+    assert torch.equal(call(X), X + 3)
+
+
+def test_effects_of_a_cached_function_happen_once():
+    SEEN.clear()
+    call = magneto.compile(lambda x: x + with_an_effect(9)[0], backend="eager")
+    for _ in range(3):
+        assert torch.equal(call(X), X + 9)
+    assert SEEN == [9]
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize(
+    "program", [changed, attribute_changed, cached_list_is_changed]
+)
+def test_changes_to_what_a_cache_has_are_seen(program, dynamic):
+    def results(call):
+        for function in (numbers_to, numbers_of, recipe):
+            function.cache_clear()
+        made = [call(torch.zeros(n, 4)) for n in (3, 3, 5, 3)]
+        return [[str(part) for part in each] for each in made]
+
+    call = magneto.compile(program, backend="eager", dynamic=dynamic)
+    assert results(call) == results(program) == results(call)
+
+
+@functools.lru_cache
+def settings_now():
+    return dict(SETTINGS)
+
+
+def test_a_cleared_cache_is_asked_again(monkeypatch):
+    call = magneto.compile(lambda x: x * settings_now()["scale"], backend="eager")
+    settings_now.cache_clear()
+    assert torch.equal(call(X), X * 2)
+    monkeypatch.setitem(SETTINGS, "scale", 7)
+    assert torch.equal(call(X), X * 2)
+    settings_now.cache_clear()
+    assert torch.equal(call(X), X * 7)
+    settings_now.cache_clear()
+
+
+def test_a_small_cache_that_forgets():
+    @functools.lru_cache(maxsize=1)
+    def one(n):
+        return [n]
+
+    def program(x, n):
+        return x + one(n)[0], one(n) is one(n)
+
+    check_calls(program, [((X, n), {}) for n in (2, 3, 2, 2, 3)])
+
+
+# -- sizes that vary -----------------------------------------------------------
+
+
+def reshaped_to_lists(x):
+    return x.reshape(numbers_of(x.shape[0], x.shape[1])).sum(0)
+
+
+def cached_list_is_returned(x):
+    items = numbers_of(x.shape[0], 2000)
+    return x + 1, items
+
+
+def cached_lists_are_compared(x):
+    a, b = numbers_of(x.shape[0], 3), numbers_of(x.shape[0], 3)
+    return x + 1, a is b, a == b
+
+
+DYNAMIC = {
+    f.__name__: (f, counts)
+    for f, counts in (
+        (transposed, {"graphs": 1, "graph_breaks": 0}),
+        (reshaped_to_lists, {"graphs": 1, "graph_breaks": 0}),
+        (cached_list_is_returned, {}),
+        (cached_lists_are_compared, {}),
+    )
+}
+
+
+@pytest.mark.parametrize(
+    ("program", "counts"), DYNAMIC.values(), ids=DYNAMIC.keys()
+)
+def test_caches_over_sizes_that_vary(program, counts):
+    calls = [((torch.rand(n, n + 1),), {}) for n in (3, 5, 3, 8, 5, 2)]
+    check_calls(program, calls, dynamic=True, **counts)
