@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Imports of modules that are loaded already; loading one runs its code, so it
-// breaks the graph.
+// Imports of modules that are loaded already. Loading one runs its code, so it
+// breaks the graph; where nothing may, it is loaded while tracing.
 #include "python/names.h"
 #include "trace/handlers.h"
 
@@ -26,6 +26,25 @@ bool lacks_names(PyObject* module, PyObject* names) {
     if (!PyDict_GetItemWithError(namespace_dict, PyTuple_GET_ITEM(names, i)))
       return true;
   return false;
+}
+
+// What the instruction binds: `import a.b` binds a, with a from-list it is a.b
+// itself. Null if it, or what the list names of it, isn't loaded.
+V imported(Context& ctx, PyObject* absolute, V from, bool is_relative) {
+  V module = loaded_module(ctx, absolute);
+  if (!module || from != ctx.none()) {
+    const bool lacks = module && from != ctx.none() &&
+                       PyTuple_Check(from->object) &&
+                       lacks_names(module->object, from->object);
+    return lacks ? nullptr : module;
+  }
+  const Py_ssize_t dot =
+      is_relative ? -1
+                  : PyUnicode_FindChar(absolute, '.', 0,
+                                       PyUnicode_GET_LENGTH(absolute), 1);
+  return dot < 0 ? module
+                 : loaded_module(ctx, ctx.keep(Ref::steal(PyUnicode_Substring(
+                                          absolute, 0, dot))));
 }
 
 }  // namespace
@@ -59,18 +78,13 @@ Outcome<Next> op_ImportName(Interpreter& in, Frame& frame, Instruction ins) {
     MG_CHECK(absolute, "out of memory");
   }
   PyObject* kept = ctx.keep(std::move(absolute));
-  V module = loaded_module(ctx, kept);
-  // `import a.b` binds a; with a from-list it is a.b itself.
-  if (module && from == ctx.none() && levels == 0) {
-    Py_ssize_t dot =
-        PyUnicode_FindChar(kept, '.', 0, PyUnicode_GET_LENGTH(kept), 1);
-    if (dot >= 0)
-      module = loaded_module(
-          ctx, ctx.keep(Ref::steal(PyUnicode_Substring(kept, 0, dot))));
+  V module = imported(ctx, kept, from, levels > 0);
+  if (!module && ctx.must_be_whole) {
+    Ref loaded = Ref::steal(PyImport_ImportModuleLevelObject(
+        name, frame.globals, nullptr, from->object, static_cast<int>(levels)));
+    if (!loaded) return ctx.raise_from_python();
+    module = imported(ctx, kept, from, levels > 0);
   }
-  if (module && from != ctx.none() && PyTuple_Check(from->object) &&
-      lacks_names(module->object, from->object))
-    module = nullptr;
   if (!module) {
     const char* chars = PyUnicode_AsUTF8(kept);
     return ctx.graph_break("import",

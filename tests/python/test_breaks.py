@@ -301,6 +301,35 @@ def test_import_statements():
     check(f, X)
 
 
+def test_imports_where_nothing_may_break(tmp_path, monkeypatch):
+    package = tmp_path / "loaded_late"
+    package.mkdir()
+    (package / "__init__.py").write_text("LOADED = []\n")
+    (package / "part.py").write_text(
+        "from . import LOADED\nLOADED.append(1)\nscale = 3\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def f(x):
+        import loaded_late
+        from loaded_late import part
+        from loaded_late.part import scale
+
+        return x * scale + len(loaded_late.LOADED) + part.scale
+
+    call = compiled(f, fullgraph=True)
+    for _ in range(2):
+        assert torch.equal(call(X), X * 3 + 4)
+
+    def g(x):
+        import not_there_at_all
+
+        return x + not_there_at_all.n
+
+    with pytest.raises(ModuleNotFoundError, match="not_there_at_all"):
+        compiled(g, fullgraph=True)(X)
+
+
 def test_attribute_store_that_cannot_be_traced():
     class Kind(type):
         def __setattr__(cls, name, value):

@@ -254,7 +254,9 @@ def settings_now():
 
 
 def test_a_cleared_cache_is_asked_again(monkeypatch):
-    call = magneto.compile(lambda x: x * settings_now()["scale"], backend="eager")
+    call = magneto.compile(
+        lambda x: x * settings_now()["scale"], backend="eager"
+    )
     settings_now.cache_clear()
     assert torch.equal(call(X), X * 2)
     monkeypatch.setitem(SETTINGS, "scale", 7)
