@@ -99,6 +99,7 @@ constexpr StateRow kStates[] = {
     {Ambient::Deterministic, tensor::deterministic_state, nullptr},
     {Ambient::TorchFunction, tensor::torch_function_state, nullptr},
     {Ambient::ThreadCount, tensor::thread_count_state, nullptr},
+    {Ambient::AttentionKernels, tensor::attention_kernels_state, nullptr},
 };
 static_assert(std::size(kStates) == guards::kAmbientCount);
 
@@ -120,8 +121,9 @@ void install_guard_hooks() {
     hooks.ambient[static_cast<size_t>(row.id)] = {.read = row.read,
                                                   .print = row.print};
   const values::TorchTypes& types = values::torch_types();
-  for (PyTypeObject* type : {types.dtype, types.device, types.layout,
-                             types.memory_format, types.size})
+  for (PyTypeObject* type :
+       {types.dtype, types.device, types.layout, types.memory_format,
+        types.size, types.attention_kernel})
     guards::add_value_type(type);
 }
 

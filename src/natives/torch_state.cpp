@@ -3,8 +3,10 @@
 // that the trace is in, and guarded; what writes it is recorded in the graph,
 // done for real, and undone by the journal. (What a finished trace has left
 // changed, the driver puts back: tensor::GlobalStateScope.)
+#include "natives/pure.h"
 #include "natives/torch_rows.h"
 #include "tensor/ambient.h"
+#include "values/torch_types.h"
 
 namespace magneto::natives {
 
@@ -19,7 +21,14 @@ using values::set_attribute;
 // and a record holds all that is needed.
 class StateUndo final : public Journaled {
  public:
-  enum What : uint64_t { kGradMode, kAutograd, kAutocast, kCache, kNesting };
+  enum What : uint64_t {
+    kGradMode,
+    kAutograd,
+    kAutocast,
+    kCache,
+    kNesting,
+    kAttention
+  };
 
   static uint64_t pack(int8_t device, Autocast state) {
     return uint64_t{static_cast<uint8_t>(device)} << 16 |
@@ -42,6 +51,9 @@ class StateUndo final : public Journaled {
         return;
       case kCache:
         tensor::set_autocast_cache(old != 0);
+        return;
+      case kAttention:
+        tensor::set_attention_kernels(old);
         return;
       default:
         tensor::autocast_nesting(static_cast<int>(static_cast<int64_t>(old)));
@@ -238,6 +250,59 @@ Outcome<V> exit_autocast(Context& ctx, const Arguments& args) {
   return ctx.boolean(false);
 }
 
+// -- kernels of attention -----------------------------------------------------
+
+// torch.nn.attention._sdpa_kernel, which torch.nn.attention.sdpa_kernel calls
+// to enter and to leave. Graphs name kernels by strings, as torch.compile's do.
+Outcome<V> choose_attention(Context& ctx, const Arguments& args) {
+  PyObject* const function = object_at<"torch.nn.attention._sdpa_kernel">();
+  V by_order = argument(args, 1, name<"set_priority">());
+  PyObject* ordered = by_order ? as_constant(ctx, by_order) : Py_False;
+  V choice = argument(args, 0, name<"backends">());
+  std::vector<V> kernels;
+  if (choice) MG_DO(unpack(ctx, choice, kernels));
+  std::vector<graph::Arg> nodes;
+  Ref real = Ref::steal(PyList_New(0));
+  for (V kernel : kernels) {
+    kernel = ctx.look(kernel);
+    if (kernel->type != values::torch_types().attention_kernel) break;
+    Ref kernel_name =
+        Ref::steal(PyObject_GetAttr(kernel->object, name<"name">()));
+    if (!kernel_name) return ctx.raise_from_python();
+    nodes.push_back(ctx.graph.call_function(
+        object_at<"torch.nn.attention._backend_from_string">(),
+        {ctx.graph.constant(kernel_name)}, {}, Ref::share(kernel->object),
+        ctx.inliner->origin()));
+    if (PyList_Append(real, kernel->object) < 0) return ctx.raise_from_python();
+  }
+  if (!choice || nodes.size() != kernels.size() || !ordered ||
+      !PyBool_Check(ordered))
+    return ctx.graph_break("torch-state",
+                           "attention kernels that aren't known while tracing",
+                           "name them by members of SDPBackend");
+  ctx.guards.ambient(Ambient::AttentionKernels);
+  ctx.graph.call_function(function,
+                          {ctx.graph.list(nodes), ctx.graph.constant(ordered)},
+                          {}, {}, ctx.inliner->origin());
+  ctx.journal.record(&state_undo(), StateUndo::kAttention,
+                     tensor::attention_kernels());
+  Ref done = Ref::steal(
+      PyObject_CallFunctionObjArgs(function, real.get(), ordered, nullptr));
+  return done ? Outcome<V>(ctx.none()) : ctx.raise_from_python();
+}
+
+// torch.nn.attention._cur_sdpa_kernel_backends.
+Outcome<V> attention_choice(Context& ctx, const Arguments& args) {
+  ctx.guards.ambient(Ambient::AttentionKernels);
+  Ref kernels;
+  MG_TRY(bool called,
+         call_really(
+             ctx, object_at<"torch.nn.attention._cur_sdpa_kernel_backends">(),
+             args, kernels));
+  MG_CHECK(called, "flags that are known");
+  return lift(ctx, std::move(kernels));
+}
+
 // -- what can't be followed ---------------------------------------------------
 
 template <Literal path>
@@ -305,6 +370,11 @@ constexpr Row kRows[] = {
     MG_REFUSE("torch", "use_deterministic_algorithms"),
     MG_REFUSE("torch", "set_num_threads"),
 
+    {"torch.nn.attention", "_sdpa_kernel", choose_attention, 1, 2,
+     "backends set_priority"},
+    {"torch.nn.attention", "_cur_sdpa_kernel_backends", attention_choice, 0, 1,
+     "with_priority"},
+
     // Settings of torch's backends: process-wide, set before a program runs.
     MG_READ("torch.cuda", "is_available"),
     MG_READ("torch.cuda", "is_bf16_supported"),
@@ -318,10 +388,14 @@ constexpr Row kRows[] = {
     MG_READ("torch.backends.mps", "is_built"),
     MG_READ("torch.backends.mkldnn", "is_available"),
     MG_READ("torch.accelerator", "is_available"),
-    MG_READ("torch.backends.cuda", "flash_sdp_enabled"),
-    MG_READ("torch.backends.cuda", "mem_efficient_sdp_enabled"),
-    MG_READ("torch.backends.cuda", "math_sdp_enabled"),
-    MG_READ("torch.backends.cuda", "cudnn_sdp_enabled"),
+    MG_READ("torch.backends.cuda", "flash_sdp_enabled",
+            Ambient::AttentionKernels),
+    MG_READ("torch.backends.cuda", "mem_efficient_sdp_enabled",
+            Ambient::AttentionKernels),
+    MG_READ("torch.backends.cuda", "math_sdp_enabled",
+            Ambient::AttentionKernels),
+    MG_READ("torch.backends.cuda", "cudnn_sdp_enabled",
+            Ambient::AttentionKernels),
     MG_READ("torch.backends.cuda", "is_flash_attention_available"),
     MG_READ("torch.distributed", "is_available"),
     MG_READ("torch.distributed.distributed_c10d", "is_initialized"),

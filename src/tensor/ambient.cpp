@@ -174,6 +174,55 @@ int autocast_nesting(int change) noexcept {
 
 void clear_autocast_cache() noexcept { at::autocast::clear_cache(); }
 
+namespace {
+
+// One bit for each, from the lowest on.
+constexpr struct {
+  bool (at::Context::*is_enabled)() const;
+  void (at::Context::*enable)(bool);
+} kAttentionKernels[] = {
+    {&at::Context::userEnabledFlashSDP, &at::Context::setSDPUseFlash},
+    {&at::Context::userEnabledFA3SDP, &at::Context::setSDPUseFA3},
+    {&at::Context::userEnabledMemEfficientSDP,
+     &at::Context::setSDPUseMemEfficient},
+    {&at::Context::userEnabledMathSDP, &at::Context::setSDPUseMath},
+    {&at::Context::userEnabledCuDNNSDP, &at::Context::setSDPUseCuDNN},
+    {&at::Context::userEnabledOverrideableSDP,
+     &at::Context::setSDPUseOverrideable},
+};
+// The order follows, so many bits for each place.
+constexpr unsigned kOrderBits = 4;
+constexpr uint64_t kOrderMask = (1u << kOrderBits) - 1;
+
+}  // namespace
+
+uint64_t attention_kernels() noexcept {
+  at::Context& context = at::globalContext();
+  uint64_t bits = 0;
+  unsigned at = 0;
+  for (const auto& kernel : kAttentionKernels)
+    bits |= uint64_t{(context.*kernel.is_enabled)()} << at++;
+  for (at::SDPBackend backend : context.sDPPriorityOrder()) {
+    bits |= (static_cast<uint64_t>(backend) & kOrderMask) << at;
+    at += kOrderBits;
+  }
+  return bits;
+}
+
+void set_attention_kernels(uint64_t bits) {
+  at::Context& context = at::globalContext();
+  for (const auto& kernel : kAttentionKernels) {
+    (context.*kernel.enable)(bits & 1);
+    bits >>= 1;
+  }
+  std::vector<int64_t> order(context.sDPPriorityOrder().size());
+  for (int64_t& backend : order) {
+    backend = static_cast<int64_t>(bits & kOrderMask);
+    bits >>= kOrderBits;
+  }
+  context.setSDPPriorityOrder(order);
+}
+
 AutocastScope::AutocastScope() noexcept
     : autocast_cache_(autocast_cache()), nesting_(autocast_nesting(0)) {
   for (c10::DeviceType type : kAutocastDevices)
@@ -245,6 +294,10 @@ int64_t deterministic_state() noexcept {
   return (context.deterministicAlgorithms() ? 1 : 0) |
          (context.deterministicAlgorithmsWarnOnly() ? 2 : 0) |
          (context.deterministicFillUninitializedMemory() ? 4 : 0);
+}
+
+int64_t attention_kernels_state() noexcept {
+  return static_cast<int64_t>(attention_kernels());
 }
 
 int64_t torch_function_state() noexcept {

@@ -47,6 +47,11 @@ Ref dtype_of(int8_t scalar_type);
 int autocast_nesting(int change) noexcept;
 void clear_autocast_cache() noexcept;
 
+// Which kernels scaled_dot_product_attention may use, and in which order they
+// are tried, as bits.
+uint64_t attention_kernels() noexcept;
+void set_attention_kernels(uint64_t bits);
+
 // Puts autocast back as it was, whatever the trace did. (The rest of the
 // thread's state is GlobalStateScope's.)
 class AutocastScope {
@@ -76,6 +81,7 @@ int64_t default_device_state() noexcept;
 int64_t deterministic_state() noexcept;
 int64_t torch_function_state() noexcept;
 int64_t thread_count_state() noexcept;
+int64_t attention_kernels_state() noexcept;
 
 // How such a number reads.
 std::string print_bool_state(int64_t value);

@@ -10,12 +10,15 @@ namespace magneto::tensor {
 struct GlobalStateScope::State {
   at::ThreadLocalState saved;
   AutocastScope autocast;  // not part of the above
+  uint64_t attention = attention_kernels();
 };
 
 GlobalStateScope::GlobalStateScope() : state_(std::make_unique<State>()) {}
 
 GlobalStateScope::~GlobalStateScope() {
   at::ThreadLocalState::setThreadLocalState(state_->saved);
+  if (attention_kernels() != state_->attention)
+    set_attention_kernels(state_->attention);
 }
 
 }  // namespace magneto::tensor

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The thread state of torch's that a traced program may switch: grad mode,
-// autocast, inference mode.
+// The state of torch's that a traced program may switch: grad mode, autocast,
+// inference mode, the choice of attention kernels.
 #pragma once
 
 #include <memory>

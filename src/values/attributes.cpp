@@ -219,6 +219,11 @@ Outcome<V> bind_descriptor(Context& ctx, PyObject* descriptor, V object,
   }
   if (PyType_IsSubtype(kind, &PyProperty_Type)) {
     if (!bound) return class_attribute(ctx, type, name, descriptor);
+    if (object->is_constant() && is_safe_type(object->type)) {
+      Ref value = Ref::steal(PyObject_GetAttr(object->object, name));
+      if (!value) return ctx.raise_from_python();
+      return from_constant(ctx, std::move(value));
+    }
     Ref getter = Ref::steal(PyObject_GetAttr(descriptor, interned().fget));
     if (!getter) return ctx.raise_from_python();
     if (getter.get() == Py_None)

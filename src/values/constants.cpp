@@ -16,7 +16,8 @@ bool is_safe_type(PyTypeObject* type) {
          type == &PyFrozenSet_Type || type == &PyEllipsis_Type ||
          type == Py_TYPE(Py_NotImplemented) || type == torch_types().dtype ||
          type == torch_types().device || type == torch_types().layout ||
-         type == torch_types().memory_format || type == torch_types().size;
+         type == torch_types().memory_format || type == torch_types().size ||
+         type == torch_types().attention_kernel;
 }
 
 namespace {

@@ -2,6 +2,7 @@
 #include "values/hashing.h"
 
 #include "values/protocol.h"
+#include "values/torch_types.h"
 
 namespace magneto::values {
 
@@ -9,7 +10,8 @@ bool is_plain_key_type(PyTypeObject* type) {
   return type == &PyUnicode_Type || type == &PyLong_Type ||
          type == &PyBool_Type || type == &PyFloat_Type ||
          type == &PyBytes_Type || type == &PyComplex_Type ||
-         type == Py_TYPE(Py_None) || type == &PyEllipsis_Type;
+         type == Py_TYPE(Py_None) || type == &PyEllipsis_Type ||
+         type == torch_types().attention_kernel;
 }
 
 bool inherits_plain_key(PyTypeObject* type) {

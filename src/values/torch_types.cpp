@@ -34,6 +34,7 @@ TorchTypes find_all() {
   t.device = find("torch", "device");
   t.layout = find("torch", "layout");
   t.memory_format = find("torch", "memory_format");
+  t.attention_kernel = find("torch._C", "_SDPBackend");
   t.generator = find("torch", "Generator");
   t.module = find("torch.nn", "Module");
   auto* module = reinterpret_cast<PyObject*>(t.module);

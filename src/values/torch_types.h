@@ -18,6 +18,7 @@ struct TorchTypes {
   PyTypeObject* device;
   PyTypeObject* layout;
   PyTypeObject* memory_format;
+  PyTypeObject* attention_kernel;  // torch.nn.attention.SDPBackend
   PyTypeObject* generator;
   PyTypeObject* module;   // torch.nn.Module
   PyObject* module_call;  // Module.__call__, and what that calls
