@@ -15,6 +15,8 @@ ln -s "$PWD"/python/magneto/* "$package/magneto/"
 rm -f "$package"/magneto/_C.*.so
 ln -s "$PWD/$build"/lib/_C.* "$package/magneto/"
 # libstdc++ too: the runtime looks for __cxa_throw when it starts.
+# Frames are several times as big as without.
+ulimit -s unlimited
 LD_PRELOAD="$(g++ -print-file-name=libasan.so) $(g++ -print-file-name=libstdc++.so)" \
 ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
 PYTHONMALLOC=malloc OMP_NUM_THREADS=1 \

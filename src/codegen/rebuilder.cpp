@@ -173,7 +173,9 @@ void Rebuilder::fill_generator(V value, Operand target) {
   name_generator(value, target);
   const values::SuspendedFrame& frame = suspended(value);
   const bytecode::Code& code = python::decoded(frame.code);
-  const int32_t unit = code[frame.pc].offset;
+  // One that is at its end may stand behind its last instruction.
+  const bool goes_on = frame.phase != python::GeneratorPhase::Finished;
+  const int32_t unit = goes_on ? code[frame.pc].offset : 0;
   std::vector<Operand> operands{target, number(static_cast<long>(frame.phase)),
                                 number(unit)};
   for (const std::vector<V>* part : {&frame.locals, &frame.stack})
