@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <vector>
 
 #include "guards/hooks.h"
@@ -15,15 +16,42 @@ namespace {
 // Nested tuples deeper than this are not looked into.
 constexpr int kMaxDepth = 64;
 
-std::vector<PyTypeObject*>& value_types() {
+struct ValueType {
+  PyTypeObject* type;
+  SameValue same;
+};
+
+std::vector<ValueType>& value_types() {
   // Types of extension modules; they live as long as the process.
-  static std::vector<PyTypeObject*> types;
+  static std::vector<ValueType> types;
   return types;
 }
 
-bool is_value_type(PyTypeObject* type) {
+const ValueType* value_type(PyTypeObject* type) {
   const auto& types = value_types();
-  return std::find(types.begin(), types.end(), type) != types.end();
+  const auto found = std::ranges::find(types, type, &ValueType::type);
+  return found == types.end() ? nullptr : &*found;
+}
+
+bool is_value_type(PyTypeObject* type) { return value_type(type) != nullptr; }
+
+// Whether two objects show the same bytes through the buffer protocol.
+bool same_bytes(PyObject* a, PyObject* b) {
+  Py_buffer x{}, y{};
+  if (PyObject_GetBuffer(a, &x, PyBUF_SIMPLE) < 0) {
+    PyErr_Clear();
+    return false;
+  }
+  bool same = false;
+  if (PyObject_GetBuffer(b, &y, PyBUF_SIMPLE) < 0) {
+    PyErr_Clear();
+  } else {
+    same = x.len == y.len &&
+           std::memcmp(x.buf, y.buf, static_cast<size_t>(x.len)) == 0;
+    PyBuffer_Release(&y);
+  }
+  PyBuffer_Release(&x);
+  return same;
 }
 
 bool is_scalar(PyObject* value) {
@@ -115,8 +143,8 @@ bool same_tuple(PyObject* a, PyObject* b) {
 
 }  // namespace
 
-void add_value_type(PyTypeObject* type) {
-  if (!is_value_type(type)) value_types().push_back(type);
+void add_value_type(PyTypeObject* type, SameValue same) {
+  if (!is_value_type(type)) value_types().push_back({type, same});
 }
 
 bool is_plain_key(PyObject* key) noexcept { return is_plain_key(key, 0); }
@@ -147,7 +175,9 @@ bool same_constant(PyObject* a, PyObject* b) noexcept {
     return same_constant(x->start, y->start) &&
            same_constant(x->stop, y->stop) && same_constant(x->step, y->step);
   }
-  return is_value_type(type) && equal_in_c(a, b);
+  const ValueType* value = value_type(type);
+  if (!value) return false;
+  return value->same == SameValue::Bytes ? same_bytes(a, b) : equal_in_c(a, b);
 }
 
 bool same_items(PyObject* set, PyObject* items) noexcept {

@@ -79,6 +79,9 @@ Hooks& hooks() noexcept;
 
 // Declares a C type whose == runs no Python code and compares by value, so that
 // constant_equals() accepts its exact instances: torch.device, torch.dtype.
-void add_value_type(PyTypeObject* type);
+enum class SameValue : uint8_t { Equal, Bytes };
+// Bytes: not by ==, but by what the buffer protocol shows (NaN is NaN, and 0.0
+// isn't -0.0).
+void add_value_type(PyTypeObject* type, SameValue same = SameValue::Equal);
 
 }  // namespace magneto::guards

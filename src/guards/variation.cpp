@@ -45,9 +45,9 @@ std::vector<std::string> GuardProgram::variations(const CallView& view) const {
     for (uint32_t k = nodes_[i].first_check; k < nodes_[i].last_check; ++k) {
       const Check& check = checks_[k];
       if (check.kind == GuardKind::ConstantEquals) {
-        const bool are_numbers =
-            (PyLong_CheckExact(value) && PyLong_CheckExact(check.object)) ||
-            (PyFloat_CheckExact(value) && PyFloat_CheckExact(check.object));
+        // Others, as strings are, choose what a program does.
+        const bool are_numbers = Py_TYPE(value) == Py_TYPE(check.object) &&
+                                 PyNumber_Check(value) && !PyBool_Check(value);
         const bool varies = are_numbers && !holds(check, value);
         if (varies) names.push_back(print_path(sources, SourceId(i)));
       } else if (check.kind == GuardKind::Tensor &&

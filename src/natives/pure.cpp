@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "natives/pure.h"
 
+#include "values/numpy_values.h"
+
 namespace magneto::natives {
 
 bool is_safe(PyObject* object) {
@@ -88,7 +90,7 @@ Outcome<bool> call_really(Context& ctx, PyObject* callable,
   }
   Ref names = names_of(args);
   result = Ref::steal(PyObject_Vectorcall(callable, real, args.count(), names));
-  if (!result) return ctx.raise_from_python();
+  if (!result) return values::numpy_error(ctx);
   return true;
 }
 

@@ -14,6 +14,7 @@
 #include "natives/text.h"
 #include "python/names.h"
 #include "values/exceptions.h"
+#include "values/numpy_values.h"
 #include "values/recursion.h"
 
 namespace magneto::natives {
@@ -506,6 +507,7 @@ Outcome<V> Registry::call_unlisted(Context& ctx, V callable,
     for (V value : without(args, is_method ? 1 : 0).positional)
       if (!safe_object(ctx, value)) return refuse(ctx, object, args, kOutside);
     Ref result;
+    const values::NumpyErrors errors(values::is_numpy_number(owner));
     MG_TRY(bool called,
            call_really(ctx, object, args, result,
                        is_method && !args.has_keywords() ? examined_object

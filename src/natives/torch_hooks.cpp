@@ -2,6 +2,7 @@
 #include "natives/torch_hooks.h"
 
 #include "guards/hooks.h"
+#include "python/find.h"
 #include "tensor/ambient.h"
 #include "tensor/fake_tensor.h"
 #include "tensor/tensor_snapshot.h"
@@ -125,6 +126,14 @@ void install_guard_hooks() {
        {types.dtype, types.device, types.layout, types.memory_format,
         types.size, types.attention_kernel})
     guards::add_value_type(type);
+  for (const char* path :
+       {"numpy.bool_", "numpy.int8", "numpy.int16", "numpy.int32",
+        "numpy.int64", "numpy.uint8", "numpy.uint16", "numpy.uint32",
+        "numpy.uint64", "numpy.float16", "numpy.float32", "numpy.float64",
+        "numpy.complex64", "numpy.complex128"})
+    if (PyObject* type = find_object(path))
+      guards::add_value_type(reinterpret_cast<PyTypeObject*>(type),
+                             guards::SameValue::Bytes);
 }
 
 }  // namespace magneto::natives

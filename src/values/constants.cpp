@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Between values and real objects that consist of constants.
 #include "guards/guard.h"
+#include "values/numpy_values.h"
 #include "values/protocol.h"
 #include "values/recursion.h"
 #include "values/torch_types.h"
@@ -17,7 +18,7 @@ bool is_safe_type(PyTypeObject* type) {
          type == Py_TYPE(Py_NotImplemented) || type == torch_types().dtype ||
          type == torch_types().device || type == torch_types().layout ||
          type == torch_types().memory_format || type == torch_types().size ||
-         type == torch_types().attention_kernel;
+         type == torch_types().attention_kernel || is_numpy_number(type);
 }
 
 namespace {

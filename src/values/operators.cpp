@@ -7,6 +7,7 @@
 #include "python/find.h"
 #include "python/names.h"
 #include "values/hashing.h"
+#include "values/numpy_values.h"
 #include "values/percent.h"
 #include "values/protocol.h"
 #include "values/recursion.h"
@@ -356,8 +357,10 @@ Outcome<V> binary_operation(Context& ctx, int kind, V left, V right) {
   if (is_safe_constant(left) && is_safe_constant(right)) {
     const binaryfunc run =
         in_place ? kBinary[op].run_in_place : kBinary[op].run;
+    const NumpyErrors errors(is_numpy_number(left->type) ||
+                             is_numpy_number(right->type));
     Ref result = Ref::steal(run(left->object, right->object));
-    if (!result) return ctx.raise_from_python();
+    if (!result) return numpy_error(ctx);
     return ctx.constant(std::move(result));
   }
   const Operators& table = operators();
@@ -452,8 +455,9 @@ Outcome<V> unary_operation(Context& ctx, Unary kind, V operand) {
   operand = ctx.look(operand);
   const auto at = static_cast<size_t>(kind);
   if (is_safe_constant(operand)) {
+    const NumpyErrors errors(is_numpy_number(operand->type));
     Ref result = Ref::steal(kUnary[at].run(operand->object));
-    if (!result) return ctx.raise_from_python();
+    if (!result) return numpy_error(ctx);
     return ctx.constant(std::move(result));
   }
   if (operand->kind == Kind::Tensor)

@@ -6,6 +6,7 @@
 #include "python/names.h"
 #include "tensor/tensor_snapshot.h"
 #include "values/memo.h"
+#include "values/numpy_values.h"
 #include "values/protocol.h"
 #include "values/torch_types.h"
 
@@ -90,12 +91,14 @@ V Context::wrap(PyObject* object, SourceId source, bool known) {
   if (!known && symbol_policy) {
     if (V number = wrap_number(object, source)) return number;
   }
-  if (guards::is_constant(object)) {
+  if (guards::is_constant(object) &&
+      !(!known && symbol_policy && is_numpy_number(type) &&
+        symbol_policy->is_symbolic(object, source))) {
     if (!known) guards.constant_equals(source, object);
     if (object == Py_None) return none_;
     return constant_share(object);
   }
-  if (is_identity_constant(object)) {
+  if (is_identity_constant(object) && !is_numpy_number(type)) {
     if (!known) guards.identity(source, object);
     keep(Ref::share(object));
     return make({.kind = Kind::Constant,

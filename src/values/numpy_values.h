@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// NumPy's numbers (np.float32(2), what np.sqrt(2) gives): immutable, so they
+// are constants as Python's own are.
+#pragma once
+
+#include "values/context.h"
+
+namespace magneto::values {
+
+// bool, integer, floating and complex scalars, and their base classes. False
+// while nobody has imported NumPy.
+bool is_numpy_number(PyTypeObject* type);
+
+// While one exists that is active, NumPy raises FloatingPointError where it
+// would warn: a warning belongs to each call, not to the trace.
+class NumpyErrors {
+ public:
+  explicit NumpyErrors(bool is_active);
+  ~NumpyErrors();
+  NumpyErrors(const NumpyErrors&) = delete;
+  NumpyErrors& operator=(const NumpyErrors&) = delete;
+
+ private:
+  Ref before_;  // what np.seterr() takes; null: nothing to put back
+};
+
+// The Python error that is set: the program's, or a graph break where NumPy
+// would warn.
+Signal numpy_error(Context& ctx);
+
+}  // namespace magneto::values
