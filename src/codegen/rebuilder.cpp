@@ -226,6 +226,9 @@ Operand Rebuilder::make_container(V value) {
                          {builder_.constant(std::move(vars)),
                           build(ctx_.heap[state.attributes_of].owner)});
   }
+  if (value->type == &PyDictProxy_Type)
+    return builder_.make(StepOp::CallFunction,
+                         {type_of(value), build(state.owner)});
   // A frozen set is made with its items; it can't contain itself.
   if (value->kind == Kind::Set &&
       PyType_IsSubtype(value->type, &PyFrozenSet_Type)) {

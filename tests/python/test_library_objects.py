@@ -8,6 +8,7 @@ import collections
 import dataclasses
 import enum
 import functools
+import inspect
 import itertools
 import logging
 import random
@@ -85,6 +86,48 @@ def mapping_proxies(x):
     m = types.MappingProxyType(d)
     d["b"] = 2
     return x + m["b"], dict(m), list(m), len(m), "a" in m, m | {"c": 1}
+
+
+PROXY = types.MappingProxyType({"a": 1, "b": [2]})
+ORDERED = types.MappingProxyType(collections.OrderedDict(z=1, a=2))
+
+
+def given_mapping_proxies(x):
+    return (
+        x + PROXY["a"],
+        list(PROXY.keys()),
+        list(PROXY.values()),
+        list(PROXY.items()),
+        PROXY.get("q", 7),
+        PROXY.get("a"),
+        PROXY.copy(),
+        set(ORDERED.keys()),
+        list(ORDERED.items()),
+        PROXY == {"a": 1, "b": [2]},
+        "z" in ORDERED,
+    )
+
+
+def signatures(x):
+    parameters = inspect.signature(three_times.__wrapped__).parameters
+    return (
+        x + len(set(parameters.keys())),
+        [each.name for each in parameters.values()],
+        dict(parameters).keys() == parameters.keys(),
+    )
+
+
+def mapping_proxies_are_read_only(x):
+    m = types.MappingProxyType({"a": x})
+    try:
+        m["b"] = 2
+    except TypeError as error:
+        return m["a"] + 1, str(error), m
+
+
+def class_namespaces(x):
+    names = vars(Thing)
+    return x + len(names), "__dict__" in names, names["__module__"]
 
 
 def weak_references(x):
@@ -386,6 +429,10 @@ PROGRAMS = [
     byte_arrays,
     memory_views,
     mapping_proxies,
+    given_mapping_proxies,
+    signatures,
+    mapping_proxies_are_read_only,
+    class_namespaces,
     weak_references,
     weak_reference_with_a_callback,
     weak_dictionaries,
@@ -431,6 +478,9 @@ CAPTURED = {
     iterators_of_itertools: (1, 0),
     backwards_over_a_deque: (1, 0),
     caches_of_others: (1, 0),
+    mapping_proxies: (1, 0),
+    given_mapping_proxies: (1, 0),
+    signatures: (1, 0),
 }
 
 

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// types.MappingProxyType: a view of a dict that can't be written through. Its
+// value shares the dict's state; what is asked of it the dict answers.
+#include "natives/signature.h"
+#include "python/names.h"
+
+namespace magneto::natives {
+
+namespace {
+
+// The dict behind it; null where that isn't one (a class's namespace).
+V dict_behind(Context& ctx, V proxy) {
+  proxy = ctx.look(proxy);
+  return proxy->kind == Kind::Dict ? ctx.heap[proxy->heap].owner : nullptr;
+}
+
+template <Literal method>
+Outcome<V> ask(Context& ctx, const Arguments& args) {
+  V dict = dict_behind(ctx, args.positional[0]);
+  if (!dict)
+    return ctx.graph_break(
+        "native-call",
+        std::string("mappingproxy.") + method.text + " of other than a dict",
+        "call it outside of the compiled function");
+  MG_TRY(V bound, get_attribute(ctx, dict, name<method>()));
+  return call(ctx, bound, without(args, 1));
+}
+
+Outcome<V> make(Context& ctx, const Arguments& args) {
+  V mapping = ctx.look(args.positional[0]);
+  if (mapping->kind != Kind::Dict || mapping->type == &PyDictProxy_Type)
+    return ctx.graph_break(
+        "instantiate",
+        std::string("a mappingproxy of a ") + _PyType_Name(mapping->type),
+        "make it outside of the compiled function");
+  return ctx.arena.make<Value>(Value{
+      .kind = Kind::Dict, .heap = mapping->heap, .type = &PyDictProxy_Type});
+}
+
+constexpr const char* kTypes = "types";
+
+constexpr Row kRows[] = {
+    {kTypes, "MappingProxyType", make, 1, 1, nullptr},
+    {kTypes, "MappingProxyType.keys", ask<"keys">, 1, 1, nullptr},
+    {kTypes, "MappingProxyType.values", ask<"values">, 1, 1, nullptr},
+    {kTypes, "MappingProxyType.items", ask<"items">, 1, 1, nullptr},
+    {kTypes, "MappingProxyType.get", ask<"get">, 2, 3, nullptr},
+    {kTypes, "MappingProxyType.copy", ask<"copy">, 1, 1, nullptr},
+};
+
+}  // namespace
+
+std::span<const Row> mapping_proxy_rows() { return kRows; }
+
+}  // namespace magneto::natives
