@@ -2,6 +2,7 @@
 // isinstance() and issubclass(): classes, tuples and unions of them, abstract
 // base classes, and metaclasses with a hook of their own.
 #include "natives/signature.h"
+#include "natives/torch_rows.h"
 #include "python/names.h"
 
 namespace magneto::natives {
@@ -63,6 +64,26 @@ Outcome<bool> pretends_to_be(Context& ctx, V value, PyTypeObject* wanted) {
                           wanted);
 }
 
+// Whether a tensor is of a class such as torch.LongTensor, which stands for a
+// dtype on a device.
+Outcome<bool> is_of_tensor_type(Context& ctx, V value, V tensor_type) {
+  if (tensor_type->source.valid())
+    ctx.guards.identity(tensor_type->source, tensor_type->object);
+  if (value->kind != Kind::Tensor) return false;
+  PyObject* fake = as<TensorValue>(value)->fake;
+  for (PyObject* each :
+       {name<"dtype">(), name<"layout">(), name<"is_cuda">()}) {
+    Ref wanted = Ref::steal(PyObject_GetAttr(tensor_type->object, each));
+    Ref is = Ref::steal(wanted ? PyObject_GetAttr(fake, each) : nullptr);
+    if (!is) return ctx.raise_from_python();
+    if (is.get() != wanted.get()) return false;
+  }
+  Ref on_cpu = Ref::steal(PyObject_GetAttr(fake, name<"is_cpu">()));
+  Ref on_cuda = Ref::steal(PyObject_GetAttr(fake, name<"is_cuda">()));
+  if (!on_cpu || !on_cuda) return ctx.raise_from_python();
+  return on_cpu.get() == Py_True || on_cuda.get() == Py_True;
+}
+
 // Whether `type` (of `value`, or `value` itself) is a subclass of `classinfo`.
 // `hook` is __instancecheck__ or __subclasscheck__.
 Outcome<bool> check(Context& ctx, V value, PyTypeObject* type, V classinfo,
@@ -86,6 +107,9 @@ Outcome<bool> check(Context& ctx, V value, PyTypeObject* type, V classinfo,
     return check(ctx, value, type, ctx.constant(std::move(options)), hook,
                  instance);
   }
+  if (instance && classinfo->object &&
+      Py_IS_TYPE(classinfo->object, torch_objects().tensor_type))
+    return is_of_tensor_type(ctx, value, classinfo);
   if (!classinfo->is_constant() || !PyType_Check(classinfo->object)) {
     MG_TRY(V method, special_method(ctx, classinfo, hook));
     if (!method) return wrong_classinfo(ctx, instance);

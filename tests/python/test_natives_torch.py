@@ -156,6 +156,12 @@ def type_facts(x):
         torch.typename(x),
         isinstance(x, torch.Tensor),
         isinstance(x, nn.Parameter),
+        isinstance(x, (torch.LongTensor, torch.HalfTensor)),
+        isinstance(x, torch.FloatTensor),
+        isinstance(x.long(), torch.LongTensor),
+        isinstance(x, torch.cuda.FloatTensor),
+        isinstance(x.to("meta"), torch.FloatTensor),
+        isinstance(3, torch.LongTensor),
         type(x) is torch.Tensor,
         x + torch.finfo(x.dtype).eps,
     )
