@@ -50,7 +50,9 @@ def run_row(module: str, limit: float, again: bool = False) -> Row:
 
 
 def main() -> int:
-    """See the module's text. 1 if something differs without a reason."""
+    """See the module's text. 1 if something differs without a reason, or has a
+    reason and passes.
+    """
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("modules", nargs="*", default=[], metavar="module")
     parser.add_argument("--jobs", type=int, default=2)

@@ -40,6 +40,14 @@ class Row:
         """Differences without a reason."""
         return [o for o in self.differences() if o.test not in REASONS]
 
+    def outdated(self) -> list[str]:
+        """Tests with a reason that pass."""
+        return [
+            outcome.test
+            for outcome in self.compiled.outcomes
+            if outcome.passed and outcome.test in REASONS
+        ]
+
     def missing(self) -> list[str]:
         """Tests that were not run at all when compiled."""
         ran = self.compiled.by_test()
@@ -64,6 +72,7 @@ class Row:
         """Whether there is nothing to explain or to mend."""
         return not (
             self.unexplained()
+            or self.outdated()
             or self.missing()
             or self.leaks()
             or self.compiled.failure
@@ -105,6 +114,7 @@ def details(row: Row, verbose: bool) -> list[str]:
         lines += [f"        defect in {text}" for text in outcome.defects]
         if verbose and not why:
             lines += ["        " + text for text in said]
+    lines += [f"    passes, but has a reason {test}" for test in row.outdated()]
     if missing := row.missing():
         lines.append(f"    {len(missing)} missing, {missing[0]} first")
     lines += [f"    leaked {test}" for test in row.leaks()]

@@ -48,7 +48,7 @@ def copy(x: Any) -> Any:
     copier = getattr(cls, "__copy__", None)
     if copier is not None:
         return copier(x)
-    return _rebuild(x, _reduced(x, cls), None)
+    return _rebuild(x, _reduced(x, cls, "shallow"), None)
 
 
 def deepcopy(
@@ -91,7 +91,7 @@ def deepcopy(
     if copier is not None:
         made = copier(memo)
     else:
-        made = _rebuild(x, _reduced(x, cls), memo)
+        made = _rebuild(x, _reduced(x, cls, "deep"), memo)
     if made is not x:
         pairs.append((x, made))
     return made
@@ -113,11 +113,17 @@ def _deepcopy_tuple(
     return x
 
 
-def _reduced(x: Any, cls: type) -> Any:
+def _reduced(x: Any, cls: type, kind: str) -> Any:
     reductor = copyreg.dispatch_table.get(cls)
     if reductor is not None:
         return reductor(x)
-    return x.__reduce_ex__(4)
+    reductor = getattr(x, "__reduce_ex__", None)
+    if reductor is not None:
+        return reductor(4)
+    reductor = getattr(x, "__reduce__", None)
+    if reductor:
+        return reductor()
+    raise copy_module.Error(f"un({kind})copyable object of type {cls}")
 
 
 def _rebuild(x: Any, reduced: Any, memo: dict[Any, Any] | None) -> Any:
@@ -158,26 +164,88 @@ def _rebuild(x: Any, reduced: Any, memo: dict[Any, Any] | None) -> Any:
 
 
 def reduce_ex(self: Any, protocol: int) -> Any:
-    """``object.__reduce_ex__``, for protocol 2 and later."""
+    """``object.__reduce_ex__``."""
     cls = type(self)
-    if cls.__reduce__ is not object.__reduce__:
-        return self.__reduce__()
-    args: tuple[Any, ...] = ()
-    if hasattr(self, "__getnewargs_ex__"):
-        args, keywords = self.__getnewargs_ex__()
-        if keywords:
-            raise NotImplementedError(
-                "__getnewargs_ex__ with keywords is not traced"
-            )
-    elif hasattr(self, "__getnewargs__"):
-        args = self.__getnewargs__()
+    reduce = getattr(self, "__reduce__", None)
+    if reduce is not None and cls.__reduce__ is not object.__reduce__:
+        return reduce()
+    if protocol < 2:
+        return copyreg._reduce_ex(self, protocol)
+    args, keywords = _new_arguments(self, cls)
+    if keywords:
+        function, call = copyreg.__newobj_ex__, (cls, args, keywords)
+    else:
+        function, call = copyreg.__newobj__, (cls, *(args or ()))
+    has_items = isinstance(self, list | dict)
     return (
-        copyreg.__newobj__,
-        (cls, *args),
-        self.__getstate__(),
+        function,
+        call,
+        _state(self, cls, args is None and not has_items),
         iter(self) if isinstance(self, list) else None,
         iter(self.items()) if isinstance(self, dict) else None,
     )
+
+
+def _special(self: Any, cls: type, name: str) -> Any:
+    """What C code finds under that name: never in the object itself."""
+    for base in cls.__mro__:
+        if name in base.__dict__:
+            found = base.__dict__[name]
+            if isinstance(found, types.FunctionType):
+                return types.MethodType(found, self)
+            if isinstance(found, classmethod):
+                return types.MethodType(found.__func__, cls)
+            return getattr(self, name)
+    return None
+
+
+def _new_arguments(self: Any, cls: type) -> Any:
+    method = _special(self, cls, "__getnewargs_ex__")
+    if method is not None:
+        pair = method()
+        if not isinstance(pair, tuple):
+            raise TypeError(
+                "__getnewargs_ex__ should return a tuple, "
+                f"not '{type(pair).__name__}'"
+            )
+        if len(pair) != 2:
+            raise ValueError(
+                "__getnewargs_ex__ should return a tuple of length 2, "
+                f"not {len(pair)}"
+            )
+        args, keywords = pair
+        if not isinstance(args, tuple):
+            raise TypeError(
+                "first item of the tuple returned by __getnewargs_ex__ must "
+                f"be a tuple, not '{type(args).__name__}'"
+            )
+        if not isinstance(keywords, dict):
+            raise TypeError(
+                "second item of the tuple returned by __getnewargs_ex__ must "
+                f"be a dict, not '{type(keywords).__name__}'"
+            )
+        return args, keywords
+    method = _special(self, cls, "__getnewargs__")
+    if method is None:
+        return None, None
+    args = method()
+    if not isinstance(args, tuple):
+        raise TypeError(
+            f"__getnewargs__ should return a tuple, not '{type(args).__name__}'"
+        )
+    return args, None
+
+
+_HEAPTYPE = 1 << 9
+
+
+def _state(self: Any, cls: type, is_all: bool) -> Any:
+    """``__getstate__``; `is_all`: nothing else says what the object holds."""
+    if is_all and cls.__getstate__ is object.__getstate__:
+        for base in cls.__mro__[:-1]:
+            if not base.__flags__ & _HEAPTYPE:
+                api.graph_break("reducing an object with a state in C")
+    return self.__getstate__()
 
 
 def getstate(self: Any) -> Any:
@@ -185,9 +253,22 @@ def getstate(self: Any) -> Any:
     state = getattr(self, "__dict__", None)
     if state is not None:
         state = state.copy()
+    cls = type(self)
+    is_known = "__slotnames__" in cls.__dict__
+    names = cls.__dict__["__slotnames__"] if is_known else _slot_names(cls)
     slots: dict[str, Any] = {}
-    for cls in type(self).__mro__:
-        names = getattr(cls, "__slots__", ())
+    for name in names:
+        if name not in slots and hasattr(self, name):
+            slots[name] = getattr(self, name)
+    if slots:
+        return state or None, slots
+    return state or None
+
+
+def _slot_names(of: type) -> list[str]:
+    found: list[str] = []
+    for cls in of.__mro__:
+        names = cls.__dict__.get("__slots__", ())
         if isinstance(names, str):
             names = (names,)
         for name in names:
@@ -197,11 +278,8 @@ def getstate(self: Any) -> Any:
                 stripped = cls.__name__.lstrip("_")
                 if stripped:
                     name = f"_{stripped}{name}"
-            if name not in slots and hasattr(self, name):
-                slots[name] = getattr(self, name)
-    if slots:
-        return state, slots
-    return state or None
+            found.append(name)
+    return found
 
 
 def reduce_set(self: Any) -> Any:

@@ -370,20 +370,30 @@ class Pairwise(State):
         self.before = END
 
     def step(self) -> Any:
-        """See State. An error ends it."""
+        """See State. Its source may ask it for items meanwhile."""
         if self.it is END:
             return END
-        it, self.it = self.it, END
-        before, self.before = self.before, END
+        before = self.before
         if before is END:
-            before = next(it, END)
-            if before is END:
-                return END
-        item = next(it, END)
+            before = self.before = self._item(self.it)
+            if before is END or self.it is END:
+                return self._end()
+        item = self._item(self.it)
         if item is END:
-            return END
-        self.it, self.before = it, item
+            return self._end()
+        self.before = item
         return before, item
+
+    def _item(self, it: Iterator[Any]) -> Any:
+        try:
+            return next(it, END)
+        except BaseException:
+            self._end()
+            raise
+
+    def _end(self) -> Any:
+        self.it = self.before = END
+        return END
 
     @staticmethod
     def real(it: Any, before: Any) -> Any:

@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How objects say what they consist of: `__reduce_ex__` and what it asks the
+object for, in every protocol, and copies.
+"""
+
+import copy
+import pickle
+
+import pytest
+import torch
+
+from magneto.testing import check
+
+X = torch.arange(4.0)
+OWN = {"spam": 42}
+
+
+class Plain:
+    def __init__(self):
+        self.value = 1
+
+
+class Empty:
+    pass
+
+
+class Slots:
+    __slots__ = ("a", "__hidden", "unset")
+
+    def __init__(self):
+        self.a = 1
+        self.__hidden = 2
+
+
+class SlotsAndMore(Slots):
+    def __init__(self):
+        super().__init__()
+        self.c = 3
+
+
+class NewArguments:
+    def __getnewargs__(self):
+        return (-1, "spam")
+
+
+class NewArgumentsOfTheClass(int):
+    @classmethod
+    def __getnewargs__(cls):
+        return (3,)
+
+
+class WrongNewArguments:
+    def __getnewargs__(self):
+        return "bad"
+
+
+class KeywordArguments:
+    def __getnewargs_ex__(self):
+        return (1, 2), {"bacon": 3}
+
+
+class NoKeywordArguments:
+    def __getnewargs_ex__(self):
+        return (1, 2), {}
+
+
+class Wrong:
+    answer = ()
+
+    def __getnewargs_ex__(self):
+        return self.answer
+
+
+class WrongKeywords(Wrong):
+    answer = ((), "bad")
+
+
+class WrongPositional(Wrong):
+    answer = ("bad", {})
+
+
+class WrongKind(Wrong):
+    answer = "bad"
+
+
+class State:
+    def __getstate__(self):
+        return {"x": 1}
+
+
+class Answers:
+    """Everything but what C code asks the class for."""
+
+    def __getstate__(self):
+        return {}
+
+    def __getattr__(self, name):
+        if name.startswith("__getnewargs"):
+            raise AssertionError(name)
+
+
+class Reduces:
+    def __reduce__(self):
+        return Reduces, ()
+
+
+class Mute:
+    def __getattribute__(self, name):
+        if name.startswith("__reduce"):
+            raise AttributeError(name)
+        return object.__getattribute__(self, name)
+
+
+class NamedSlots:
+    __slotnames__ = ["spam"]
+
+    def __getattr__(self, name):
+        if name == "spam":
+            return 42
+        raise AttributeError(name)
+
+
+class Items(list):
+    pass
+
+
+class Entries(dict):
+    pass
+
+
+def made(cls, *args):
+    one = cls(*args)
+    one.more = 5
+    return one
+
+
+MAKERS = {
+    "plain": Plain,
+    "empty": Empty,
+    "object": object,
+    "slots": Slots,
+    "slots and more": SlotsAndMore,
+    "new arguments": NewArguments,
+    "new arguments, state": lambda: made(NewArguments),
+    "new arguments of the class": NewArgumentsOfTheClass,
+    "wrong new arguments": WrongNewArguments,
+    "keywords": KeywordArguments,
+    "no keywords": NoKeywordArguments,
+    "wrong": Wrong,
+    "wrong keywords": WrongKeywords,
+    "wrong positional": WrongPositional,
+    "wrong kind": WrongKind,
+    "state": State,
+    "answers": Answers,
+    "reduces": Reduces,
+    "named slots": NamedSlots,
+    "list": lambda: made(Items, [1, 2]),
+    "dict": lambda: made(Entries, {1: 2}),
+}
+
+
+def shown(part):
+    """The parts, with iterators unpacked."""
+    if isinstance(part, tuple):
+        return tuple(shown(each) for each in part)
+    if hasattr(part, "__next__"):
+        return list(part)
+    return part
+
+
+def contents(thing):
+    """What the object holds, whether it compares or not."""
+    return (
+        type(thing).__name__,
+        dict(getattr(thing, "__dict__", {})),
+        getattr(thing, "a", None),
+        list(thing) if isinstance(thing, list | dict) else None,
+    )
+
+
+@pytest.mark.parametrize("name", MAKERS)
+@pytest.mark.parametrize("where", ["traced", "given"])
+def test_parts_of_an_object(name, where):
+    def reduce(x, protocol, thing=None):
+        thing = MAKERS[name]() if thing is None else thing
+        try:
+            parts = thing.__reduce_ex__(protocol)
+        except (TypeError, ValueError) as error:
+            return x + 1, type(error), str(error)
+        return x + 1, shown(parts)
+
+    for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+        given = (MAKERS[name](),) if where == "given" else ()
+
+        def program(x, given=given, protocol=protocol):
+            return repr(reduce(x, protocol, *given))
+
+        check(program, X)
+
+
+COPIED = [
+    each
+    for each in MAKERS
+    if "wrong" not in each
+    and each not in ("answers", "keywords", "no keywords", "named slots")
+    and not each.startswith("new arguments")
+]
+
+
+@pytest.mark.parametrize("name", COPIED)
+@pytest.mark.parametrize("function", [copy.copy, copy.deepcopy])
+def test_copy_of_an_object(name, function):
+    def program(x):
+        thing = MAKERS[name]()
+        again = function(thing)
+        return x + 1, contents(again), again is thing
+
+    check(program, X)
+
+
+@pytest.mark.parametrize("function", [copy.copy, copy.deepcopy])
+def test_object_that_does_not_say_what_it_is_cannot_be_copied(function):
+    def program(x):
+        try:
+            return function(Mute())
+        except copy.Error as error:
+            return x + 1, str(error)
+
+    check(program, X)
