@@ -75,6 +75,8 @@ class Entry {
   std::optional<Continuation> rest;
   // The graph writes to no input: if it fails, plain Python may start over.
   bool is_repeatable = false;
+  // It draws random numbers, whose state must be the same for a second run.
+  bool draws = false;
   // It has calls from inside with or try blocks, which may handle a failure.
   bool calls_in_blocks = false;
   bool failure_was_reported = false;

@@ -20,6 +20,7 @@
 #include "shapes/environment.h"
 #include "support/check.h"
 #include "tensor/fake_tensor.h"
+#include "tensor/hidden_effects.h"
 
 namespace magneto::entry {
 
@@ -58,6 +59,7 @@ class Compilation {
     ctx_.shares_cached = cache.shares_cached;
     ctx_.must_be_whole = cache.settings()->fullgraph;
     ctx_.symbol_policy = &symbols_;
+    tensor::hidden_effects() = {};
   }
 
   // Nothing: to be started again. An inlined call that breaks the graph can't
@@ -290,15 +292,27 @@ std::vector<guards::Request> Compilation::requests(const codegen::Plan& plan) {
 
 // Whether the graph's inputs, given as the caller passed them, are written to.
 bool Compilation::writes_inputs(std::span<PyObject* const> reals) const {
+  const std::vector<uintptr_t>& hidden = tensor::hidden_effects().written;
   const std::span<const graph::Input> inputs = ctx_.graph.inputs();
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Ref& fake = ctx_.graph.node(inputs[i].node).example;
-    if (fake && tensor::is_fake(fake) &&
-        tensor::version(fake) != tensor::version(reals[i]))
+    if (!fake || !tensor::is_fake(fake)) continue;
+    if (tensor::version(fake) != tensor::version(reals[i]) ||
+        std::find(hidden.begin(), hidden.end(), tensor::storage_id(fake)) !=
+            hidden.end())
       return true;
   }
   return false;
 }
+
+// An assertion fails with an error that only plain Python knows.
+const BreakInfo kNotRepeatable{
+    "data-dependent",
+    "an assertion about a tensor's data in a graph that writes to its inputs, "
+    "so that the function can't run again to raise its error",
+    "assert with torch._check, whose RuntimeError the graph raises, or write "
+    "to "
+    "a copy"};
 
 std::optional<Compiled> Compilation::add(codegen::Plan& plan,
                                          const Capture& capture) {
@@ -329,7 +343,13 @@ std::optional<Compiled> Compilation::add(codegen::Plan& plan,
   if (capture.ending == Ending::Break)
     entry->rest = continuation(capture, plan.shapes);
   entry->calls_in_blocks = capture.calls_in_blocks;
+  entry->draws = tensor::hidden_effects().draws != 0;
   entry->is_repeatable = !writes_inputs({inputs.data(), graph_inputs});
+  if (!entry->is_repeatable && ctx_.needs_rerun()) {
+    if (ctx_.must_be_whole) return refuse(kNotRepeatable, request_.start);
+    cache_.takes_data = false;
+    return std::nullopt;
+  }
   if (program.calls_graph()) {
     Ref examples =
         Ref::steal(PyList_New(static_cast<Py_ssize_t>(graph_inputs)));

@@ -13,6 +13,7 @@
 #include "python/handled.h"
 #include "python/pending_error.h"
 #include "support/check.h"
+#include "tensor/hidden_effects.h"
 
 namespace magneto::entry {
 
@@ -48,9 +49,14 @@ Piece run_entry(CodeCache& cache, size_t index, PyObject** slots,
   }
   python::FrameHookScope pause(false);
   ForeignPause foreign;
+  const tensor::RandomState random =
+      entry->draws && entry->is_repeatable ? tensor::random_state() : nullptr;
   const codegen::RunEnd end = program.run(slots, target);
   if (end == codegen::RunEnd::Failed) return Piece::Failed;
   const bool failed = end == codegen::RunEnd::GraphFailed;
+  // See run_again.
+  if (failed && random && PyErr_ExceptionMatches(PyExc_Exception))
+    tensor::restore(random);
   if (!failed && !entry->rest) return Piece::Returned;
   broken->at = entry->rest ? &*entry->rest : nullptr;
   broken->entry = std::move(entry);

@@ -64,19 +64,18 @@ Outcome<V> check(Context& ctx, const Arguments& args) {
   V condition = argument(args, position, name<"cond">());
   if (condition) {
     condition = ctx.look_symbolic(condition);
-    // The others raise other errors than the graph does.
-    constexpr bool kIsAsserted = std::string_view(path.text) == "torch._check";
+    // The others raise other errors than the graph does: plain Python raises
+    // them when the frame runs again.
+    constexpr bool kIsSaid = std::string_view(path.text) == "torch._check";
     shapes::E number = nullptr;
     if (values::is_symbol(condition) && condition->type == &PyBool_Type)
       number = values::open_truth(ctx, condition);
     if (number) {
-      if constexpr (kIsAsserted)
+      if constexpr (kIsSaid)
         return assert_in_graph(ctx, number,
                                argument(args, position + 1, name<"message">()));
-      return ctx.graph_break(
-          "data-dependent-branch",
-          "whether " + values::unknown(*ctx.environment(), number),
-          "use torch._check, which the graph asserts");
+      ctx.assert_in_graph(number, "");
+      return ctx.none();
     }
     MG_TRY(bool holds, values::truth(ctx, condition));
     if (holds && condition->type == &PyBool_Type) return ctx.none();

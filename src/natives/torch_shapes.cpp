@@ -35,6 +35,12 @@ Outcome<V> one_hot(Context& ctx, const Arguments& args) {
     if (dtype.get() == object_at<"torch.int64">())
       return record_function_as(ctx, function, shape_of<"one_hot">(), args);
   }
+  const bool is_open = !classes || (count && PyLong_CheckExact(count) &&
+                                    PyLong_AsLongLong(count) == -1);
+  if (is_open && ctx.takes_data && input &&
+      ctx.look(input)->kind == Kind::Tensor)
+    return record_function_as(ctx, function, shape_of<"one_hot_of_data">(),
+                              args);
   return record_function(ctx, function, args);
 }
 

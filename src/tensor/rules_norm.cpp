@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Normalization layers.
 #include "tensor/data_size.h"
+#include "tensor/hidden_effects.h"
 #include "tensor/rule.h"
 #include "tensor/shape.h"
 
@@ -91,6 +92,11 @@ bool contiguous_somehow(const at::Tensor& tensor) {
 ThreeTensors batch_norm(const at::Tensor& input, OptionalTensor weight,
                         OptionalTensor bias, OptionalTensor running_mean,
                         OptionalTensor running_var, bool training) {
+  if (training)
+    for (OptionalTensor each : {running_mean, running_var})
+      if (const at::Tensor* tensor = given(each))
+        hidden_effects().written.push_back(reinterpret_cast<uintptr_t>(
+            tensor->storage().unsafeGetStorageImpl()));
   bool plain = contiguous_somehow(input);
   for (OptionalTensor each : {weight, bias, running_mean, running_var}) {
     if (const at::Tensor* tensor = given(each))

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Jumps and iteration.
+#include <algorithm>
+#include <array>
+
 #include "python/names.h"
 #include "trace/handlers.h"
 #include "values/symbolic.h"
@@ -13,13 +16,51 @@ Outcome<Next> op_Jump(Interpreter&, Frame& frame, Instruction ins) {
 
 namespace {
 
-// `assert condition`, of which only the graph's run can tell whether it holds:
-// the graph asserts it. Where it fails, the frame runs in plain Python, which
-// raises the error that the statement says.
-Outcome<bool> is_asserted(Interpreter& in, Frame& frame) {
-  const Instruction& behind =
-      frame.code->instructions[static_cast<size_t>(frame.pc)];
-  if (behind.op != Op::LoadAssertionError) return false;
+// Exceptions by which protocols say that there is nothing more.
+bool is_an_answer(const Frame& frame, const Instruction& instruction) {
+  if (instruction.op != Op::LoadGlobal && instruction.op != Op::LoadGlobalNull)
+    return false;
+  constexpr std::array kAnswers{"StopIteration", "StopAsyncIteration",
+                                "IndexError", "KeyError", "AttributeError"};
+  return std::any_of(kAnswers.begin(), kAnswers.end(), [&](const char* name) {
+    return PyUnicode_CompareWithASCIIString(frame.name(instruction.arg),
+                                            name) == 0;
+  });
+}
+
+// Whether the instructions from there on, one after the other, raise an error.
+bool raises(const Frame& frame, int32_t at) {
+  constexpr int32_t kLongest = 48;
+  const auto& code = frame.code->instructions;
+  const auto end = static_cast<int32_t>(code.size());
+  for (int32_t i = at; i < std::min(end, at + kLongest); ++i) {
+    const Instruction& each = code[static_cast<size_t>(i)];
+    if (each.op == Op::RaiseVarargs) return true;
+    const bytecode::OpInfo& info = bytecode::info(each.op);
+    if (info.jumps || info.terminates || each.op == Op::YieldValue ||
+        is_an_answer(frame, each))
+      return false;
+  }
+  return false;
+}
+
+// In any frame of the trace, as exceptions pass them.
+bool is_in_block(const Frame& frame) {
+  for (const Frame* each = &frame; each; each = each->caller)
+    if (each->code->handler_for(each->current)) return true;
+  return false;
+}
+
+// `assert condition` and `if not condition: raise ...`, of which only the
+// graph's run can tell whether it holds: the graph asserts it. Where it fails,
+// the frame runs in plain Python, which raises the error that the program says.
+// `at` is where it goes on if `wanted` isn't the condition's truth.
+Outcome<bool> is_asserted(Interpreter& in, Frame& frame, int32_t at,
+                          bool wanted) {
+  const Instruction& behind = frame.code->instructions[static_cast<size_t>(at)];
+  if (behind.op != Op::LoadAssertionError &&
+      (!raises(frame, at) || is_in_block(frame) || in.ctx.native_depth != 0))
+    return false;
   V condition = in.ctx.look_symbolic(frame.top());
   if (condition->kind == values::Kind::Tensor) {
     if (!in.ctx.takes_data) return false;
@@ -28,19 +69,24 @@ Outcome<bool> is_asserted(Interpreter& in, Frame& frame) {
   }
   if (condition->kind != values::Kind::Symbol) return false;
   shapes::E open = values::open_truth(in.ctx, condition);
+  if (open && !wanted)
+    open = in.ctx.environment()->expressions().logical_not(open);
   if (open) in.ctx.assert_in_graph(open, {});
   return open != nullptr;
 }
 
 Outcome<Next> pop_jump_if(Interpreter& in, Frame& frame, Instruction ins,
                           bool wanted) {
-  if (wanted) {
-    MG_TRY(bool asserted, is_asserted(in, frame));
-    if (asserted) {
-      frame.pop();
-      frame.pc = ins.arg;
-      return Next::Continue;
-    }
+  MG_TRY(bool goes_there, is_asserted(in, frame, frame.pc, wanted));
+  if (goes_there) {
+    frame.pop();
+    frame.pc = ins.arg;
+    return Next::Continue;
+  }
+  MG_TRY(bool goes_on, is_asserted(in, frame, ins.arg, !wanted));
+  if (goes_on) {
+    frame.pop();
+    return Next::Continue;
   }
   MG_TRY(bool value, values::truth(in.ctx, frame.top()));
   frame.pop();

@@ -307,8 +307,11 @@ class Context final : public Backing,
   Ref known_number(PyObject* fake) override;
   void assert_in_graph(shapes::E condition) override;
   // A condition that depends on data: the graph raises RuntimeError with that
-  // text unless it holds, which is known from here on. Empty: a text of ours.
+  // text unless it holds, which is known from here on. Empty: plain Python
+  // knows what is raised, and must be able to run the frame again
+  // (needs_rerun).
   void assert_in_graph(shapes::E condition, const std::string& text);
+  bool needs_rerun() const { return needs_rerun_; }
   // Whether any has been made.
   bool has_data_symbols() const {
     return environment_ && environment_->has_unbacked_symbols();
@@ -369,6 +372,7 @@ class Context final : public Backing,
 
   tensor::EnvironmentRef environment_;
   std::vector<guards::IntSource> symbol_sources_;
+  bool needs_rerun_ = false;
   std::vector<std::string> symbol_groups_;  // the same of SymbolPolicy::Size
 
   V exception_ = nullptr;

@@ -369,6 +369,7 @@ graph::NodeId Context::number_node(E number) {
 void Context::assert_in_graph(E condition) { assert_in_graph(condition, {}); }
 
 void Context::assert_in_graph(E condition, const std::string& text) {
+  needs_rerun_ |= text.empty();
   static PyObject* const function =
       function_at("torch.ops.aten._assert_scalar.default");
   V message = string(text.empty()

@@ -3,6 +3,7 @@
 many others. Either the guards miss, or the result equals eager's.
 
     python -m tests.fuzz.shapes [--count N] [--seed S] [--calls C] [--data]
+                                [--unbacked]
 
 Exits with 1 if a program differed; it is printed with the call that did.
 """
@@ -17,6 +18,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch._dynamo.decorators import mark_unbacked
 
 import magneto
 from magneto.testing import Difference, compare
@@ -74,6 +76,10 @@ TENSORS = [
     "{t}.tril()",
     "{t}.unfold(0, {k}, 1)",
     "{t}.diagonal()",
+    "torch.cdist({t}, {u})",
+    "torch.linspace(0, 1, {n})",
+    "torch.nn.functional.batch_norm({t}, None, None, training=True)",
+    "torch.rand({n})",
 ]
 NUMBERS = [
     "{t}.shape[0]",
@@ -117,6 +123,7 @@ DATA_TENSORS = [
     "torch.bincount({t}.flatten().abs().long(), minlength={k}) * 1.0",
     "torch.index_select({t}, 0, ({t}.flatten()[: len({t})] > 0).nonzero()[:, 0])",
     "{t}.masked_fill({t} > 1, {k})",
+    "torch.nn.functional.one_hot({t}.long()) * 1.0",
 ]
 DATA_NUMBERS = [
     "int({t}.sum())",
@@ -175,6 +182,9 @@ def write(rng: random.Random, statements: int, data: bool = False) -> str:
             lines.append("    else:")
             lines.append(f"        t{i} = {fill(rng.choice(TENSORS))}")
             tensors.append(f"t{i}")
+        if rng.random() < 0.1:
+            lines.append(f"    if {fill(rng.choice(CONDITIONS))}:")
+            lines.append(f"        raise ValueError({fill('{n}')})")
     lines.append(f"    return [{', '.join(tensors + numbers)}]")
     return "\n".join(lines) + "\n"
 
@@ -195,15 +205,23 @@ def draw(rng: random.Random, ranks: tuple[int, int]) -> tuple[Any, ...]:
 
 
 def run(call: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
-    """What the call gives, or the class of what it raises."""
+    """What the call gives, or the class of what it raises, and the random
+    number that comes next.
+    """
+    torch.manual_seed(0)
     try:
-        return call(*arguments)
+        result = call(*arguments)
     except Exception as error:
-        return type(error)
+        result = type(error)
+    return result, torch.rand(())
 
 
-def try_program(seed: int, calls: int, data: bool = False) -> str | None:
-    """None, or what was found out about the program of that seed."""
+def try_program(
+    seed: int, calls: int, data: bool = False, unbacked: bool = False
+) -> str | None:
+    """None, or what was found out about the program of that seed; with
+    `unbacked`, sizes of its inputs are marked as such.
+    """
     rng = random.Random(seed)
     source = write(rng, rng.randint(2, 9), data)
     namespace: dict[str, Any] = {"torch": torch}
@@ -216,6 +234,9 @@ def try_program(seed: int, calls: int, data: bool = False) -> str | None:
     ranks = rng.randint(1, 3), rng.randint(1, 3)
     for number in range(calls):
         arguments = draw(rng, ranks)
+        if unbacked and rng.random() < 0.7:
+            for tensor in arguments[:2]:
+                mark_unbacked(tensor, list(range(tensor.dim())))
         expected = run(program, arguments)
         actual = run(compiled, arguments)
         try:
@@ -236,13 +257,16 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--calls", type=int, default=12)
     parser.add_argument("--data", action="store_true", help="sizes of data")
+    parser.add_argument(
+        "--unbacked", action="store_true", help="inputs' sizes are unbacked"
+    )
     options = parser.parse_args()
     magneto.config.raise_internal_errors = True
     magneto.config.recompile_limit = 64
     torch.set_num_threads(1)
     start, found = time.monotonic(), 0
     for seed in range(options.seed, options.seed + options.count):
-        text = try_program(seed, options.calls, options.data)
+        text = try_program(seed, options.calls, options.data, options.unbacked)
         if text is not None:
             found += 1
             print(text, flush=True)

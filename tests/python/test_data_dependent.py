@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import asserting_programs
 import pytest
 import torch
 
@@ -281,6 +282,92 @@ def in_a_module_call(x):
     return torch.nn.Dropout(0.5).eval()(x[x > 0]), torch.nn.ReLU()(x[x < 0])
 
 
+def batch_norm_of_rows(x):
+    rows = torch.stack([x, x * 2], 1)[x > 0]
+    mean, variance = torch.zeros(2), torch.ones(2)
+    y = torch.nn.functional.batch_norm(rows, mean, variance)
+    z = torch.nn.functional.batch_norm(
+        rows, None, None, torch.ones(2), torch.zeros(2), training=True
+    )
+    return y, z, z.t()
+
+
+def batch_norm_updates(x):
+    rows = torch.stack([x, x * 2], 1)[x > 0]
+    mean, variance = torch.zeros(2), torch.ones(2)
+    y = torch.nn.functional.batch_norm(rows, mean, variance, training=True)
+    return y, mean, variance
+
+
+def distances(x):
+    rows = torch.stack([x, x * 2], 1)[x > 0]
+    return (
+        torch.cdist(rows, rows),
+        torch.cdist(rows, torch.ones(3, 2), p=1.0),
+        torch.cdist(torch.ones(2, 3, 2), rows),
+    )
+
+
+def one_hot_of_data(x):
+    return torch.nn.functional.one_hot(x.abs().long())
+
+
+def one_hot_of_places(x):
+    places = (x > 0).nonzero().squeeze(1)
+    return torch.nn.functional.one_hot(places, num_classes=4) * 2
+
+
+def spaced(x):
+    n = x.item()
+    return (
+        torch.linspace(0, 1, n),
+        torch.logspace(0, 1, steps=n, base=2.0, dtype=torch.float64),
+        torch.linspace(0, n, 3),
+    )
+
+
+def tensor_of_a_number(x):
+    n = x.item()
+    return torch.tensor(n), torch.tensor([n, 2]) * 2, torch.tensor(float(n))
+
+
+# -- errors of the program's own ------------------------------------------------
+
+
+def checked_by_kind(x):
+    n = x.item()
+    torch._check_value(n != 0)
+    torch._check_index(n < 9, lambda: "too far")
+    torch._check_type(n > -5, lambda: f"not {n}")
+    torch._check_with(KeyError, n != 4, lambda: "four")
+    return torch.ones(2) * n
+
+
+def raises_unless(x):
+    n = x.item()
+    if n < 0:
+        raise ValueError(f"{n} is negative")
+    if not n < 9:
+        raise OverflowError("too far", n)
+    return torch.zeros(n)
+
+
+def raised_in_a_call(x):
+    def positive(n, name="n"):
+        if n > 0:
+            return n
+        else:
+            raise ValueError("{} must be positive, not {}".format(name, n))
+
+    return torch.zeros(positive(x.item()) + positive(int(x + 2), name="m"))
+
+
+def raises_if_a_tensor_says(x):
+    if (x > 900).any():
+        raise OverflowError
+    return x * 2
+
+
 _INTS = [t(3), t(0), t(1), t(4), t(-2), t(1000)]
 _SIZES = [t(3), t(0), t(1), t(7), t(2)]
 _VECTORS = [
@@ -339,6 +426,19 @@ PROGRAMS: dict[Callable[..., Any], list[torch.Tensor]] = {
     written_back: _VECTORS,
     loss_of_rows: _VECTORS,
     in_a_module_call: _VECTORS,
+    batch_norm_of_rows: _VECTORS,
+    batch_norm_updates: _VECTORS,
+    distances: _VECTORS,
+    one_hot_of_data: _VECTORS,
+    one_hot_of_places: _VECTORS,
+    spaced: [*_SIZES, t(-1)],
+    tensor_of_a_number: _INTS,
+    checked_by_kind: [*_INTS, t(4), t(-7)],
+    raises_unless: _INTS,
+    raised_in_a_call: _INTS,
+    raises_if_a_tensor_says: _INTS,
+    asserting_programs.with_a_message: _INTS,
+    asserting_programs.of_a_tensor: _INTS,
 }
 
 
@@ -352,7 +452,14 @@ def test_one_graph_for_all_data(program: Callable[..., Any]) -> None:
 # -- PyTorch's compilers --------------------------------------------------------
 
 # Those that PyTorch's compilers don't take in one graph: there, it breaks.
-_REFUSED = {indexed_by_a_tensor}
+_REFUSED = {
+    indexed_by_a_tensor,
+    batch_norm_of_rows,
+    batch_norm_updates,
+    distances,
+    one_hot_of_data,
+    spaced,
+}
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda each: each.__name__)
@@ -395,6 +502,123 @@ def assert_same_outcome(
             atol=1e-6,
             equal_nan=True,
         )
+
+
+# -- errors behind writes to inputs ------------------------------------------------
+
+
+def written_then_raised(x, y):
+    y.mul_(2)
+    if x.item() <= 3:
+        raise ValueError(x.item())
+    return y * 2
+
+
+def written_then_checked(x, y):
+    y.mul_(2)
+    torch._check_value(x.item() > 3, lambda: "too small")
+    return y * 2
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        asserting_programs.behind_a_write,
+        written_then_raised,
+        written_then_checked,
+    ],
+)
+def test_errors_behind_writes_to_inputs(program: Callable[..., Any]) -> None:
+    magneto.reset()
+    calls = [((t(n), torch.ones(2)), {}) for n in (5, 1, 7, -3)]
+    assert check_calls(program, calls).graph_breaks > 0
+    compiled = magneto.compile(program, backend="eager", fullgraph=True)
+    with pytest.raises(magneto.exc.Unsupported, match="torch._check"):
+        compiled(t(5), torch.ones(2))
+
+
+def written_then_said(x, y):
+    y.mul_(2)
+    torch._check(x.item() > 3, lambda: "too small")
+    return y * 2
+
+
+def test_the_graph_itself_raises_what_torch_check_says() -> None:
+    calls = [((t(n), torch.ones(2)), {}) for n in (5, 7, 4)]
+    report = check_calls(written_then_said, calls, fullgraph=True)
+    assert len(report.graphs) == 1
+    compiled = magneto.compile(
+        written_then_said, backend="eager", fullgraph=True
+    )
+    with pytest.raises(RuntimeError, match="^too small$"):
+        compiled(t(1), y := torch.ones(2))
+    assert torch.equal(y, torch.full((2,), 2.0))
+
+
+# -- errors behind what is seen only later ----------------------------------------
+
+
+def drawn_then_out_of_range(x):
+    y = torch.rand(2).add_(torch.empty(2).uniform_())
+    return y, torch.arange(6)[x.item()]
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        asserting_programs.behind_random_numbers,
+        asserting_programs.behind_attention,
+        drawn_then_out_of_range,
+    ],
+)
+def test_random_numbers_are_drawn_once(program: Callable[..., Any]) -> None:
+    magneto.reset()
+    calls = [((t(n),), {}) for n in (5, 1, 4, -9)]
+    check_calls(program, calls, fullgraph=True)
+
+
+def test_running_statistics_are_updated_once() -> None:
+    magneto.reset()
+    calls = [((t(n), torch.zeros(2), torch.ones(2)), {}) for n in (5, 1, 4)]
+    program = asserting_programs.behind_running_statistics
+    assert check_calls(program, calls).graph_breaks > 0
+
+
+class Countdown:
+    def __init__(self, n):
+        self.n = n
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        if self.n <= 0:
+            raise StopIteration
+        self.n = self.n - 1
+        return self.n
+
+
+def counts_down(x):
+    for i in Countdown(x.item()):
+        x = x + i
+    return x
+
+
+def caught(x):
+    try:
+        if x.item() > 3:
+            raise ValueError
+    except ValueError:
+        return x - 1
+    return x + 1
+
+
+@pytest.mark.parametrize("program", [counts_down, caught])
+def test_exceptions_that_are_answers_are_not_asserted(
+    program: Callable[..., Any],
+) -> None:
+    calls = [((t(n),), {}) for n in (2, 5, 0, 3)]
+    assert check_calls(program, calls).graph_breaks > 0
 
 
 # -- decisions ------------------------------------------------------------------

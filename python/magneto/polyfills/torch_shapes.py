@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor
 
@@ -16,6 +17,14 @@ from torch import Tensor
 def one_hot(tensor: Tensor, num_classes: int) -> Tensor:
     """`torch.nn.functional.one_hot` of an int64 tensor of any shape."""
     return tensor.new_zeros((*tensor.shape, num_classes))
+
+
+def one_hot_of_data(tensor: Tensor, num_classes: int = -1) -> Tensor:
+    """The same with as many classes as the data asks for."""
+    if tensor.dtype != torch.int64:
+        raise TypeError("one_hot is only applicable to index tensors")
+    classes = tensor.flatten().bincount().shape[0]
+    return tensor.new_zeros((*tensor.shape, classes))
 
 
 def max_pool1d(

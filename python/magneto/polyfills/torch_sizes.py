@@ -186,6 +186,92 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     return x.to(dtype)[:, None] * x.new_ones((1, columns), dtype=dtype)
 
 
+# -- sizes out of tensors -----------------------------------------------------
+
+
+def linspace(
+    start: Any, end: Any, steps: int, *, dtype: Any = None, **named: Any
+) -> Tensor:
+    """`torch.linspace` between numbers; also `torch.logspace`."""
+    if isinstance(start, Tensor) or isinstance(end, Tensor):
+        raise NotHandled
+    if named.pop("out", None) is not None:
+        raise NotHandled
+    if dtype is None and (
+        isinstance(start, complex) or isinstance(end, complex)
+    ):
+        raise NotHandled
+    return torch.empty(steps, dtype=dtype, **named)
+
+
+def logspace(
+    start: Any, end: Any, steps: int, base: float = 10.0, **named: Any
+) -> Tensor:
+    """`torch.logspace` between numbers."""
+    return linspace(start, end, steps, **named)
+
+
+def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, *_: Any, **__: Any) -> Tensor:
+    """`torch.cdist`."""
+    if x1.dtype != x2.dtype or not x1.is_floating_point() or p < 0:
+        raise NotHandled
+    if x1.dim() < 2 or x2.dim() < 2 or x1.shape[-1] != x2.shape[-1]:
+        raise NotHandled
+    batch = torch.broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
+    made = x1.new_empty((*batch, x1.shape[-2], x2.shape[-2]))
+    return _connected(made, [x1, x2])
+
+
+def batch_norm(
+    input: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+    cudnn_enabled: bool,
+) -> Tensor:
+    """`torch.batch_norm` of sizes out of tensors, which aren't asked whether
+    they are zero: then the same comes out.
+    """
+    if not any(map(_is_open, input.shape)) or not input.is_cpu:
+        raise NotHandled
+    return torch.native_batch_norm(
+        input, weight, bias, running_mean, running_var, training, momentum, eps
+    )[0]
+
+
+def functional_batch_norm(
+    input: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
+    """`torch.nn.functional.batch_norm`, which refuses one value a channel."""
+    return batch_norm(
+        input,
+        weight,
+        bias,
+        running_mean,
+        running_var,
+        training,
+        momentum,
+        eps,
+        False,
+    )
+
+
+def _is_open(size: Any) -> bool:
+    """Whether nothing tells if a size is zero."""
+    return isinstance(size, torch.SymInt) and not size.node.has_hint()
+
+
 # -- recurrent layers ---------------------------------------------------------
 
 
@@ -287,6 +373,11 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     torch.vander: vander,
     torch.stft: torch._refs.stft,
     torch.istft: torch._refs.istft,
+    torch.linspace: linspace,
+    torch.logspace: logspace,
+    torch.cdist: cdist,
+    torch.batch_norm: batch_norm,
+    F.batch_norm: functional_batch_norm,
     torch.lstm: lstm,
     torch.gru: gru,
     torch.rnn_tanh: gru,

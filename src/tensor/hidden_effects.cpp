@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tensor/hidden_effects.h"
+
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/core/Tensor.h>
+
+#include <mutex>
+
+namespace magneto::tensor {
+
+HiddenEffects& hidden_effects() noexcept {
+  thread_local HiddenEffects effects;
+  return effects;
+}
+
+RandomState random_state() {
+  at::Generator generator = at::detail::getDefaultCPUGenerator();
+  const std::scoped_lock lock(generator.mutex());
+  return std::make_shared<const at::Tensor>(generator.get_state());
+}
+
+void restore(const RandomState& state) noexcept {
+  at::Generator generator = at::detail::getDefaultCPUGenerator();
+  const std::scoped_lock lock(generator.mutex());
+  generator.set_state(*static_cast<const at::Tensor*>(state.get()));
+}
+
+}  // namespace magneto::tensor

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What operators do that no result and no version of a tensor tells: they draw
+// random numbers, and batch norm writes to its running statistics. Who wants to
+// run a call twice must know.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace magneto::tensor {
+
+// Of the calls on fakes of this thread since somebody has emptied it.
+struct HiddenEffects {
+  uint64_t draws = 0;
+  std::vector<uintptr_t> written;  // storages: see storage_id()
+};
+HiddenEffects& hidden_effects() noexcept;
+
+// The state of the CPU's random numbers, to be gone back to.
+using RandomState = std::shared_ptr<const void>;
+RandomState random_state();
+void restore(const RandomState& state) noexcept;
+
+}  // namespace magneto::tensor
