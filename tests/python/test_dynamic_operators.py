@@ -88,7 +88,6 @@ ROWS = {
 # Compiled anew for some sizes, and why.
 MORE: dict[str, str] = {
     "products-chain": "the best order of the products depends on the sizes",
-    "factories-linspace": "the number of steps isn't symbolic in its schema",
 }
 
 
