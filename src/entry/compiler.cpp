@@ -31,6 +31,9 @@ using values::Capture;
 using values::Context;
 using values::Ending;
 
+// An analysis is started again at most that often.
+constexpr int32_t kMostRestarts = 4;
+
 CaptureFrame capture_frame = nullptr;
 thread_local bool compiling = false;
 int32_t next_frame_id = 0;
@@ -48,6 +51,8 @@ class CompilingScope {
   ForeignPause foreign_;
 };
 
+Py_ssize_t module_count() { return PyDict_Size(PyImport_GetModuleDict()); }
+
 // The compilation of one frame.
 class Compilation {
  public:
@@ -63,8 +68,8 @@ class Compilation {
   }
 
   // Nothing: to be started again. An inlined call that breaks the graph can't
-  // be gone on with by itself, or the cache now says that it takes no data, or
-  // shares nothing.
+  // be gone on with by itself, the cache now says that it takes no data, or
+  // shares nothing, or a module that the trace needed is now there.
   std::optional<Compiled> run();
 
  private:
@@ -104,6 +109,7 @@ class Compilation {
   const python::FrameRequest& request_;
   PyCodeObject* code_;
   std::vector<int32_t> kept_;  // see seen_from_outside()
+  Py_ssize_t modules_ = module_count();
   Context ctx_;
   FrameSymbols symbols_{cache_, ctx_.sources};
 };
@@ -148,7 +154,7 @@ std::optional<Compiled> Compilation::finish(Capture& capture) {
       return add_plain();
     }
     case Ending::Skip:
-      return refuse(capture.info, request_.start);
+      return refuse(capture.info, index);
     case Ending::Break:
       if (cache_.settings()->fullgraph) return refuse(capture.info, index);
       if (!can_break(capture, &why)) {
@@ -329,10 +335,12 @@ std::optional<Compiled> Compilation::add(codegen::Plan& plan,
   std::vector<PyObject*> inputs(wanted.size() + 1);
   std::vector<Ref> numbers;
   const guards::CallView view = view_of(request_);
-  if (!entry->guards->run(view, inputs.data()))
+  if (!entry->guards->run(view, inputs.data())) {
+    // The program looks at sys.modules, to which the trace added its own.
+    if (module_count() != modules_) return std::nullopt;
     MG_CHECK(false, "the guards must hold for what was traced: " +
                         entry->guards->explain_failure(view));
-
+  }
   if (!make_numbers(*entry->guards, inputs.data(), numbers))
     return Compiled::Error;
   SymbolReport symbols;
@@ -641,7 +649,7 @@ Compiled compile_frame(CodeCache& cache, const python::FrameRequest& request) {
         !(compiled = Compilation(cache, request, keeps_inner_frames).run())) {
       ++cache.restarts;
       if (knew == learned()) {
-        MG_CHECK(keeps_inner_frames, "a reason to start again");
+        MG_CHECK(cache.restarts < kMostRestarts, "a reason to start again");
         keeps_inner_frames = false;
       }
       knew = learned();

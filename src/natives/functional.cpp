@@ -260,35 +260,81 @@ Outcome<V> bind_cached(Context& ctx, const Arguments& args) {
   return ctx.method(function, object);
 }
 
+PyObject* weak_dict() {
+  static PyObject* const type = [] {
+    Ref module = Ref::steal(PyImport_ImportModule("weakref"));
+    MG_CHECK(module, "the module weakref");
+    return PyObject_GetAttrString(module, "WeakKeyDictionary");
+  }();
+  return type;
+}
+
+// What the closure of a function holds under that name; null if nothing.
+V closed_over(Context& ctx, V function, const char* variable) {
+  auto* real = reinterpret_cast<PyFunctionObject*>(function->object);
+  Ref names = Ref::steal(
+      PyCode_GetFreevars(reinterpret_cast<PyCodeObject*>(real->func_code)));
+  for (Py_ssize_t i = 0; names && i < PyTuple_GET_SIZE(names.get()); ++i) {
+    if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names.get(), i),
+                                         variable) != 0)
+      continue;
+    PyObject* cell = PyTuple_GET_ITEM(real->func_closure, i);
+    if (!PyCell_GET(cell)) return nullptr;
+    // The closure of a function that is known can't be another one.
+    return ctx.known(PyCell_GET(cell),
+                     ctx.sources.cell_contents(ctx.sources.constant(cell)));
+  }
+  return nullptr;
+}
+
+// The class among the keys of `registry` whose function is for `type`: what
+// functools._find_impl says, asked with the classes in the place of functions.
+Outcome<PyObject*> registered_class(Context& ctx,
+                                    std::span<const DictEntry* const> registry,
+                                    PyObject* type) {
+  Ref classes = Ref::steal(PyDict_New());
+  if (!classes) return ctx.raise_from_python();
+  for (const DictEntry* entry : registry) {
+    PyObject* key = ctx.look(entry->key)->object;
+    if (key == type) return key;
+    if (PyDict_SetItem(classes, key, key) < 0) return ctx.raise_from_python();
+  }
+  Ref functools = Ref::steal(PyImport_ImportModule("functools"));
+  Ref search = Ref::steal(
+      functools ? PyObject_GetAttrString(functools, "_find_impl") : nullptr);
+  Ref found = Ref::steal(search ? PyObject_CallFunctionObjArgs(
+                                      search, type, classes.get(), nullptr)
+                                : nullptr);
+  if (!found) return ctx.raise_from_python();
+  return ctx.keep(std::move(found));
+}
+
 // The function that functools.singledispatch makes: it calls what is
 // registered for the class of its first argument.
 Outcome<V> call_dispatched(Context& ctx, const Arguments& args) {
   V wrapper = ctx.look(args.positional[0]);
-  if (args.count() < 2)
-    return ctx.raise(
-        PyExc_TypeError,
-        std::string(PyUnicode_AsUTF8(
-            reinterpret_cast<PyFunctionObject*>(wrapper->object)->func_name)) +
-            " requires at least 1 positional argument");
+  V dispatch = closed_over(ctx, wrapper, "dispatch");
+  dispatch = dispatch ? ctx.look(dispatch) : nullptr;
+  V registry = nullptr, cache = nullptr;
+  if (dispatch && dispatch->object && PyFunction_Check(dispatch->object)) {
+    registry = closed_over(ctx, dispatch, "registry");
+    cache = closed_over(ctx, dispatch, "dispatch_cache");
+  }
+  // Somebody else's cache may tell when it is asked.
+  const bool is_plain =
+      args.count() >= 2 && registry && cache &&
+      reinterpret_cast<PyObject*>(ctx.look(cache)->type) == weak_dict();
+  if (!is_plain) return ctx.inliner->inline_function(wrapper, without(args, 1));
   V value = ctx.look(args.positional[1]);
-  // registry: a read-only view of the dict that register() writes to. A class
-  // registered later makes it longer.
-  MG_TRY(V registry, get_attribute(ctx, wrapper, name<"registry">()));
-  registry = ctx.look(registry);
-  if (registry->source.valid() && registry->object)
-    ctx.guards.length(
-        ctx.sources.field(registry->source, SourceKind::MappingProxyTarget),
-        PyObject_Size(registry->object));
-  Ref dispatch =
-      Ref::steal(PyObject_GetAttr(wrapper->object, name<"dispatch">()));
-  Ref found = Ref::steal(
-      dispatch ? PyObject_CallOneArg(dispatch,
-                                     reinterpret_cast<PyObject*>(value->type))
-               : nullptr);
-  if (!found) return ctx.raise_from_python();
-  PyObject* kept = ctx.keep(std::move(found));
-  return call(ctx, ctx.known(kept, ctx.sources.constant(kept)),
-              without(args, 1));
+  const std::vector<const DictEntry*> entries =
+      dict_entries(ctx, ctx.look(registry));
+  MG_TRY(
+      PyObject * key,
+      registered_class(ctx, entries, reinterpret_cast<PyObject*>(value->type)));
+  for (const DictEntry* entry : entries)
+    if (ctx.look(entry->key)->object == key)
+      return call(ctx, ctx.look(entry->value), without(args, 1));
+  return ctx.inliner->inline_function(wrapper, without(args, 1));
 }
 
 constexpr const char* kFunctools = "functools";

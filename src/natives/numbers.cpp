@@ -33,11 +33,26 @@ Outcome<V> try_special(Context& ctx, V value, PyObject* method,
   return call(ctx, found, more);
 }
 
-// Whether such a number is what the special method has to return.
+// Whether such a number is what the special method has to return: Python warns
+// of those of other classes, bool included.
 bool is_number_for(PyObject* method, PyTypeObject* type) {
   if (method == interned().dunder_float) return type == &PyFloat_Type;
   if (method == name<"__complex__">()) return type == &PyComplex_Type;
-  return type == &PyLong_Type || type == &PyBool_Type;
+  return type == &PyLong_Type;
+}
+
+// Strings, and what C code reads as bytes.
+bool may_hold_text(V value) {
+  const PyBufferProcs* buffer = value->type->tp_as_buffer;
+  return PyType_IsSubtype(value->type, &PyUnicode_Type) ||
+         (buffer && buffer->bf_getbuffer && value->kind != Kind::Tensor);
+}
+
+Signal unknown_text(Context& ctx, V value) {
+  return ctx.graph_break(
+      "native-call",
+      std::string("a number written in a ") + _PyType_Name(value->type),
+      "make it a str or bytes first");
 }
 
 // A number that the class of `value` makes of it by the first of these methods
@@ -52,6 +67,9 @@ Outcome<V> convert(Context& ctx, V value, PyTypeObject* type,
                             : try_special(ctx, value, method);
     if (!result) return result;
     if (!result.value()) continue;
+    if (method == name<"__trunc__">())
+      return ctx.graph_break("c-protocol", "int() by __trunc__, which warns",
+                             "give the class an __int__ method");
     V number = ctx.look_symbolic(result.value());
     // What comes out of a tensor is of the right type.
     if (is_symbol(number) && value->kind == Kind::Tensor) return number;
@@ -71,6 +89,7 @@ Outcome<V> convert(Context& ctx, V value, PyTypeObject* type,
           "return a plain number");
     return number;
   }
+  if (may_hold_text(value)) return unknown_text(ctx, value);
   return ctx.raise(PyExc_TypeError,
                    std::string(wrong) + ", not '" + value->type->tp_name + "'");
 }
@@ -79,12 +98,15 @@ Outcome<V> make_int(Context& ctx, const Arguments& args) {
   auto* type = reinterpret_cast<PyObject*>(&PyLong_Type);
   MG_TRY(V plain, try_really(ctx, type, args));
   if (plain) return plain;
-  if (args.count() != 1 || args.has_keywords())
+  V value = args.count() ? ctx.look(args.positional[0]) : nullptr;
+  if (args.count() != 1 || args.has_keywords()) {
+    if (value && may_hold_text(value)) return unknown_text(ctx, value);
     return ctx.raise(PyExc_TypeError,
                      "int() can't convert non-string with explicit base");
+  }
   PyObject* const methods[] = {interned().dunder_int, interned().dunder_index,
                                name<"__trunc__">()};
-  return convert(ctx, ctx.look(args.positional[0]), &PyLong_Type, methods,
+  return convert(ctx, value, &PyLong_Type, methods,
                  "int() argument must be a string, a bytes-like object or a "
                  "real number");
 }

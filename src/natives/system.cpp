@@ -119,6 +119,13 @@ constexpr const char* kLogging = "logging";
 constexpr const char* kDrawOutside =
     "draw random numbers outside of the compiled function, or use torch's";
 
+// sys.settrace() and sys.setprofile(): from here on somebody watches the frame,
+// which has to be one and the same until it returns.
+Outcome<V> attach_debugger(Context& ctx, const Arguments&) {
+  return ctx.skip("native-call", "a debugger or a profiler is attached",
+                  "attach it outside of the compiled function");
+}
+
 constexpr Row kRows[] = {
     row::pure("sys", "getrecursionlimit"),
     row::pure("sys", "getdefaultencoding"),
@@ -225,6 +232,8 @@ constexpr Row kRows[] = {
     row::breaks("builtins", "__build_class__",
                 "define classes outside of the compiled function"),
     row::breaks("sys", "_getframe"),
+    {"sys", "settrace", attach_debugger, 0, kAny, "*"},
+    {"sys", "setprofile", attach_debugger, 0, kAny, "*"},
     row::breaks(kRandom, "Random.betavariate", kDrawOutside),
     row::breaks(kRandom, "Random.choice", kDrawOutside),
     row::breaks(kRandom, "Random.choices", kDrawOutside),

@@ -133,6 +133,9 @@ void fill_generator(PyObject* generator, GeneratorPhase phase, int32_t unit,
 PyObject* call_plainly(PyObject* function, PyObject* const* args, size_t nargsf,
                        PyObject* names) noexcept;
 
+// How many levels of sys.getrecursionlimit() the thread is in.
+size_t recursion_depth() noexcept;
+
 // True while a debugger or a coverage tool traces this thread (sys.settrace).
 bool thread_is_traced() noexcept;
 

@@ -77,8 +77,14 @@ FrameAction action_for(PyCodeObject* code) noexcept {
   if (_PyCode_GetExtra(object, action_index(), &extra) != 0) PyErr_Clear();
   if (extra)
     return static_cast<FrameAction>(reinterpret_cast<uintptr_t>(extra));
-  const FrameAction action =
-      handlers.classify ? handlers.classify(code) : FrameAction::Evaluate;
+  FrameAction action = FrameAction::Evaluate;
+  if (handlers.classify) {
+    // Python code of ours, which is no business of the user's debugger.
+    PyThreadState* state = PyThreadState_Get();
+    PyThreadState_EnterTracing(state);
+    action = handlers.classify(code);
+    PyThreadState_LeaveTracing(state);
+  }
   set_frame_action(code, action);
   return action;
 }
@@ -334,6 +340,12 @@ PyObject* call_plainly(PyObject* function, PyObject* const* args, size_t nargsf,
   PyObject* result = PyObject_Vectorcall(function, args, nargsf, names);
   thread.expected = outer;
   return result;
+}
+
+size_t recursion_depth() noexcept {
+  const PyThreadState* state = PyThreadState_Get();
+  const int depth = state->recursion_limit - state->recursion_remaining;
+  return depth > 0 ? static_cast<size_t>(depth) : 0;
 }
 
 bool thread_is_traced() noexcept {

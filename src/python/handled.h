@@ -29,8 +29,9 @@ class HandledScope {
   bool is_changed_ = false;
 };
 
-// A callable (code, globals, code unit, next) that makes the traceback entry of
-// a frame that is no more. Borrowed; lives as long as the process.
+// A callable (code, globals, code unit, next, the frame's code unit) that makes
+// the traceback entry of a frame that is no more. Borrowed; lives as long as
+// the process.
 PyObject* traceback_maker() noexcept;
 
 }  // namespace magneto::python

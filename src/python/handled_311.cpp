@@ -18,11 +18,11 @@ namespace magneto::python {
 
 namespace {
 
-// make(code, globals, unit, next)
+// make(code, globals, unit, next, the frame's unit)
 PyObject* make_traceback(PyObject*, PyObject* const* args,
                          Py_ssize_t count) noexcept {
-  if (count != 4) {
-    PyErr_SetString(PyExc_TypeError, "a traceback is made of four parts");
+  if (count != 5) {
+    PyErr_SetString(PyExc_TypeError, "a traceback is made of five parts");
     return nullptr;
   }
   auto* code = reinterpret_cast<PyCodeObject*>(args[0]);
@@ -31,7 +31,13 @@ PyObject* make_traceback(PyObject*, PyObject* const* args,
       PyFrame_New(PyThreadState_Get(), code, args[1], nullptr)));
   if (!frame) return nullptr;
   auto* inside = reinterpret_cast<PyFrameObject*>(frame.get())->f_frame;
-  inside->prev_instr = _PyCode_CODE(code) + unit;
+  inside->prev_instr = _PyCode_CODE(code) + PyLong_AsLong(args[4]);
+  // f_locals takes it that there are cells.
+  for (int i = code->co_nlocalsplus - code->co_nfreevars;
+       i < code->co_nlocalsplus; ++i) {
+    inside->localsplus[i] = PyCell_New(nullptr);
+    if (!inside->localsplus[i]) return nullptr;
+  }
   const int offset = unit * static_cast<int>(sizeof(_Py_CODEUNIT));
   return PyObject_CallFunction(reinterpret_cast<PyObject*>(&PyTraceBack_Type),
                                "OOii", args[3], frame.get(), offset,

@@ -131,6 +131,7 @@ values::Capture capture_frame(values::Context& ctx,
     fill(ctx, frame, request, cells);
   } catch (const values::BreakException& exception) {
     capture.ending = values::Ending::Skip;
+    capture.index = static_cast<size_t>(request.start);
     capture.info = exception.info;
     return capture;
   }
@@ -159,6 +160,7 @@ values::Capture capture_frame(values::Context& ctx,
       if (!reentries) {
         // What was entered can't be handed over to the rest of the frame.
         capture.ending = values::Ending::Skip;
+        capture.index = static_cast<size_t>(frame.current);
         capture.info = ctx.break_info();
         break;
       }
@@ -176,6 +178,7 @@ values::Capture capture_frame(values::Context& ctx,
     }
     case Signal::Skip:
       capture.ending = values::Ending::Skip;
+      capture.index = static_cast<size_t>(frame.current);
       capture.info = ctx.break_info();
       break;
   }

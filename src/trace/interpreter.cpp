@@ -158,6 +158,25 @@ bool raises_again(const Instruction& instruction) {
          (instruction.op == Op::RaiseVarargs && instruction.arg == 0);
 }
 
+// Of a traceback: whether the trace made it for this code.
+bool is_entry_of(const values::Context& ctx, V traceback, const Frame& frame) {
+  if (!traceback->heap.valid()) return false;
+  const auto& slots = ctx.heap[traceback->heap].slots;
+  return slots.size() > values::kFrameUnit &&
+         slots[values::kCode]->object ==
+             reinterpret_cast<PyObject*>(frame.py_code);
+}
+
+// lasti: the code unit that the frame is at. At the end of a handler it goes
+// back to what the handler kept.
+V last_unit(values::Context& ctx, Frame& frame) {
+  const Instruction& at =
+      frame.code->instructions[static_cast<size_t>(frame.current)];
+  return at.op == Op::Reraise && at.arg > 0
+             ? frame.top(static_cast<size_t>(at.arg) + 1)
+             : ctx.integer(at.offset);
+}
+
 bool is_caught(const Frame* frame) {
   for (; frame; frame = frame->caller)
     if (frame->code->handler_for(frame->current)) return true;
@@ -180,9 +199,17 @@ bool is_polyfill(const Frame& frame) {
 Signal Interpreter::trace_back(Frame& frame) {
   const Instruction& at =
       frame.code->instructions[static_cast<size_t>(frame.current)];
-  if (raises_again(at) || is_polyfill(frame)) return Signal::Raised;
+  if (is_polyfill(frame)) return Signal::Raised;
   V exception = ctx.exception();
   const auto& slots = ctx.heap[exception->heap].slots;
+  if (raises_again(at)) {
+    // No new entry: that of the frame shows where it has come to since.
+    V entry = slots.empty() ? ctx.none() : ctx.look(slots[values::kTraceback]);
+    V unit = last_unit(ctx, frame);
+    if (is_entry_of(ctx, entry, frame) && unit->is_constant())
+      ctx.heap.set_slot(entry->heap, values::kFrameUnit, unit);
+    return Signal::Raised;
+  }
   if (slots.empty()) {
     if (!is_caught(&frame)) return Signal::Raised;
     (void)ctx.take_exception();
@@ -204,10 +231,9 @@ Signal Interpreter::trace_back(Frame& frame) {
 bool Interpreter::unwind(Frame& frame) {
   const bytecode::Handler* handler = frame.code->handler_for(frame.current);
   if (handler == nullptr) return false;
+  const V lasti = last_unit(ctx, frame);
   frame.stack.resize(static_cast<size_t>(handler->depth));
-  if (handler->push_lasti)
-    frame.push(ctx.integer(
-        frame.code->instructions[static_cast<size_t>(frame.current)].offset));
+  if (handler->push_lasti) frame.push(lasti);
   frame.push(ctx.take_exception());
   frame.pc = handler->target;
   return true;
@@ -215,7 +241,10 @@ bool Interpreter::unwind(Frame& frame) {
 
 Outcome<Next> Interpreter::run_nested(Frame& frame) {
   if (depth_ >= static_cast<size_t>(Py_GetRecursionLimit()))
-    return ctx.raise(PyExc_RecursionError, "maximum recursion depth exceeded");
+    // How deep it is depends on who calls, which no guard knows.
+    return ctx.skip("long-computation",
+                    std::to_string(depth_) + " calls inside of each other",
+                    "raise sys.setrecursionlimit(), or use a loop");
   frame.caller = frame_;
   frame.caller_location = {};
   frame_ = &frame;

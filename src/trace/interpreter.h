@@ -7,6 +7,7 @@
 #include <memory>
 #include <unordered_map>
 
+#include "python/frame.h"
 #include "trace/frame.h"
 #include "values/capture.h"
 #include "values/context.h"
@@ -92,7 +93,7 @@ class Interpreter final : public values::Inliner, public Journaled {
   void keep_broken(Frame& frame, Journal::Position before, V handled_before);
 
   Frame* frame_ = nullptr;  // innermost
-  size_t depth_ = 0;
+  size_t depth_ = python::recursion_depth();
   bool calls_in_blocks_ = false;
   std::vector<values::BrokenFrame> broken_;  // innermost first
   int32_t steps_to_check_ = 0;               // until check_progress()

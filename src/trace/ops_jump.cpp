@@ -163,6 +163,14 @@ Outcome<Next> op_ForIter(Interpreter& in, Frame& frame, Instruction ins) {
 
 Outcome<Next> op_GetYieldFromIter(Interpreter& in, Frame& frame, Instruction) {
   // it -- iter
+  if (in.ctx.look_symbolic(frame.top())->type == &PyCoro_Type) {
+    if (frame.py_code->co_flags & (CO_COROUTINE | CO_ITERABLE_COROUTINE))
+      return in.ctx.graph_break("async-function",
+                                "a coroutine that is awaited");
+    return in.ctx.raise(PyExc_TypeError,
+                        "cannot 'yield from' a coroutine object in a "
+                        "non-coroutine generator");
+  }
   MG_TRY(V iterator, values::iterate(in.ctx, frame.top()));
   frame.replace(1, iterator);
   return Next::Continue;

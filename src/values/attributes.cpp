@@ -120,6 +120,11 @@ Outcome<V> named_item(Context& ctx, PyObject* descriptor, V object,
 }
 
 // Whether __slots__ of the class, or of one that it inherits from, names any.
+bool has_dictionary(PyTypeObject* type) {
+  return type->tp_dictoffset != 0 ||
+         (type->tp_flags & Py_TPFLAGS_MANAGED_DICT) != 0;
+}
+
 bool has_slots(PyTypeObject* type) {
   for (; type; type = type->tp_base) {
     if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) continue;
@@ -144,6 +149,10 @@ Outcome<V> bind_getset(Context& ctx, PyObject* descriptor, V object,
     if (mapping) return mapping;
     if (V namespace_dict = ctx.constant_namespace(object))
       return namespace_dict;
+    if (object->is_constant() && has_dictionary(object->type))
+      return ctx.graph_break(
+          "c-attribute", std::string("__dict__ of a ") + object->type->tp_name,
+          "read it outside of the compiled function");
     return attribute_error(ctx, object, name);
   }
   if (object->is_constant()) return read_real(ctx, object->object, name);
@@ -342,6 +351,21 @@ bool uses_generic_get(PyTypeObject* type) {
   return type->tp_getattro == PyObject_GenericGetAttr;
 }
 
+// Calls `hook`, which the class has as its __getattribute__ or __getattr__.
+Outcome<V> call_hook(Context& ctx, PyObject* hook, V object, PyObject* called,
+                     PyObject* name) {
+  V name_value = ctx.constant_share(name);
+  if (Py_IS_TYPE(hook, &PyFunction_Type))
+    return call(ctx, ctx.known(hook, ctx.sources.constant(hook)),
+                {object, name_value});
+  const bool is_type = object->is_constant() && PyType_Check(object->object);
+  MG_TRY(V bound,
+         bind_descriptor(ctx, hook, object,
+                         is_type ? Py_TYPE(object->object) : object->type,
+                         called));
+  return call(ctx, bound, {name_value});
+}
+
 // Null instead of an AttributeError that the look-up itself would raise.
 Outcome<V> lookup(Context& ctx, V object, PyObject* name) {
   switch (object->kind) {
@@ -381,10 +405,11 @@ Outcome<V> lookup(Context& ctx, V object, PyObject* name) {
       type_lookup(ctx, type, interned().dunder_getattribute);
   PyObject* plain =
       _PyType_Lookup(&PyBaseObject_Type, interned().dunder_getattribute);
-  if (getattribute == plain || !Py_IS_TYPE(getattribute, &PyFunction_Type))
+  // That of another class in C looks where object's does.
+  if (getattribute == plain || Py_IS_TYPE(getattribute, &PyWrapperDescr_Type))
     return generic_get(ctx, object, name);
-  return call(ctx, ctx.known(getattribute, ctx.sources.constant(getattribute)),
-              {object, ctx.constant_share(name)});
+  return call_hook(ctx, getattribute, object, interned().dunder_getattribute,
+                   name);
 }
 
 }  // namespace
@@ -410,8 +435,7 @@ Outcome<V> find_attribute(Context& ctx, V object, PyObject* name) {
   PyObject* fallback = type_lookup(ctx, type, interned().dunder_getattr);
   if (fallback == nullptr || object->kind == Kind::Tensor) return nullptr;
   Outcome<V> value =
-      call(ctx, ctx.known(fallback, ctx.sources.constant(fallback)),
-           {object, ctx.constant_share(name)});
+      call_hook(ctx, fallback, object, interned().dunder_getattr, name);
   ctx.missing_attribute = nullptr;
   if (!value && value.signal() == Signal::Raised &&
       ctx.exception_is(PyExc_AttributeError)) {
@@ -533,10 +557,7 @@ Status write(Context& ctx, V object, PyObject* name, V value) {
         std::string(object->type->tp_name) + "." + text(name));
   }
   // Slots and no dictionary: other names can't be written.
-  const bool has_dictionary =
-      object->type->tp_dictoffset != 0 ||
-      (object->type->tp_flags & Py_TPFLAGS_MANAGED_DICT);
-  if (!has_dictionary && object->kind == Kind::Object && value &&
+  if (!has_dictionary(object->type) && object->kind == Kind::Object && value &&
       (object->type->tp_flags & Py_TPFLAGS_HEAPTYPE) &&
       !(found && is_slot_member(found))) {
     if (!found) return attribute_error(ctx, object, name);

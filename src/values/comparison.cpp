@@ -119,6 +119,15 @@ Outcome<V> compare_methods(Context& ctx, int kind, V left, V right) {
   return ctx.boolean(same == (kind == Py_EQ));
 }
 
+// The dict that a types.MappingProxyType shows, which answers for it; else
+// null.
+V behind_proxy(const Context& ctx, V value) {
+  if (value->kind != Kind::Dict || value->type != &PyDictProxy_Type)
+    return nullptr;
+  V owner = ctx.heap[value->heap].owner;
+  return owner && owner->type != &PyDictProxy_Type ? owner : nullptr;
+}
+
 }  // namespace
 
 Outcome<V> compare(Context& ctx, int kind, V left, V right) {
@@ -150,7 +159,12 @@ Outcome<V> compare(Context& ctx, int kind, V left, V right) {
   if (answers_in_c(ctx, left, table.method[at]) ||
       answers_in_c(ctx, right, table.method[mirrored]))
     return unknown_operator(ctx, kCompare[kind].symbol, left, right);
+  if (V mapping = behind_proxy(ctx, left))
+    return compare(ctx, kind, mapping, right);
   MG_TRY(V forward, python_method(ctx, left, table.method[at]));
+  if (V mapping = behind_proxy(ctx, right);
+      mapping && !is_users_method(forward))
+    return compare(ctx, kind, left, mapping);
   MG_TRY(V backward, python_method(ctx, right, table.method[mirrored]));
   if (forward || backward) {
     const bool backward_first = backward && left->type != right->type &&
@@ -227,8 +241,11 @@ Outcome<V> plain_compare(Context& ctx, int kind, V left, V right) {
     }
     return compare_mappings(ctx, kind, left, right);
   }
-  if (equality && (is_sequence(left) || left->kind == Kind::Dict ||
-                   is_sequence(right) || right->kind == Kind::Dict))
+  // C code of another class may know how to compare with a container.
+  if (equality &&
+      (is_sequence(left) || left->kind == Kind::Dict || is_sequence(right) ||
+       right->kind == Kind::Dict) &&
+      compares_as_object(left, kind) && compares_as_object(right, kind))
     return ctx.boolean(kind == Py_NE);
   if (equality && left->kind == Kind::BoundMethod &&
       right->kind == Kind::BoundMethod)

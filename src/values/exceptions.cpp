@@ -126,7 +126,7 @@ V make_traceback(Context& ctx, PyCodeObject* code, V globals, int32_t unit,
   V made = ctx.object(&PyTraceBack_Type);
   ctx.heap.initial(made->heap).slots = {
       ctx.code_constant(reinterpret_cast<PyObject*>(code)), globals,
-      ctx.integer(unit), next};
+      ctx.integer(unit), next, ctx.integer(unit)};
   return made;
 }
 

@@ -37,9 +37,9 @@ Signal raise_about_name(Context& ctx, PyObject* type,
 // and object it is, unless it says so.
 void say_what_is_missing(Context& ctx, V exception, V object, PyObject* name);
 
-// Tracebacks: objects with slots for the code, the globals, the code unit and
-// the next entry.
-enum TracebackSlot : size_t { kCode, kGlobals, kUnit, kNext };
+// Tracebacks: objects with slots for the code, the globals, the code unit, the
+// next entry, and the code unit that the frame came to afterwards.
+enum TracebackSlot : size_t { kCode, kGlobals, kUnit, kNext, kFrameUnit };
 V make_traceback(Context& ctx, PyCodeObject* code, V globals, int32_t unit,
                  V next);
 // Whether instances of the class are exceptions.

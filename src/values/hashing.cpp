@@ -48,6 +48,13 @@ bool hashes_itself(V key) {
          key->type->tp_richcompare != base->tp_richcompare;
 }
 
+// Weak references hash and compare as their objects do, while there are such.
+bool is_unsettled_reference(PyObject* object) {
+  if (!PyWeakref_Check(object)) return false;
+  PyObject* target = PyWeakref_GET_OBJECT(object);
+  return target == Py_None || !hashes_by_identity(Py_TYPE(target));
+}
+
 Outcome<PyObject*> user_key(Context& ctx, V key) {
   return ctx.graph_break("dict-key",
                          std::string("a key of type ") + key->type->tp_name,
@@ -60,6 +67,8 @@ Outcome<PyObject*> user_key(Context& ctx, V key) {
 Outcome<PyObject*> key_token(Context& ctx, V key) {
   key = ctx.look(key);
   if (hashes_itself(key)) return user_key(ctx, key);
+  if (key->object && is_unsettled_reference(key->object))
+    return user_key(ctx, key);
   switch (key->kind) {
     case Kind::Constant: {
       PyObject* object = key->object;

@@ -200,6 +200,12 @@ std::vector<V> items_of(Context& ctx, V sequence) {
   return items;
 }
 
+bool is_users_method(V method) {
+  if (!method || method->kind != Kind::BoundMethod) return false;
+  V function = as<MethodValue>(method)->function;
+  return function->is_constant() && PyFunction_Check(function->object);
+}
+
 bool is_not_implemented(Context& ctx, V value) {
   value = ctx.look(value);
   return value->is_constant() && value->object == Py_NotImplemented;
@@ -275,13 +281,6 @@ Outcome<V> operator_method(Context& ctx, int op, V value, PyObject* name) {
   PyObject* found = type_lookup(ctx, value->type, name);
   if (!found) return nullptr;
   return bind_descriptor(ctx, found, value, value->type, name);
-}
-
-// A method that is written in Python.
-bool is_users_method(V method) {
-  if (!method || method->kind != Kind::BoundMethod) return false;
-  V function = as<MethodValue>(method)->function;
-  return function->is_constant() && PyFunction_Check(function->object);
 }
 
 // What a sequence says of `+` and `*` with the wrong thing, if no number on

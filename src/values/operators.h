@@ -21,6 +21,9 @@ bool answers_in_c(Context& ctx, V value, PyObject* name);
 // have one.
 bool c_code_may_answer(V value, V other);
 
+// A method that is written in Python.
+bool is_users_method(V method);
+
 bool is_tuple_like(V value);
 // A deque is a Kind::List as well, but has operators of its own.
 bool is_list(V value);

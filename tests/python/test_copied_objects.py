@@ -128,6 +128,14 @@ class Entries(dict):
     pass
 
 
+class Whole(int):
+    pass
+
+
+class Text(str):
+    pass
+
+
 def made(cls, *args):
     one = cls(*args)
     one.more = 5
@@ -156,6 +164,8 @@ MAKERS = {
     "named slots": NamedSlots,
     "list": lambda: made(Items, [1, 2]),
     "dict": lambda: made(Entries, {1: 2}),
+    "int": lambda: made(Whole, 3),
+    "str": lambda: made(Text, "a"),
 }
 
 

@@ -2,6 +2,8 @@
 # What exceptions say and hold, those that the traced program makes and those
 # that the interpreter raises: their own fields, behind a graph break too, and
 # the words of their messages.
+import contextlib
+
 import pytest
 import torch
 
@@ -266,5 +268,119 @@ def test_messages(name):
                 getattr(error, "name", None),
                 type(getattr(error, "obj", None)),
             )
+
+    check(program, X)
+
+
+def other_handler():
+    try:
+        1 / 0  # noqa: B018
+    except TypeError:
+        pass
+
+
+def finally_block():
+    try:
+        1 / 0  # noqa: B018
+    finally:
+        [].append(1)
+
+
+def finally_block_of_a_callee():
+    try:
+        finally_block()
+    finally:
+        [].append(1)
+
+
+def raised_again():
+    try:
+        1 / 0  # noqa: B018
+    except ZeroDivisionError:
+        [].append(1)
+        raise
+
+
+def with_block():
+    with contextlib.nullcontext():
+        1 / 0  # noqa: B018
+
+
+PASSED_ON = [
+    other_handler,
+    finally_block,
+    finally_block_of_a_callee,
+    raised_again,
+    with_block,
+]
+
+
+@pytest.mark.parametrize("raising", PASSED_ON, ids=lambda f: f.__name__)
+def test_frame_of_a_traceback_shows_where_it_was_left(raising):
+    def program(x):
+        try:
+            raising()
+        except ZeroDivisionError as error:
+            entry = error.__traceback__.tb_next
+        lines = []
+        while entry:
+            frame = entry.tb_frame
+            lines.append((frame.f_code.co_name, entry.tb_lineno))
+            lines.append(frame.f_lineno)
+            entry = entry.tb_next
+        return x + 1, lines
+
+    check(program, X)
+
+
+def test_recursion_when_the_stack_is_deep_already_ends_where_python_ends():
+    def down(x, n):
+        try:
+            return down(x, n + 1)
+        except RecursionError:
+            return n
+
+    def below(levels, call):
+        return below(levels - 1, call) if levels else call()
+
+    def levels(function):
+        return below(500, lambda: function(X, 0))
+
+    expected = levels(down)
+    for _ in range(2):
+        found = levels(magneto.compile(down, backend="eager"))
+        assert abs(found - expected) < 50
+
+
+def test_recursion_that_ends_at_the_limit_depends_on_the_caller():
+    def down(n):
+        try:
+            return down(n + 1)
+        except RecursionError:
+            return n
+
+    function = magneto.compile(lambda: down(0), backend="eager")
+
+    def below(levels):
+        return below(levels - 1) if levels else function()
+
+    depths = [below(levels) for levels in (0, 300, 600)]
+    for above, deeper in zip(depths, depths[1:], strict=False):
+        assert 250 < above - deeper < 350
+
+
+def test_frame_of_a_traceback_has_locals_to_look_at():
+    def program(x):
+        captured = x + 1
+
+        def raising():
+            if captured is not None:
+                raise LookupError("here")
+
+        try:
+            raising()
+        except LookupError as error:
+            entry = error.__traceback__.tb_next
+            return x + 1, isinstance(entry.tb_frame.f_locals, dict)
 
     check(program, X)

@@ -7,12 +7,18 @@ counts the graphs. Results are compared with eager's every time.
 
 from __future__ import annotations
 
+import abc
+import functools
 import gc
+import subprocess
+import sys
 import types
 import weakref
+from unittest import mock
 
 import pytest
 import torch
+from compiled_calls import compiled
 
 import magneto
 from magneto.testing import RecordingBackend, check_calls
@@ -529,3 +535,92 @@ def test_cell_that_was_bound_is_guarded_even_if_its_value_is_not_used():
     x = torch.ones(2)
     assert torch.equal(harness[0](x), x + 1)
     assert torch.equal(harness[1](x), x - 1)
+
+
+# -- what generic functions were told ---------------------
+
+
+class Abstract(abc.ABC):
+    pass
+
+
+def fresh_generic():
+    generic = functools.singledispatch(lambda x: "any")
+    generic.register(Abstract, lambda x: "abstract")
+    return generic
+
+
+class Observed(weakref.WeakKeyDictionary):
+    """A cache that tells who asked."""
+
+    def __init__(self):
+        super().__init__()
+        self.asked = []
+
+    def __getitem__(self, key):
+        self.asked.append(key.__name__)
+        return super().__getitem__(key)
+
+
+REGISTRATIONS = {
+    "generic function, another one for a class": (
+        lambda cls, generic: generic(1.5),
+        lambda cls, generic: generic.register(float, lambda x: "float"),
+    ),
+    "generic function, in the place of one": (
+        lambda cls, generic: (generic(1), generic(True)),
+        lambda cls, generic: [
+            generic.register(int, lambda x: "int"),
+            generic.register(int, lambda x: "another"),
+        ][1],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REGISTRATIONS)
+def test_generic_function_when_a_class_is_registered_recompiles(name):
+    program, change = REGISTRATIONS[name]
+
+    def steps(run):
+        cls, generic = type("Registered", (), {}), fresh_generic()
+        results = []
+        for _ in range(2):
+            for _ in range(2):
+                results.append(run(cls, generic))
+            change(cls, generic)
+        return results
+
+    assert steps(compiled(program)) == steps(program)
+
+
+def test_generic_function_with_a_cache_of_its_own_asks_it():
+    def program(generic, value):
+        return len(generic.cache.asked), generic(value), generic(value)
+
+    def steps(run):
+        cache = Observed()
+        with mock.patch("weakref.WeakKeyDictionary", return_value=cache):
+            generic = fresh_generic()
+        generic.cache = cache
+        return [run(generic, 1) for _ in range(3)], cache.asked
+
+    assert steps(compiled(program)) == steps(program)
+
+
+def test_modules_that_the_trace_itself_imports_are_no_change():
+    program = """
+import functools, heapq, sys, types
+import magneto
+def first():
+    names = list(sys.modules)
+    heapq.heapify([2, 1])
+    return len(names) > 10
+magneto.config.raise_internal_errors = True
+assert "magneto.polyfills.heapq" not in sys.modules
+assert magneto.compile(first, backend="eager")()
+assert "magneto.polyfills.heapq" in sys.modules
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr) == (0, "")

@@ -155,6 +155,32 @@ def weak_dictionaries(x):
     return by_key[t] + len(by_value), by_value["a"] is t
 
 
+def weak_references_as_keys(x):
+    functions = {}
+    for _ in range(2):
+        function = lambda: ()  # noqa: E731
+        functions[weakref.ref(function, functions.pop)] = 1
+    texts = {weakref.ref(each): 2 for each in (Key(1), Key(2))}
+    return x + 1, len(functions), len(texts)
+
+
+def pairs_of_a_source_that_asks_for_them(x):
+    class Source:
+        count = 0
+
+        def __iter__(self):
+            return self
+
+        def __next__(self):
+            self.count += 1
+            if self.count >= 5:
+                raise StopIteration
+            return next(pairs, None) if self.count == 1 else [self.count]
+
+    pairs = itertools.pairwise(Source())
+    return x + 1, list(pairs)
+
+
 def default_factories(x):
     d = collections.defaultdict(list)
     d["a"].append(1)
@@ -394,6 +420,29 @@ def coroutines(x):
         return y + stop.value
 
 
+def coroutines_in_generators(x):
+    async def doubled():
+        return x * 2
+
+    made = doubled()
+
+    def plain():
+        yield from made
+
+    @types.coroutine
+    def awaiting():
+        return (yield from made)
+
+    try:
+        list(plain())
+    except TypeError as error:
+        said = str(error)
+    try:
+        awaiting().send(None)
+    except StopIteration as stop:
+        return stop.value + 1, said
+
+
 def names_by_exec(x):
     names = {}
     exec("from math import *", names)
@@ -436,6 +485,8 @@ PROGRAMS = [
     weak_references,
     weak_reference_with_a_callback,
     weak_dictionaries,
+    weak_references_as_keys,
+    pairs_of_a_source_that_asks_for_them,
     default_factories,
     caches_with_effects,
     caches_of_others,
@@ -461,6 +512,7 @@ PROGRAMS = [
     keys_of_an_own_class,
     backwards_over_a_deque,
     coroutines,
+    coroutines_in_generators,
     names_by_exec,
     partial_methods,
     total_orders,

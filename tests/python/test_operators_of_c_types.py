@@ -4,6 +4,7 @@ answers, whatever the answer is.
 """
 
 import array
+import copy
 import datetime
 import decimal
 import fractions
@@ -111,3 +112,31 @@ def test_written_as_operators(name):
         return x + 1, same, unlike, total, order, negative, not a
 
     check(f, X, OBJECTS[name], OBJECTS[name])
+
+
+class Entries(dict):
+    pass
+
+
+CONTAINERS = [[], [1, 2], (1, 2), {}, {"a": 1}, Entries(a=1), {1, 2}]
+PROXIES = [types.MappingProxyType(d) for d in ({}, {"a": 1}, Entries(a=1))]
+
+
+@pytest.mark.parametrize("name", [*OBJECTS, *range(len(PROXIES))])
+@pytest.mark.parametrize("number", range(len(CONTAINERS)))
+def test_equality_with_containers(name, number):
+    other = PROXIES[name] if isinstance(name, int) else OBJECTS[name]
+
+    def f(x):
+        made = copy.copy(CONTAINERS[number])
+        container = CONTAINERS[number]
+        return (
+            x + 1,
+            [other == made, made == other, other != made, made != other],
+            [other == container, container == other, made == container],
+            [type(made.keys().mapping), made.keys().mapping == made]
+            if isinstance(made, dict)
+            else None,
+        )
+
+    check(f, X)

@@ -304,6 +304,32 @@ def test_tracers_see_every_line_as_in_plain_python():
         assert events_of(lambda: call(X, k), codes) == expected
 
 
+def test_a_tracer_sees_no_frames_but_the_programs():
+    seen = []
+
+    def tracer(frame, event, arg):
+        seen.append((frame.f_code.co_name, event))
+        return tracer
+
+    def program(x, function):
+        sys.settrace(tracer)
+        y = function(x)
+        sys.settrace(None)
+        return y
+
+    def run(call):
+        seen.clear()
+        namespace = {}
+        exec("def new(x):\n    return x + 1", namespace)
+        call(X, namespace["new"])
+        return list(seen)
+
+    expected = run(program)
+    call = magneto.compile(program, backend="eager")
+    for _ in range(3):
+        assert run(call) == expected
+
+
 def test_a_tracer_may_be_attached_in_the_middle():
     lines = []
 
