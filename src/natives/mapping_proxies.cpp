@@ -26,6 +26,16 @@ Outcome<V> ask(Context& ctx, const Arguments& args) {
   return call(ctx, bound, without(args, 1));
 }
 
+// A class's namespace, too, is asked for single names.
+Outcome<V> get(Context& ctx, const Arguments& args) {
+  V proxy = args.positional[0];
+  if (dict_behind(ctx, proxy)) return ask<"get">(ctx, args);
+  V key = args.positional[1];
+  MG_TRY(bool has, contains(ctx, proxy, key));
+  if (has) return get_item(ctx, proxy, key);
+  return args.count() > 2 ? args.positional[2] : ctx.none();
+}
+
 Outcome<V> make(Context& ctx, const Arguments& args) {
   V mapping = ctx.look(args.positional[0]);
   if (mapping->kind != Kind::Dict || mapping->type == &PyDictProxy_Type)
@@ -44,7 +54,7 @@ constexpr Row kRows[] = {
     {kTypes, "MappingProxyType.keys", ask<"keys">, 1, 1, nullptr},
     {kTypes, "MappingProxyType.values", ask<"values">, 1, 1, nullptr},
     {kTypes, "MappingProxyType.items", ask<"items">, 1, 1, nullptr},
-    {kTypes, "MappingProxyType.get", ask<"get">, 2, 3, nullptr},
+    {kTypes, "MappingProxyType.get", get, 2, 3, nullptr},
     {kTypes, "MappingProxyType.copy", ask<"copy">, 1, 1, nullptr},
 };
 

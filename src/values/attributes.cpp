@@ -119,12 +119,12 @@ Outcome<V> named_item(Context& ctx, PyObject* descriptor, V object,
   return items[at];
 }
 
-// Whether __slots__ of the class, or of one that it inherits from, names any.
 bool has_dictionary(PyTypeObject* type) {
   return type->tp_dictoffset != 0 ||
          (type->tp_flags & Py_TPFLAGS_MANAGED_DICT) != 0;
 }
 
+// Whether __slots__ of the class, or of one that it inherits from, names any.
 bool has_slots(PyTypeObject* type) {
   for (; type; type = type->tp_base) {
     if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) continue;

@@ -127,7 +127,14 @@ def mapping_proxies_are_read_only(x):
 
 def class_namespaces(x):
     names = vars(Thing)
-    return x + len(names), "__dict__" in names, names["__module__"]
+    return (
+        x + len(names),
+        "__dict__" in names,
+        names["__module__"],
+        names.get("__doc__", 1),
+        names.get("nothing"),
+        names.get("nothing", 2),
+    )
 
 
 def weak_references(x):
