@@ -171,24 +171,57 @@ PyObject* own_object(Context& ctx, V value) {
   return value->object;
 }
 
-// Where the cache has `object`; invalid if it has it nowhere, or twice.
-SourceId cached_source(Context& ctx, V cached, PyObject* object) {
+// The key under which the cache has the result of a call, as lru_cache makes
+// it; the arguments have objects of their own.
+Ref key_of(Context& ctx, PyObject* cached, const Arguments& args) {
+  const python::CacheKeys how = python::cache_keys(cached);
+  std::vector<PyObject*> parts, types;
+  const auto add = [&](V value) {
+    parts.push_back(own_object(ctx, value));
+    MG_CHECK(parts.back(), "an argument of a call that was made");
+    types.push_back(reinterpret_cast<PyObject*>(Py_TYPE(parts.back())));
+  };
+  for (V value : args.positional) add(value);
+  if (args.has_keywords()) parts.push_back(how.mark);
+  for (size_t i = 0; i < args.keyword_names.size(); ++i) {
+    parts.push_back(args.keyword_names[i]);
+    add(args.keyword_values[i]);
+  }
+  if (how.is_typed) parts.insert(parts.end(), types.begin(), types.end());
+  if (parts.size() == 1 &&
+      (PyLong_CheckExact(parts[0]) || PyUnicode_CheckExact(parts[0])))
+    return Ref::share(parts[0]);
+  Ref key = Ref::steal(PyTuple_New(static_cast<Py_ssize_t>(parts.size())));
+  MG_CHECK(key, "out of memory");
+  for (size_t i = 0; i < parts.size(); ++i)
+    PyTuple_SET_ITEM(key.get(), static_cast<Py_ssize_t>(i),
+                     Ref::share(parts[i]).release());
+  return key;
+}
+
+// Where the cache has `object`, the result of that call; invalid if that can't
+// be told.
+SourceId cached_source(Context& ctx, V cached, const Arguments& args,
+                       PyObject* object) {
   PyObject** results =
       python::private_field(cached->object, PrivateField::CachedResults);
   if (!results || !*results || !PyDict_CheckExact(*results)) return {};
   const SourceId dict =
       ctx.sources.field(cached->source, SourceKind::CachedResults);
-  SourceId found;
+  const Ref wanted = key_of(ctx, cached->object, args);
   PyObject *key = nullptr, *item = nullptr;
   Py_ssize_t position = 0;
   while (PyDict_Next(*results, &position, &key, &item)) {
     PyObject** result = python::private_field(item, PrivateField::CachedResult);
     if ((result ? *result : item) != object) continue;
-    if (found.valid()) return {};
-    found = ctx.sources.dict_item(dict, key);
-    if (result) found = ctx.sources.field(found, SourceKind::CachedResult);
+    const int same = PyObject_RichCompareBool(key, wanted, Py_EQ);
+    if (same < 0) PyErr_Clear();
+    if (same != 1) continue;
+    // The key itself: a look-up that finds it compares nothing.
+    const SourceId found = ctx.sources.dict_item(dict, key);
+    return result ? ctx.sources.field(found, SourceKind::CachedResult) : found;
   }
-  return found;
+  return {};
 }
 
 // A function behind lru_cache: what it computes is traced; the cache belongs
@@ -226,22 +259,26 @@ Outcome<V> call_cached(Context& ctx, const Arguments& args) {
   V value = ctx.look_symbolic(result.value());
   const bool is_pure =
       ctx.heap.counted_writes() == writes && ctx.graph.call_count() == nodes;
-  if (is_pure && (value->is_constant() || is_symbol(value))) return value;
+  const bool is_plain = value->is_constant() || is_symbol(value);
   if (is_pure && cached->source.valid() && !has_pending_writes(ctx)) {
     Ref made;
     MG_TRY(bool called, call_really(ctx, cached->object, without(args, 1), made,
                                     own_object));
     const SourceId source =
-        called ? cached_source(ctx, cached, made) : SourceId{};
+        called ? cached_source(ctx, cached, without(args, 1), made)
+               : SourceId{};
     if (source.valid()) {
       ctx.journal.rollback(before);
       // Guarded again.
       for (auto part : {without(args, 1).positional, args.keyword_values})
         for (V argument : part) (void)own_object(ctx, argument);
-      ctx.guards.identity(source, made);
-      return ctx.known(ctx.keep(std::move(made)), source);
+      PyObject* kept = ctx.keep(std::move(made));
+      if (is_plain) return ctx.look(ctx.lazy(kept, source));
+      ctx.guards.identity(source, kept);
+      return ctx.known(kept, source);
     }
   }
+  if (is_pure && is_plain) return value;
   if (is_pure && ctx.shares_cached) {
     ctx.heap.share_since(objects);
     return value;

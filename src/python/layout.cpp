@@ -316,4 +316,9 @@ PyObject** private_field(PyObject* object, PrivateField field) noexcept {
   return nullptr;
 }
 
+CacheKeys cache_keys(PyObject* cached) noexcept {
+  const auto* cache = reinterpret_cast<Cache*>(cached);
+  return {cache->typed != 0, cache->mark};
+}
+
 }  // namespace magneto::python

@@ -93,5 +93,11 @@ enum class PrivateField : uint8_t {
   CachedResult,   // of an item of that dict, if the cache has a maximal size
 };
 PyObject** private_field(PyObject* object, PrivateField field) noexcept;
+// How a function behind functools.lru_cache makes its keys.
+struct CacheKeys {
+  bool is_typed;   // the types of the arguments come last
+  PyObject* mark;  // stands before keywords; borrowed
+};
+CacheKeys cache_keys(PyObject* cached) noexcept;
 
 }  // namespace magneto::python

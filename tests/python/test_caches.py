@@ -266,6 +266,37 @@ def test_a_cleared_cache_is_asked_again(monkeypatch):
     settings_now.cache_clear()
 
 
+@functools.lru_cache
+def scale_of(n, kind=None):
+    return SETTINGS["scale"] * n
+
+
+def test_what_a_cache_has_is_used_though_it_would_be_another_now(monkeypatch):
+    def program(x):
+        return x * scale_of(3) + scale_of(3, kind="k") + scale_of(1)
+
+    call = magneto.compile(program, backend="eager", fullgraph=True)
+    scale_of.cache_clear()
+    assert torch.equal(call(X), X * 6 + 6 + 2)
+    monkeypatch.setitem(SETTINGS, "scale", 7)
+    assert torch.equal(call(X), program(X))
+    assert torch.equal(call(X), X * 6 + 6 + 2)
+    scale_of.cache_clear()
+    assert torch.equal(call(X), X * 21 + 21 + 7)
+    scale_of.cache_clear()
+
+
+def test_a_cache_that_tells_types_apart():
+    @functools.lru_cache(typed=True)
+    def kind_of(n):
+        return [type(n).__name__]
+
+    def program(x, n):
+        return x + 1, kind_of(n), kind_of(n) is kind_of(n)
+
+    check_calls(program, [((X, n), {}) for n in (1, True, 1.0, 1)])
+
+
 def test_a_small_cache_that_forgets():
     @functools.lru_cache(maxsize=1)
     def one(n):
