@@ -317,8 +317,7 @@ const BreakInfo kNotRepeatable{
     "an assertion about a tensor's data in a graph that writes to its inputs, "
     "so that the function can't run again to raise its error",
     "assert with torch._check, whose RuntimeError the graph raises, or write "
-    "to "
-    "a copy"};
+    "to a copy"};
 
 std::optional<Compiled> Compilation::add(codegen::Plan& plan,
                                          const Capture& capture) {

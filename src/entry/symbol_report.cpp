@@ -4,6 +4,7 @@
 #include "entry/report.h"
 #include "graph/names.h"
 #include "shapes/environment.h"
+#include "tensor/symbols.h"
 
 namespace magneto::entry {
 namespace {
@@ -20,18 +21,6 @@ const char* name_of(Type type) {
       return "bool";
   }
   return "?";
-}
-
-Ref number_object(Type type, const shapes::Number& number) {
-  switch (type) {
-    case Type::Integer:
-      return Ref::steal(PyLong_FromLongLong(number.integer()));
-    case Type::Float:
-      return Ref::steal(PyFloat_FromDouble(number.real()));
-    case Type::Boolean:
-      return Ref::steal(PyBool_FromLong(number.truth()));
-  }
-  return {};
 }
 
 // No bound where it says nothing: any size and stride is below the last.
@@ -94,8 +83,12 @@ Ref SymbolReport::list(values::Context& ctx) const {
                                     ? environment.range(symbol.expression)
                                     : shapes::Range{};
     const Ref least = bound(range.least), most = bound(range.most);
-    const Ref value = symbol.is_backed ? number_object(symbol.type, symbol.hint)
-                                       : Ref::share(Py_None);
+    const Ref value =
+        symbol.is_backed
+            ? tensor::symbol_object(
+                  ctx.environment(),
+                  environment.expressions().constant(symbol.type, symbol.hint))
+            : Ref::share(Py_None);
     const Ref stack = stack_object(note.stack);
     details.add("least", least.get())
         .add("most", most.get())

@@ -77,11 +77,13 @@ struct Hooks {
 // Process-wide; set once by the module room before anything is compiled.
 Hooks& hooks() noexcept;
 
-// Declares a C type whose == runs no Python code and compares by value, so that
-// constant_equals() accepts its exact instances: torch.device, torch.dtype.
+// How two objects of a C type are told to have the same value: by ==, or by the
+// bytes that the buffer protocol shows (NaN is NaN, and 0.0 isn't -0.0).
 enum class SameValue : uint8_t { Equal, Bytes };
-// Bytes: not by ==, but by what the buffer protocol shows (NaN is NaN, and 0.0
-// isn't -0.0).
+
+// Declares a C type whose instances compare by value and without Python code,
+// so that constant_equals() accepts its exact instances: torch.device,
+// torch.dtype.
 void add_value_type(PyTypeObject* type, SameValue same = SameValue::Equal);
 
 }  // namespace magneto::guards

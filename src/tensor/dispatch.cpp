@@ -39,10 +39,10 @@ void run_rule(const OpInfo& op, torch::jit::Stack& stack) {
   for (c10::IValue& output : outputs) stack.push_back(std::move(output));
 }
 
-// Whether an operator that may draw random numbers does; attention draws none
-// without a dropout.
-bool draws(const c10::OperatorHandle& handle, const c10::IValue* args) {
-  const auto dropout = handle.schema().argumentIndexWithName("dropout_p");
+// Whether a call draws random numbers; attention draws none without a dropout.
+bool draws(const OpInfo& op, const c10::IValue* args) {
+  if (!op.may_draw) return false;
+  const auto dropout = op.handle.schema().argumentIndexWithName("dropout_p");
   return !dropout || !args[*dropout].isDouble() ||
          args[*dropout].toDouble() != 0;
 }
@@ -51,8 +51,7 @@ void fallback(const c10::OperatorHandle& handle, c10::DispatchKeySet,
               torch::jit::Stack* stack) {
   const OpInfo& op = op_info(handle);
   const c10::IValue* args = stack->data() + (stack->size() - op.arity);
-  if (handle.hasTag(at::Tag::nondeterministic_seeded) && draws(handle, args))
-    ++hidden_effects().draws;
+  if (draws(op, args)) ++hidden_effects().draws;
   switch (op.route) {
     case Route::Rule:
       for (uint32_t index : op.written) prepare_write(op, args[index]);

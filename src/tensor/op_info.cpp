@@ -131,6 +131,7 @@ OpInfo::OpInfo(const c10::OperatorHandle& op)
   const auto& args = schema.arguments();
   arity = static_cast<uint32_t>(args.size());
   form = form_of(schema, out_begin);
+  may_draw = op.hasTag(at::Tag::nondeterministic_seeded);
   for (uint32_t i = 0; i < arity; ++i) {
     if (args[i].alias_info() && args[i].alias_info()->isWrite()) {
       written.push_back(i);

@@ -30,6 +30,7 @@ struct OpInfo {
   // The rule gives the functional form's results, which have to be delivered
   // into this operator's own argument or out= arguments.
   bool delivered = false;
+  bool may_draw = false;  // from a generator of random numbers
   RuleFn rule = nullptr;
   c10::DispatchKey composite_key = c10::DispatchKey::Undefined;
   uint32_t arity = 0;

@@ -128,10 +128,6 @@ Ref tree_of(shapes::Environment& environment, E e) {
   return tree;
 }
 
-}  // namespace
-
-namespace {
-
 // Kept alive by the object. Raises for anything else than a number of ours.
 const SymbolNode& node_of(PyObject* number) {
   TORCH_CHECK(is_symbol_object(number), "expected a symbolic number");

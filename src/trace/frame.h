@@ -54,4 +54,12 @@ struct Frame {
   }
 };
 
+// Whether an exception that leaves `frame` now meets a handler in it or in a
+// frame of the trace that called it.
+inline bool is_caught(const Frame& frame) {
+  for (const Frame* each = &frame; each; each = each->caller)
+    if (each->code->handler_for(each->current)) return true;
+  return false;
+}
+
 }  // namespace magneto::trace

@@ -177,12 +177,6 @@ V last_unit(values::Context& ctx, Frame& frame) {
              : ctx.integer(at.offset);
 }
 
-bool is_caught(const Frame* frame) {
-  for (; frame; frame = frame->caller)
-    if (frame->code->handler_for(frame->current)) return true;
-  return false;
-}
-
 }  // namespace
 
 bool is_polyfill(const Frame& frame) {
@@ -211,7 +205,7 @@ Signal Interpreter::trace_back(Frame& frame) {
     return Signal::Raised;
   }
   if (slots.empty()) {
-    if (!is_caught(&frame)) return Signal::Raised;
+    if (!is_caught(frame)) return Signal::Raised;
     (void)ctx.take_exception();
     return ctx.graph_break("c-attribute-write",
                            std::string("__traceback__ of a ") +

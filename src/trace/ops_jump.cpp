@@ -44,30 +44,25 @@ bool raises(const Frame& frame, int32_t at) {
   return false;
 }
 
-// In any frame of the trace, as exceptions pass them.
-bool is_in_block(const Frame& frame) {
-  for (const Frame* each = &frame; each; each = each->caller)
-    if (each->code->handler_for(each->current)) return true;
-  return false;
-}
-
 // `assert condition` and `if not condition: raise ...`, of which only the
 // graph's run can tell whether it holds: the graph asserts it. Where it fails,
 // the frame runs in plain Python, which raises the error that the program says.
 // `at` is where it goes on if `wanted` isn't the condition's truth.
 Outcome<bool> is_asserted(Interpreter& in, Frame& frame, int32_t at,
                           bool wanted) {
+  V condition = in.ctx.look_symbolic(frame.top());
+  const bool is_tensor = condition->kind == values::Kind::Tensor;
+  if (!values::is_symbol(condition) && !(is_tensor && in.ctx.takes_data))
+    return false;
   const Instruction& behind = frame.code->instructions[static_cast<size_t>(at)];
   if (behind.op != Op::LoadAssertionError &&
-      (!raises(frame, at) || is_in_block(frame) || in.ctx.native_depth != 0))
+      (!raises(frame, at) || is_caught(frame) || in.ctx.native_depth != 0))
     return false;
-  V condition = in.ctx.look_symbolic(frame.top());
-  if (condition->kind == values::Kind::Tensor) {
-    if (!in.ctx.takes_data) return false;
+  if (is_tensor) {
     MG_TRY(condition,
            values::call_method(in.ctx, condition, interned().dunder_bool, {}));
+    if (!values::is_symbol(condition)) return false;
   }
-  if (condition->kind != values::Kind::Symbol) return false;
   shapes::E open = values::open_truth(in.ctx, condition);
   if (open && !wanted)
     open = in.ctx.environment()->expressions().logical_not(open);

@@ -33,9 +33,7 @@ const Comparisons& comparisons() {
   static const Comparisons table = [] {
     Comparisons t;
     for (size_t i = 0; i < std::size(kCompare); ++i) {
-      t.function[i] = find_object(
-          (std::string("_operator.") + kCompare[i].function).c_str());
-      MG_CHECK(t.function[i], std::string("operator.") + kCompare[i].function);
+      t.function[i] = operator_function(kCompare[i].function);
       t.method[i] = PyUnicode_InternFromString(kCompare[i].method);
     }
     return t;
@@ -135,8 +133,7 @@ Outcome<V> compare(Context& ctx, int kind, V left, V right) {
   MG_DO(scope.check(ctx, " in comparison"));
   left = ctx.look_symbolic(left);
   right = ctx.look_symbolic(right);
-  if ((is_symbol(left) || is_symbol(right)) && left->kind != Kind::Tensor &&
-      right->kind != Kind::Tensor) {
+  if (has_symbol(left, right)) {
     MG_TRY(V condition, symbolic_compare(ctx, kind, left, right));
     if (condition) return condition;
     left = ctx.look(left);

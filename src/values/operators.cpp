@@ -90,21 +90,16 @@ struct Operators {
 const Operators& operators() {
   static const Operators table = [] {
     Operators t;
-    auto function = [](const char* name) {
-      PyObject* found = find_object((std::string("_operator.") + name).c_str());
-      MG_CHECK(found, std::string("operator.") + name);
-      return found;
-    };
     for (size_t i = 0; i < kBinaryCount; ++i) {
-      t.function[i] = function(kBinary[i].function);
-      t.in_place[i] = function(kBinary[i].in_place);
+      t.function[i] = operator_function(kBinary[i].function);
+      t.in_place[i] = operator_function(kBinary[i].in_place);
       t.method[i] = PyUnicode_InternFromString(kBinary[i].method);
       t.reflected[i] = PyUnicode_InternFromString(kBinary[i].reflected);
       t.in_place_method[i] =
           PyUnicode_InternFromString(kBinary[i].in_place_method);
     }
     for (size_t i = 0; i < 3; ++i) {
-      t.unary[i] = function(kUnary[i].function);
+      t.unary[i] = operator_function(kUnary[i].function);
       t.unary_method[i] = PyUnicode_InternFromString(kUnary[i].method);
     }
     return t;
@@ -153,6 +148,12 @@ bool answers_in_c(Context& ctx, V value, PyObject* name) {
   return found && Py_IS_TYPE(found, &PyWrapperDescr_Type) &&
          !ctx.natives->has(found) &&
          reinterpret_cast<PyDescrObject*>(found)->d_type != &PyBaseObject_Type;
+}
+
+PyObject* operator_function(const char* name) {
+  PyObject* found = find_object((std::string("_operator.") + name).c_str());
+  MG_CHECK(found, std::string("operator.") + name);
+  return found;
 }
 
 Signal unknown_operator(Context& ctx, const char* symbol, V left, V right) {
@@ -346,8 +347,7 @@ Outcome<V> binary_operation(Context& ctx, int kind, V left, V right) {
   const bool in_place = kind >= kBinaryCount;
   const int op = in_place ? kind - kBinaryCount : kind;
   const auto at = static_cast<size_t>(op);
-  if ((is_symbol(left) || is_symbol(right)) && left->kind != Kind::Tensor &&
-      right->kind != Kind::Tensor) {
+  if (has_symbol(left, right)) {
     MG_TRY(V number, symbolic_binary(ctx, op, left, right));
     if (number) return number;
     left = ctx.look(left);

@@ -21,6 +21,9 @@ bool answers_in_c(Context& ctx, V value, PyObject* name);
 // have one.
 bool c_code_may_answer(V value, V other);
 
+// The function of the operator module by that name, borrowed.
+PyObject* operator_function(const char* name);
+
 // A method that is written in Python.
 bool is_users_method(V method);
 

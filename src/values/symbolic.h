@@ -32,5 +32,11 @@ bool is_computable(Context& ctx, shapes::E number);
 // anything else.
 shapes::E number_of(Context& ctx, V value);
 inline bool is_symbol(V value) { return value->kind == Kind::Symbol; }
+// Operands that symbolic_binary and symbolic_compare are about; with a tensor,
+// a Symbol is an operand of the tensor's operator.
+inline bool has_symbol(V left, V right) {
+  return (is_symbol(left) || is_symbol(right)) && left->kind != Kind::Tensor &&
+         right->kind != Kind::Tensor;
+}
 
 }  // namespace magneto::values

@@ -2,6 +2,7 @@
 """What all Python tests share: the package's path, seeds, and a clean state."""
 
 import importlib.util
+import logging
 import os
 import sys
 from pathlib import Path
@@ -88,3 +89,35 @@ def settings(monkeypatch):
             monkeypatch.setattr(config, name, value)
 
     return set_fields
+
+
+class Records(logging.Handler):
+    """Keeps what is logged."""
+
+    def __init__(self):
+        super().__init__()
+        self.records = []
+
+    def emit(self, record):
+        self.records.append(record)
+
+    def named(self, name):
+        """The data of the records of one log."""
+        return [r.magneto for r in self.records if r.name == f"magneto.{name}"]
+
+
+@pytest.fixture
+def heard():
+    """What magneto logs; the logs that the test turns on are off after it."""
+    from magneto import logs
+
+    handler = Records()
+    logger = logging.getLogger("magneto")
+    level, propagate = logger.level, logger.propagate
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    yield handler
+    logs.set_logs()
+    logger.removeHandler(handler)
+    logger.setLevel(level)
+    logger.propagate = propagate

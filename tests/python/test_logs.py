@@ -22,32 +22,6 @@ NAMES = sorted(logs.ARTIFACTS)
 LINE = re.compile(r"\[\d+/\d+(_\d+)?\] (\w+):")
 
 
-class Records(logging.Handler):
-    def __init__(self):
-        super().__init__()
-        self.records = []
-
-    def emit(self, record):
-        self.records.append(record)
-
-    def named(self, name):
-        return [r.magneto for r in self.records if r.name == f"magneto.{name}"]
-
-
-@pytest.fixture
-def heard():
-    handler = Records()
-    logger = logging.getLogger("magneto")
-    level, propagate = logger.level, logger.propagate
-    logger.addHandler(handler)
-    logger.setLevel(logging.INFO)
-    yield handler
-    logs.set_logs()
-    logger.removeHandler(handler)
-    logger.setLevel(level)
-    logger.propagate = propagate
-
-
 def helper(x, n):
     return x * n
 

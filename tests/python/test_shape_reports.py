@@ -6,7 +6,6 @@ from, and which line of the program asked for each guard.
 from __future__ import annotations
 
 import inspect
-import logging
 
 import pytest
 import torch
@@ -266,26 +265,17 @@ def test_the_whole_stack_is_there():
     assert guard.user_stack[-1].lineno == line_of("helper: reshape")
 
 
-def test_what_the_backend_asks_for_is_told_apart():
+def test_what_the_backend_asks_for_is_told_apart(heard):
     def backend(gm, inputs):
         (t,) = (i for i in inputs if isinstance(i, torch.SymInt))
         assert t < 100
         return gm.forward
 
-    heard = []
-    handler = logging.Handler()
-    handler.emit = lambda record: heard.append(record.magneto)
-    logger = logging.getLogger("magneto.guards")
-    logger.addHandler(handler)
     logs.set_logs("guards")
-    try:
-        magneto.compile(lambda t: t * t.size(0), backend=backend, dynamic=True)(
-            x(4)
-        )
-    finally:
-        logs.set_logs()
-        logger.removeHandler(handler)
-    (record,) = heard
+    magneto.compile(lambda t: t * t.size(0), backend=backend, dynamic=True)(
+        x(4)
+    )
+    (record,) = heard.named("guards")
     asked = {
         guard["condition"]: bool(guard["stack"])
         for guard in record["shape_guards"]
@@ -296,27 +286,12 @@ def test_what_the_backend_asks_for_is_told_apart():
 # -- logs ----------------------------------------------------------------------
 
 
-@pytest.fixture
-def heard():
-    records = []
-    handler = logging.Handler()
-    handler.emit = records.append
-    logger = logging.getLogger("magneto")
-    level = logger.level
-    logger.addHandler(handler)
-    logger.setLevel(logging.INFO)
-    yield records
-    logs.set_logs()
-    logger.removeHandler(handler)
-    logger.setLevel(level)
-
-
 def test_recompiles_tell_which_line_asked(heard):
     logs.set_logs("recompiles")
     compiled = magneto.compile(bounds, backend="eager", dynamic=True)
     compiled(x(5, 2))
     compiled(x(3, 2))
-    (record,) = heard
+    (record,) = heard.records
     asked = f"{__file__}:{line_of('bounds: branch')} in bounds"
     assert record.getMessage().endswith(
         f"t.size(0) >= 4, but t.size(0) is 3 (asked for at {asked})"
@@ -334,7 +309,7 @@ def test_sizes_are_shown_as_symbols_and_as_numbers(heard):
     magneto.compile(f, backend="eager", dynamic=True)(
         x(3, 4), torch.tensor([True, False, True])
     )
-    (record,) = heard
+    (record,) = heard.records
     lines = [
         line.partition("graph_sizes: ")[2].partition(": ")[2]
         for line in record.getMessage().splitlines()
@@ -357,7 +332,7 @@ def test_symbols_have_a_log(heard):
     logs.set_logs("symbols")
     magneto.compile(number_out_of_tensor, backend="eager")(torch.tensor(4))
     magneto.compile(nothing_varies, backend="eager")(x(2))
-    one, other = heard
+    one, other = heard.records
     assert "u0 = an int out of" in one.getMessage()
     assert one.magneto["symbols"][0]["least"] == 2
     assert other.getMessage().endswith("no symbols")

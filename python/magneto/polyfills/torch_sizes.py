@@ -192,7 +192,7 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
 def linspace(
     start: Any, end: Any, steps: int, *, dtype: Any = None, **named: Any
 ) -> Tensor:
-    """`torch.linspace` between numbers; also `torch.logspace`."""
+    """`torch.linspace` between numbers."""
     if isinstance(start, Tensor) or isinstance(end, Tensor):
         raise NotHandled
     if named.pop("out", None) is not None:
