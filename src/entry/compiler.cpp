@@ -21,6 +21,7 @@
 #include "support/check.h"
 #include "tensor/fake_tensor.h"
 #include "tensor/hidden_effects.h"
+#include "values/identity.h"
 
 namespace magneto::entry {
 
@@ -146,6 +147,7 @@ std::optional<Compiled> Compilation::finish(Capture& capture) {
   BreakInfo why;
   if (!keeps_promises()) return Compiled::Error;
   if (touched_shared()) return std::nullopt;
+  values::guard_identities(ctx_);
   switch (capture.ending) {
     case Ending::Raised: {
       Details details;

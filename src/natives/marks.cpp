@@ -71,6 +71,18 @@ std::string name_of(PyObject* callable) {
   return text ? text : Py_TYPE(callable)->tp_name;
 }
 
+// torch._dynamo.graph_break, which is marked as what it asks for.
+bool is_graph_break(PyObject* callable) {
+  PyObject* module =
+      PyFunction_Check(callable)
+          ? reinterpret_cast<PyFunctionObject*>(callable)->func_module
+          : nullptr;
+  return module && PyUnicode_Check(module) &&
+         PyUnicode_CompareWithASCIIString(module, "torch._dynamo.decorators") ==
+             0 &&
+         name_of(callable) == "graph_break";
+}
+
 Outcome<V> call_constant(Context& ctx, PyObject* callable,
                          const Arguments& args) {
   tensor::RealModeScope real;
@@ -114,6 +126,9 @@ Outcome<V> call_marked(Context& ctx, PyObject* callable, Mark mark,
           "remove the call of disable() or move the call out of the compiled "
           "function");
     case Mark::Disallowed:
+      if (is_graph_break(callable))
+        return ctx.graph_break("asked-for", "torch._dynamo.graph_break()",
+                               "remove torch._dynamo.graph_break()");
       return ctx.graph_break(
           "disabled-function",
           name_of(callable) + " is marked with disallow_in_graph", "");

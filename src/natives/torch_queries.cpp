@@ -103,8 +103,6 @@ constexpr Row kRows[] = {
     row::breaks("torch.autograd", "grad"),
     row::breaks("torch.autograd", "backward"),
     row::breaks("torch.utils.checkpoint", "checkpoint"),
-    row::breaks("torch._dynamo.decorators", "graph_break",
-                "remove torch._dynamo.graph_break()"),
 };
 
 }  // namespace

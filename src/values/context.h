@@ -181,6 +181,9 @@ class Context final : public Backing,
       std::make_unique<graph::Graph>(&journal);
   graph::Graph& graph = *owned_graph;
   tensor::FakeInputs fakes;
+  // Those of the caller's that were keys, told by identity: guard_identities().
+  std::vector<V> object_keys;
+  bool has_fixed_objects = false;  // see fixed()
   Inliner* inliner = nullptr;
   NativeTable* natives = nullptr;
   // fullgraph=True: the frame can't be left to plain Python.
@@ -254,6 +257,9 @@ class Context final : public Backing,
   // A value for a real object whose identity is certain already (found under a
   // guard on a class, say): no guard for the identity.
   V known(PyObject* object, SourceId source);
+  // A value for an object that is the same in each call, as a key that a guard
+  // compares by identity: only what is read of it is guarded.
+  V fixed(PyObject* object);
   // The value itself, guarded: every operation on a value looks at it first.
   // A number that isn't known becomes that of the call which is traced, under a
   // guard: what doesn't care for symbols needn't know of them.

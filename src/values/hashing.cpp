@@ -104,7 +104,9 @@ Outcome<PyObject*> key_token(Context& ctx, V key) {
                              std::string("a key of type ") + type->tp_name);
     }
     case Kind::Tensor:
-      return as<TensorValue>(key)->fake;
+      if (!key->source.valid()) return as<TensorValue>(key)->fake;
+      ctx.object_keys.push_back(key);
+      return key->object;
     case Kind::Tuple: {
       if (key->type->tp_hash != PyTuple_Type.tp_hash ||
           key->type->tp_richcompare != PyTuple_Type.tp_richcompare)
@@ -151,7 +153,10 @@ Outcome<PyObject*> key_token(Context& ctx, V key) {
   if (key->type && key->type->tp_hash == PyObject_HashNotImplemented)
     return ctx.raise(PyExc_TypeError, std::string("unhashable type: '") +
                                           key->type->tp_name + "'");
-  if (key->object) return key->object;
+  if (key->object) {
+    if (key->source.valid()) ctx.object_keys.push_back(key);
+    return key->object;
+  }
   return ctx.identity_token(key);
 }
 

@@ -4,6 +4,7 @@
 
 #include "python/names.h"
 #include "values/hashing.h"
+#include "values/identity.h"
 #include "values/operators.h"
 #include "values/protocol.h"
 #include "values/symbolic.h"
@@ -65,67 +66,6 @@ Outcome<bool> truth(Context& ctx, V value) {
     default:
       return true;
   }
-}
-
-namespace {
-
-// Two numbers or strings. Those of the caller's are told by their value; that
-// two equal ones are one object, or aren't, is guarded.
-Outcome<bool> identical_plain(Context& ctx, V left, V right) {
-  const bool same = left->object == right->object;
-  if (!left->source.valid() && !right->source.valid()) return same;
-  const int equal =
-      PyObject_RichCompareBool(left->object, right->object, Py_EQ);
-  if (equal < 0) return ctx.raise_from_python();
-  if (!equal) return false;
-  auto source = [&](V value) {
-    return value->source.valid() ? value->source
-                                 : ctx.sources.constant(value->object);
-  };
-  if (same) {
-    ctx.guards.same_object(source(left), source(right));
-  } else {
-    SourceId both[] = {source(left), source(right)};
-    ctx.guards.distinct(both);
-  }
-  return same;
-}
-
-}  // namespace
-
-Outcome<bool> identical(Context& ctx, V left, V right) {
-  if (left == right) return true;
-  // Nothing that is made while tracing is one of the singletons; and a caller's
-  // object that is compared with None needs no more than that guard.
-  left = ctx.look_symbolic(left);
-  right = ctx.look_symbolic(right);
-  if (left == right) return true;
-  if (is_symbol(left) || is_symbol(right)) {
-    // A number is none of the objects that aren't numbers. Whether two are one
-    // object is as for numbers that are known.
-    if (left->type != right->type) return false;
-    left = ctx.look(left);
-    right = ctx.look(right);
-  }
-  if (left->kind == Kind::Tensor && right->kind == Kind::Tensor)
-    return as<TensorValue>(left)->fake == as<TensorValue>(right)->fake;
-  if (left->object && right->object) {
-    if (left->is_constant() && right->is_constant() &&
-        left->type == right->type && is_plain_key_type(left->type) &&
-        left->type != &PyBool_Type && left->type != Py_TYPE(Py_None))
-      return identical_plain(ctx, left, right);
-    if (left->object == right->object) return true;
-    if (left->source.valid() && right->source.valid() &&
-        !(left->is_constant() && right->is_constant())) {
-      SourceId both[] = {left->source, right->source};
-      ctx.guards.distinct(both);
-    }
-  }
-  if (left->heap.valid() && right->heap.valid() && left->type == right->type) {
-    ctx.heap.touch(left->heap);
-    ctx.heap.touch(right->heap);
-  }
-  return false;
 }
 
 Outcome<bool> contains(Context& ctx, V container, V item) {
@@ -213,7 +153,9 @@ Outcome<bool> plain_contains(Context& ctx, V container, V item) {
       }
       if (PyFrozenSet_Check(container->object)) {
         MG_TRY(PyObject * token, key_token(ctx, looked));
-        int found = PySequence_Contains(container->object, token);
+        PyObject* real = callers_key(ctx, looked, token);
+        if (!real) return false;
+        int found = PySequence_Contains(container->object, real);
         if (found < 0) return ctx.raise_from_python();
         return found == 1;
       }

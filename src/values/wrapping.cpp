@@ -5,6 +5,7 @@
 #include "guards/guard.h"
 #include "python/names.h"
 #include "tensor/tensor_snapshot.h"
+#include "values/identity.h"
 #include "values/memo.h"
 #include "values/numpy_values.h"
 #include "values/protocol.h"
@@ -30,6 +31,15 @@ V Context::look_lazy(V value) {
   memo_->values.push_back(value);
   journal.record(this, Memo::kLooked);
   return looked;
+}
+
+V Context::fixed(PyObject* object) {
+  if (guards::is_constant(object) || PyType_Check(object) ||
+      PyCFunction_Check(object) ||
+      PyType_IsSubtype(Py_TYPE(Py_TYPE(object)), torch_types().enum_meta))
+    return constant_share(object);
+  has_fixed_objects = true;
+  return lazy(object, sources.constant(object));
 }
 
 V Context::known(PyObject* object, SourceId source) {
@@ -278,7 +288,7 @@ V Context::wrap_set(PyObject* object, SourceId source) {
           {"set-item",
            std::string("a set that holds a ") + Py_TYPE(item)->tp_name,
            "use strings or numbers as items"}};
-    V value = constant_share(item);
+    V value = fixed(item);
     heap.dict_initial(id, value, value, Ref::share(item));
   }
   Ref frozen = Ref::steal(PyFrozenSet_New(object));
@@ -440,13 +450,17 @@ V Context::read(HeapId dict, V key, PyObject* token) {
     }
   } else {
     V object = mapping.owner;
-    Py_hash_t hash = PyObject_Hash(token);
+    PyObject* real = callers_key(*this, key, token);
+    if (!real) {
+      heap.dict_note(dict, key, nullptr, token);
+      return nullptr;
+    }
+    Py_hash_t hash = PyObject_Hash(real);
     MG_CHECK(hash != -1, "a token can be hashed");
-    // What stands for a value of the trace's own can't be in the caller's dict.
-    source = guards::is_plain_key(token)
-                 ? sources.dict_item(object->source, token)
-                 : sources.dict_item(object->source, token, hash);
-    reading = guards::read_dict_item(object->object, token, hash);
+    source = guards::is_plain_key(real)
+                 ? sources.dict_item(object->source, real)
+                 : sources.dict_item(object->source, real, hash);
+    reading = guards::read_dict_item(object->object, real, hash);
   }
   if (reading.is_unreadable())
     throw BreakException{
@@ -488,7 +502,7 @@ std::vector<V> Context::keys(HeapId dict) {
           {"dict-key",
            std::string("a dict with a key of type ") + Py_TYPE(key)->tp_name,
            "use strings or numbers as keys"}};
-    values.push_back(constant_share(key));
+    values.push_back(fixed(key));
   }
   if (of_instance)
     guards.instance_keys(object->source, keys);

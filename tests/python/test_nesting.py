@@ -146,6 +146,17 @@ def test_torch_compile_and_magneto_call_each_other():
         assert torch.equal(ours(X), helper(X))
 
 
+def test_the_graph_break_of_torch_is_one():
+    def program(x):
+        y = x + 1
+        torch._dynamo.graph_break()
+        return y * 2
+
+    (found,) = magneto.explain(program)(X).breaks
+    assert found.reason == "asked-for"
+    assert "torch._dynamo.graph_break()" in str(found)
+
+
 def test_what_magneto_compiled_is_not_compiled_by_torch():
     theirs = []
 

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "values/identity.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "values/hashing.h"
+#include "values/protocol.h"
+#include "values/symbolic.h"
+
+namespace magneto::values {
+namespace {
+
+// Two numbers or strings. Those of the caller's are told by their value; that
+// two equal ones are one object, or aren't, is guarded.
+Outcome<bool> identical_plain(Context& ctx, V left, V right) {
+  const bool same = left->object == right->object;
+  if (!left->source.valid() && !right->source.valid()) return same;
+  const int equal =
+      PyObject_RichCompareBool(left->object, right->object, Py_EQ);
+  if (equal < 0) return ctx.raise_from_python();
+  if (!equal) return false;
+  auto source = [&](V value) {
+    return value->source.valid() ? value->source
+                                 : ctx.sources.constant(value->object);
+  };
+  if (same) {
+    ctx.guards.same_object(source(left), source(right));
+  } else {
+    SourceId both[] = {source(left), source(right)};
+    ctx.guards.distinct(both);
+  }
+  return same;
+}
+
+}  // namespace
+
+Outcome<bool> identical(Context& ctx, V left, V right) {
+  if (left == right) return true;
+  // Nothing that is made while tracing is one of the singletons; and a caller's
+  // object that is compared with None needs no more than that guard.
+  left = ctx.look_symbolic(left);
+  right = ctx.look_symbolic(right);
+  if (left == right) return true;
+  if (is_symbol(left) || is_symbol(right)) {
+    // A number is none of the objects that aren't numbers. Whether two are one
+    // object is as for numbers that are known.
+    if (left->type != right->type) return false;
+    left = ctx.look(left);
+    right = ctx.look(right);
+  }
+  if (left->kind == Kind::Tensor && right->kind == Kind::Tensor &&
+      as<TensorValue>(left)->fake == as<TensorValue>(right)->fake)
+    return true;
+  if (left->object && right->object) {
+    if (left->is_constant() && right->is_constant() &&
+        left->type == right->type && is_plain_key_type(left->type) &&
+        left->type != &PyBool_Type && left->type != Py_TYPE(Py_None))
+      return identical_plain(ctx, left, right);
+    if (left->object == right->object) return true;
+    if (left->source.valid() && right->source.valid() &&
+        !(left->is_constant() && right->is_constant())) {
+      SourceId both[] = {left->source, right->source};
+      ctx.guards.distinct(both);
+    }
+  }
+  if (left->heap.valid() && right->heap.valid() && left->type == right->type) {
+    ctx.heap.touch(left->heap);
+    ctx.heap.touch(right->heap);
+  }
+  return false;
+}
+
+namespace {
+
+// What a key is for a container that isn't the trace's.
+enum class Origin : uint8_t {
+  Fixed,   // a constant, or an object that is the same in each call
+  Caller,  // one that the call brings
+  Trace,   // made while tracing
+};
+
+Origin origin_of(Context& ctx, V key) {
+  if (key->is_constant()) return Origin::Fixed;
+  if (key->kind == Kind::Tuple) {
+    Origin origin = Origin::Fixed;
+    for (V item : tuple_items(key))
+      origin = std::max(origin, origin_of(ctx, ctx.look(item)));
+    return origin;
+  }
+  if (key->kind == Kind::Set) {
+    Origin origin = Origin::Fixed;
+    for (const DictEntry* entry : dict_entries(ctx, key))
+      origin = std::max(origin, origin_of(ctx, ctx.look(entry->key)));
+    return origin;
+  }
+  if (!key->object) return Origin::Trace;
+  const bool is_callers =
+      key->source.valid() &&
+      ctx.sources[key->source].kind != guards::SourceKind::Constant;
+  if (key->kind == Kind::Tensor && !key->source.valid()) return Origin::Trace;
+  return is_callers ? Origin::Caller : Origin::Fixed;
+}
+
+// Keys that were in a container of the caller's have no source that they could
+// be compared with: where there are such, the others are told by identity.
+void guard_keys(Context& ctx) {
+  std::vector<SourceId> keys;
+  std::unordered_set<V> seen;
+  for (V key : ctx.object_keys) {
+    if (!seen.insert(key).second) continue;
+    if (ctx.has_fixed_objects)
+      ctx.guards.identity(key->source, key->object);
+    else
+      keys.push_back(key->source);
+  }
+  if (keys.size() > 1) ctx.guards.distinct(keys);
+}
+
+V object_of(const Heap& heap, HeapId id) {
+  const HeapObject& state = heap[id];
+  return state.attributes_of.valid() ? heap[state.attributes_of].owner
+                                     : state.owner;
+}
+
+}  // namespace
+
+PyObject* callers_key(Context& ctx, V key, PyObject* token) {
+  switch (origin_of(ctx, key)) {
+    case Origin::Fixed:
+      return token;
+    case Origin::Trace:
+      return nullptr;
+    case Origin::Caller:
+      break;
+  }
+  if (key->kind == Kind::Tuple || key->kind == Kind::Set)
+    throw BreakException{
+        {"dict-key",
+         std::string("a key of type ") + key->type->tp_name +
+             " that holds objects of the caller's",
+         "use keys of strings and numbers, or the objects themselves"}};
+  ctx.guards.identity(key->source, key->object);
+  return key->object;
+}
+
+void guard_identities(Context& ctx) {
+  guard_keys(ctx);
+  std::unordered_map<PyTypeObject*, std::vector<SourceId>> written;
+  for (HeapId id : ctx.heap.modified()) {
+    V object = object_of(ctx.heap, id);
+    if (object && object->source.valid()) written[object->type];
+  }
+  if (written.empty()) return;
+  for (size_t i = 0; i < ctx.heap.size(); ++i) {
+    const HeapId id(i);
+    if (ctx.heap[id].attributes_of.valid()) continue;
+    V object = ctx.heap[id].owner;
+    if (!object || !object->source.valid()) continue;
+    const auto found = written.find(object->type);
+    if (found != written.end()) found->second.push_back(object->source);
+  }
+  for (const auto& [type, sources] : written)
+    if (sources.size() > 1) ctx.guards.distinct(sources);
+}
+
+}  // namespace magneto::values
