@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from tests.fuzz.running import write
 
-CHUNK = 500  # seeds for one process
+CHUNK = 200  # seeds for one process
 SECONDS = 240  # for one process
 
 

@@ -3,7 +3,8 @@
 
 A template has holes: `{t}` is an expression of kind t, `{T}` a variable of that
 kind to assign to (a new one or one that is there), `{nt}` the name of one that is
-there, and `{body}` a block of statements. Kinds: t tensor of shape (4,), i int, b bool, s str, l list of
+there, and `{body}` a block of statements. `{key}` is what dicts are asked for by
+identity. Kinds: t tensor of shape (4,), i int, b bool, s str, l list of
 anything, d dict with str keys, o an object, f a function of a tensor and an
 int, g a generator function of the same. `{v}` is any variable, `{k}` a small
 number, `{c}` a plain string, `{E}` an exception class.
@@ -62,6 +63,9 @@ EXPRESSIONS: dict[str, list[tuple[int, str]]] = {
         (1, "sorted([{i}, {i}, {i}])[1]"),
         (1, "{l}.count({i})"),
         (1, "hash({i})"),
+        (1, "known.get({key}, {i})"),
+        (1, "len({{{key}, {key}}})"),
+        (1, "[{v}, {v}, {o}].index({o})"),
     ],
     "b": [
         (3, "({i} > {i})"),
@@ -79,6 +83,8 @@ EXPRESSIONS: dict[str, list[tuple[int, str]]] = {
         (1, "bool({t}.sum() > {i})"),
         (1, "hasattr({o}, {s})"),
         (1, "({s} < {s})"),
+        (1, "({key} in known)"),
+        (1, "({o} is {o})"),
     ],
     "s": [
         (3, "{c}"),
@@ -123,7 +129,7 @@ LEAVES = {
     "s": ["'a'", "'b'", "'count'"],
     "l": ["items"],
     "d": ["table"],
-    "o": ["thing"],
+    "o": ["thing", "other"],
     "f": ["helper", "broken"],
     "g": ["counting"],
 }
@@ -169,6 +175,8 @@ SIMPLE: list[tuple[int, str]] = [
     (1, "raise {E}({s})"),
     (1, "{L} = sorted([{i}, {i}, {i}], reverse={b})"),
     (1, "add_to_total({i})"),
+    (2, "known[{key}] = {i}"),
+    (1, "known.pop({key}, None)"),
     (1, "match {l}:\n    case []:\n        {I} = 0\n    case [{I}, *_]:\n"
         "        pass\n    case _:\n        {I} = 2"),
 ]  # fmt: skip

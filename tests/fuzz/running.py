@@ -34,17 +34,49 @@ def write(seed: int, size: int = 12) -> str:
     return Writer(random.Random(seed), size).program()
 
 
-def inputs() -> tuple:
-    """What every program is called with."""
-    return (
-        torch.arange(4.0) - 1,
-        torch.linspace(0.5, 2.0, 4).requires_grad_(),
-        2,
-        [3, "b", torch.ones(4)],
-        {"a": 1, "b": torch.arange(4.0)},
-        world.Thing(2, torch.full((4,), 0.5)),
-        [],
-    )
+def inputs(variant: str = "") -> tuple:
+    """What every program is called with, and what it is called with later."""
+    x = torch.arange(4.0) - 1
+    y = torch.linspace(0.5, 2.0, 4).requires_grad_()
+    n = 2
+    items = [3, "b", torch.ones(4)]
+    table = {"a": 1, "b": torch.arange(4.0)}
+    thing = world.Thing(2, torch.full((4,), 0.5))
+    other = world.Thing(1, torch.ones(4))
+    known = {thing: 1, x: 2}
+    notes: list = []
+    if variant == "one object":
+        y, other = x, thing
+    elif variant == "one list":
+        thing.items = notes = items
+        known = {other: 1, y: 3}
+    elif variant == "held twice":
+        table["b"] = thing.weight = x
+        items[2] = thing
+        known[other] = 0
+    elif variant == "other values":
+        n, items[0], table["a"], thing.count = 3, 4, 2, 5
+    elif variant == "other contents":
+        items.pop()
+        del table["b"]
+        known.clear()
+    elif variant == "other types":
+        x, items[1], table["a"] = x.double(), 1.5, "c"
+        thing.count = True
+    return x, y, n, items, table, thing, notes, other, known
+
+
+CALLS = [
+    "",
+    "",
+    "one object",
+    "other values",
+    "one list",
+    "other contents",
+    "held twice",
+    "other types",
+    "",
+]  # fmt: skip
 
 
 class NoEnd(BaseException):
@@ -94,7 +126,10 @@ def difference(source: str) -> str:
                 return ""
             try:
                 with limited(20):
-                    check_calls(namespace["program"], [(inputs(), {})] * 2)
+                    check_calls(
+                        namespace["program"],
+                        [(inputs(variant), {}) for variant in CALLS],
+                    )
             except Difference as caught:
                 return f"Difference: {caught}"
             except NoEnd:

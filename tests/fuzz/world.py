@@ -56,6 +56,9 @@ class Thing:
         self.weight = weight
         self.items = []
 
+    def __repr__(self):
+        return "a thing"
+
     @property
     def double(self):
         """Computed at each look."""

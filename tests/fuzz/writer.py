@@ -8,10 +8,10 @@ import textwrap
 from tests.fuzz import grammar
 
 HOLE = re.compile(r"\{\{|\}\}|\{(\w+)\}")
-HEADER = "def program(x, y, n, items, table, thing, notes):\n"
+HEADER = "def program(x, y, n, items, table, thing, notes, other, known):\n"
 VARIABLES = {
     "t": ["x", "y"], "i": ["n"], "s": [], "l": ["items"], "d": ["table"],
-    "o": ["thing"], "f": [], "g": [],
+    "o": ["thing", "other"], "f": [], "g": [],
 }  # fmt: skip
 COMPARED = "tislo"
 
@@ -30,7 +30,9 @@ class Writer:
         """The source of `program`."""
         lines = ["reset_total()", *self.block(top=True)]
         kept = [n for kind in COMPARED for n in self.names[kind]]
-        lines.append(f"return world.total, table, notes, {', '.join(kept)}")
+        lines.append(
+            f"return world.total, table, notes, [*known.values()], {', '.join(kept)}"
+        )
         return HEADER + textwrap.indent("\n".join(lines), "    ") + "\n"
 
     def pick(self, rows: list[tuple[int, str]]) -> str:
@@ -147,6 +149,11 @@ class Writer:
                 return self.choose.choice(grammar.LEAVES["s"])
             if what == "E":
                 return self.choose.choice(grammar.EXCEPTIONS)
+            if what == "key":
+                kind = self.choose.choice("oot")
+                return self.choose.choice(
+                    self.names[kind] or grammar.LEAVES[kind]
+                )
             if what == "v":
                 kinds = [k for k in "tisld" if self.names[k]]
                 return self.choose.choice(
