@@ -359,7 +359,13 @@ std::optional<Compiled> Compilation::add(codegen::Plan& plan,
     cache_.takes_data = false;
     return std::nullopt;
   }
-  if (program.calls_graph()) {
+  if (program.calls_graph() && graph::only_sets_grad_mode(graph)) {
+    const Ref handle = graph::make_handle(std::move(ctx_.owned_graph));
+    Ref function = Ref::steal(
+        handle ? PyObject_CallMethod(handle, "function", nullptr) : nullptr);
+    if (!function) return Compiled::Error;
+    program.set_graph(std::move(function));
+  } else if (program.calls_graph()) {
     Ref examples =
         Ref::steal(PyList_New(static_cast<Py_ssize_t>(graph_inputs)));
     if (!examples) return Compiled::Error;

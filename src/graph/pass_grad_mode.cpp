@@ -20,6 +20,18 @@ PyObject* mode_set_by(const Node& node, PyObject* set_grad_enabled) {
 
 }  // namespace
 
+bool only_sets_grad_mode(const Graph& graph) {
+  const Ref set_grad_enabled = find_state_functions().set_grad_enabled;
+  if (!set_grad_enabled) return false;
+  for (size_t i = 0; i < graph.node_count(); ++i) {
+    const Node& node = graph.node(NodeId{i});
+    if (!node.erased && is_call(node.op) &&
+        !mode_set_by(node, set_grad_enabled))
+      return false;
+  }
+  return true;
+}
+
 void remove_cancelling_grad_modes(Graph& graph, bool grad_enabled) {
   const Ref set_grad_enabled = find_state_functions().set_grad_enabled;
   if (!set_grad_enabled) return;

@@ -18,6 +18,10 @@ void clean_up(Graph& graph, bool grad_enabled);
 // them.
 void remove_cancelling_grad_modes(Graph& graph, bool grad_enabled);
 
+// Whether the graph makes no other calls than such changes: no work for a
+// backend.
+bool only_sets_grad_mode(const Graph& graph);
+
 // Reads whose result nobody uses (getitem, get_attr, sizes; the table is in the
 // .cpp) are removed. Other unused calls stay, as in torch.compile's graphs:
 // what a call may do besides returning is not known here.

@@ -4,6 +4,7 @@
 #include "natives/marks.h"
 
 #include "natives/pure.h"
+#include "python/find.h"
 #include "tensor/fake_tensor.h"
 
 namespace magneto::natives {
@@ -98,13 +99,34 @@ Outcome<V> call_constant(Context& ctx, PyObject* callable,
   return lift(ctx, std::move(result));
 }
 
+// The code that stands in the place of each of torch's own functions that it
+// doesn't want compiled (Optimizer.zero_grad).
+PyObject* code_of_disabled() {
+  static PyObject* const found = []() -> PyObject* {
+    PyObject* decorator = find_object("torch._compile._disable_dynamo");
+    if (!decorator || !PyFunction_Check(decorator)) return nullptr;
+    PyObject* constants =
+        reinterpret_cast<PyCodeObject*>(
+            reinterpret_cast<PyFunctionObject*>(decorator)->func_code)
+            ->co_consts;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(constants); ++i)
+      if (PyCode_Check(PyTuple_GET_ITEM(constants, i)))
+        return PyTuple_GET_ITEM(constants, i);
+    return nullptr;
+  }();
+  return found;
+}
+
 }  // namespace
 
 Mark mark_of(PyObject* callable) {
   static PyObject* const disabled = interned_name("_torchdynamo_disable");
   static PyObject* const constant = interned_name("_dynamo_marked_constant");
   if (PyFunction_Check(callable)) {
-    if (has_attribute_mark(callable, disabled)) return Mark::Disabled;
+    if (has_attribute_mark(callable, disabled) ||
+        reinterpret_cast<PyFunctionObject*>(callable)->func_code ==
+            code_of_disabled())
+      return Mark::Disabled;
     if (has_attribute_mark(callable, constant)) return Mark::Constant;
   }
   if (id_sets().allowed.has(callable)) return Mark::InGraph;

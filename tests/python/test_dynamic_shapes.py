@@ -433,8 +433,7 @@ def test_pytorchs_compilers_get_floats(backend):
             for result in (got, expected)
         ]
         torch.testing.assert_close(*gradients)
-    # They compile for each of them.
-    assert magneto.stats()["recompiles"] - before == 4
+    assert magneto.stats()["recompiles"] == before
 
 
 # -- graphs -------------------------------------------------------------------

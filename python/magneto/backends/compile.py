@@ -8,6 +8,7 @@ import logging
 import re
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -16,10 +17,17 @@ from torch._guards import CompileId, DuplicateInputs
 from magneto import config, logs
 from magneto.backends import aliasing, graph_passes, safety
 from magneto.backends.context import BackendContext, compiling
+from magneto.backends.floats import (
+    TensorsForFloats,
+    float_positions,
+    take_tensors,
+    with_tensors,
+)
 from magneto.backends.registry import NamedBackend
-from magneto.backends.symbols import GraphSymbols
+from magneto.backends.symbols import FloatForm, GraphSymbols
 from magneto.end_reason import EndReason
 from magneto.exc import (
+    BackendCompilerFailed,
     DataRefused,
     InvalidBackendResult,
     MagnetoError,
@@ -87,40 +95,110 @@ def compile_graph(
     safety.check_operators(handle)
     if _runs_graph_as_it_is(backend):
         return handle.function()
-    identity = CompileId(frame_id=frame_id, frame_compile_id=compile_id)
-    symbols = None
-    backend_inputs = example_inputs
-    if is_symbolic:
-        symbols = GraphSymbols(
-            _input_examples(handle), example_inputs, _takes_floats(backend)
-        )
-        backend_inputs = symbols.backend_inputs()
-    gm = capture_module(
-        handle, example_inputs, _module_meta(handle, identity), symbols
+    compilation = _Compilation(
+        backend=backend,
+        handle=handle,
+        example_inputs=example_inputs,
+        identity=CompileId(frame_id=frame_id, frame_compile_id=compile_id),
+        restart=restart,
+        reason=EndReason(**(reason or {})),
+        may_refuse_data=may_refuse_data,
     )
-    state = gm.__dict__
-    state["compile_subgraph_reason"] = EndReason(**(reason or {}))
-    state["_param_name_to_source"] = {}
-    state["_source_to_user_stacks"] = {}
-    _log_graph(gm, f"{identity}_{restart}" if restart else str(identity))
-    context = BackendContext(example_inputs, symbols)
-    with compiling(context, identity):
-        transformed = graph_passes.run_passes(gm, backend_inputs)
-        reference = _reference(transformed)
-        compiled = fast_forward(
-            _call_backend(backend, transformed, backend_inputs, may_refuse_data)
-        )
-        if config.verify_correctness and compiled is not reference:
-            from magneto.backends.verify import verify
-
-            verify(backend, reference, compiled, example_inputs)
+    compiled, relations = compilation.run(is_symbolic)
     if guards is not None:
-        guards.extend(_duplicate_inputs(context))
-        if symbols is not None:
-            guards.extend(("condition", each) for each in symbols.conditions())
-    if aliasing.writes_inputs(context):
-        return aliasing.AliasChecked(compiled, reference, example_inputs)
+        guards.extend(relations)
     return compiled
+
+
+@dataclass(slots=True)
+class _Compilation:
+    backend: Callable[..., Any]
+    handle: Any
+    example_inputs: list[Any]
+    identity: CompileId
+    restart: int
+    reason: EndReason
+    may_refuse_data: bool
+
+    def run(
+        self, is_symbolic: bool
+    ) -> tuple[Callable[..., Any], list[tuple[Any, ...]]]:
+        """The callable, and the relations between inputs that it relies on."""
+        if not is_symbolic:
+            return self.compile(None, [])
+        examples = _input_examples(self.handle)
+        floats = float_positions(examples)
+        if not floats or _takes_floats(self.backend):
+            symbols = GraphSymbols(
+                examples, self.example_inputs, FloatForm.Symbol
+            )
+            return self.compile(symbols, [])
+        inputs = with_tensors(self.example_inputs, floats)
+        for i in floats:
+            examples[i] = inputs[i]
+        try:
+            return self.compile(
+                GraphSymbols(examples, inputs, FloatForm.Data), floats
+            )
+        except (BackendCompilerFailed, DataRefused, SkipFrame) as error:
+            log.info(
+                "backend %r can't compile a graph with floats that vary (%s); "
+                "it compiles for each of them",
+                backend_name(self.backend),
+                error,
+            )
+        symbols = GraphSymbols(
+            _input_examples(self.handle),
+            self.example_inputs,
+            FloatForm.Constant,
+        )
+        return self.compile(symbols, [])
+
+    def compile(
+        self, symbols: GraphSymbols | None, floats: list[int]
+    ) -> tuple[Callable[..., Any], list[tuple[Any, ...]]]:
+        """The same with `floats`, positions of inputs, given as tensors."""
+        inputs = self.example_inputs
+        if symbols is not None:
+            inputs = symbols.backend_inputs()
+        gm = capture_module(
+            self.handle,
+            self.example_inputs,
+            _module_meta(self.handle, self.identity),
+            symbols,
+        )
+        state = gm.__dict__
+        state["compile_subgraph_reason"] = self.reason
+        state["_param_name_to_source"] = {}
+        state["_source_to_user_stacks"] = {}
+        if symbols is not None and floats:
+            take_tensors(gm, floats, inputs, symbols.fake_input)
+        suffix = f"_{self.restart}" if self.restart else ""
+        _log_graph(gm, f"{self.identity}{suffix}")
+        context = BackendContext(self.example_inputs, symbols)
+        with compiling(context, self.identity):
+            transformed = graph_passes.run_passes(gm, inputs)
+            reference = _reference(transformed)
+            compiled = fast_forward(
+                _call_backend(
+                    self.backend, transformed, inputs, self.may_refuse_data
+                )
+            )
+            if floats:
+                reference = TensorsForFloats(reference, floats)
+                compiled = TensorsForFloats(compiled, floats)
+            if config.verify_correctness and compiled is not reference:
+                from magneto.backends.verify import verify
+
+                verify(self.backend, reference, compiled, self.example_inputs)
+        relations: list[tuple[Any, ...]] = list(_duplicate_inputs(context))
+        if symbols is not None:
+            relations += [("condition", each) for each in symbols.conditions()]
+        if aliasing.writes_inputs(context):
+            compiled = aliasing.AliasChecked(
+                compiled, reference, self.example_inputs
+            )
+        return compiled, relations
 
 
 def _input_examples(handle: Any) -> list[Any]:

@@ -16,6 +16,7 @@ operand, ...)` with the names of `src/shapes/operations.def`.
 
 from __future__ import annotations
 
+import enum
 import functools
 import math
 import operator
@@ -64,14 +65,21 @@ def is_symbolic(value: Any) -> bool:
     return isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool))
 
 
+class FloatForm(enum.Enum):
+    """What PyTorch gets to see of a float that varies."""
+
+    Symbol = enum.auto()
+    Constant = enum.auto()  # what it is in this call, under a condition
+    Data = enum.auto()  # a number out of a tensor
+
+
 class GraphSymbols:
     """The symbols of one graph, declared to PyTorch when they are first met.
 
     Args:
         examples: the fake values of the graph's inputs, in order.
         inputs: the real ones.
-        floats_vary: whether the backend takes symbolic floats; else they are
-            what they are in this call.
+        float_form: what symbolic floats become.
 
     """
 
@@ -79,7 +87,7 @@ class GraphSymbols:
         self,
         examples: list[Any],
         inputs: list[Any],
-        floats_vary: bool = False,
+        float_form: FloatForm = FloatForm.Constant,
     ) -> None:
         from magneto.backends.context import make_fake_mode
 
@@ -90,7 +98,7 @@ class GraphSymbols:
         self.mode = make_fake_mode()
         self.shape_env = self.mode.shape_env
         self._declared: dict[int, Any] = {}
-        self._floats_vary = floats_vary
+        self._float_form = float_form
         self._floats: dict[int, float] = {}
         self._index_of: dict[Any, int] = {}
 
@@ -108,6 +116,11 @@ class GraphSymbols:
                 sizes, strides, dtype=value.dtype, device=value.device
             )
         return fake.requires_grad_(value.requires_grad)
+
+    def fake_input(self, value: torch.Tensor) -> Any:
+        """The FakeTensor of a real input without symbolic sizes."""
+        self.adopt_inputs()
+        return self.mode.from_tensor(value, static_shapes=True)
 
     def adopt_inputs(self) -> None:
         """Makes the mode know the real inputs, those with symbolic sizes by
@@ -185,7 +198,9 @@ class GraphSymbols:
         env = self.shape_env
         source = InputSource(f"s{index}", -1 - index)
         if isinstance(hint, float):
-            if not self._floats_vary:
+            if self._float_form is FloatForm.Data:
+                return self._unbacked(index, "float", 0, 0)
+            if self._float_form is FloatForm.Constant:
                 self._floats[index] = hint
                 return hint
             symbol = env.create_unspecified_symbol(
