@@ -114,6 +114,21 @@ bool is_argument(const guards::SourceTable& sources, guards::SourceId id) {
   return true;
 }
 
+// Whether a number in the tuple at `path`, or in a tuple in it, has a name that
+// is wanted.
+template <class Wanted>
+bool any_number(PyObject* tuple, const std::string& path, Wanted wanted) {
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); ++i) {
+    PyObject* item = PyTuple_GET_ITEM(tuple, i);
+    const std::string name = path + "[" + std::to_string(i) + "]";
+    if (PyTuple_CheckExact(item)
+            ? any_number(item, name, wanted)
+            : PyNumber_Check(item) && !PyBool_Check(item) && wanted(name))
+      return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 FrameSymbols::FrameSymbols(const CodeCache& cache,
@@ -241,6 +256,16 @@ std::optional<FrameSymbols::Broken> FrameSymbols::broken_promise(
     }
   }
   return {};
+}
+
+bool FrameSymbols::has_symbolic_items(PyObject* tuple,
+                                      guards::SourceId source) {
+  if (mode_ == Mode::Never || !is_argument(sources_, source)) return false;
+  if (mode_ == Mode::Varied && varied_.empty()) return false;
+  return any_number(tuple, sources_.print(source),
+                    [this](const std::string& name) {
+                      return mode_ == Mode::Always || varied_.contains(name);
+                    });
 }
 
 bool FrameSymbols::is_symbolic(PyObject*, guards::SourceId source) {

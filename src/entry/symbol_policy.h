@@ -18,6 +18,7 @@ class FrameSymbols final : public values::SymbolPolicy {
 
   Sizes symbolic_sizes(PyObject* tensor, guards::SourceId source) override;
   bool is_symbolic(PyObject* number, guards::SourceId source) override;
+  bool has_symbolic_items(PyObject* tuple, guards::SourceId source) override;
 
   // The first promise that the trace didn't keep: a size that it needs to be
   // what it is. Or one that nobody could keep.

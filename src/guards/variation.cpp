@@ -2,6 +2,7 @@
 // Which sizes and numbers of a call are others than those that a program's
 // guards ask for.
 #include "guards/check.h"
+#include "guards/constant.h"
 #include "guards/program.h"
 #include "guards/read.h"
 #include "guards/show.h"
@@ -28,6 +29,26 @@ std::string number_name(const std::string& path, IntKind kind, int64_t dim) {
   return path;
 }
 
+namespace {
+
+// The names of numbers in `value`, at `path`, that aren't those of `wanted`.
+// Others, as strings are, choose what a program does.
+void add_variations(PyObject* wanted, PyObject* value, const std::string& path,
+                    std::vector<std::string>& names) {
+  if (Py_TYPE(value) != Py_TYPE(wanted) || same_constant(wanted, value)) return;
+  if (PyTuple_CheckExact(value)) {
+    const Py_ssize_t count = PyTuple_GET_SIZE(value);
+    if (count != PyTuple_GET_SIZE(wanted)) return;
+    for (Py_ssize_t i = 0; i < count; ++i)
+      add_variations(PyTuple_GET_ITEM(wanted, i), PyTuple_GET_ITEM(value, i),
+                     path + "[" + std::to_string(i) + "]", names);
+  } else if (PyNumber_Check(value) && !PyBool_Check(value)) {
+    names.push_back(path);
+  }
+}
+
+}  // namespace
+
 std::vector<std::string> GuardProgram::variations(const CallView& view) const {
   std::vector<std::string> names;
   if (!alive()) return names;
@@ -45,11 +66,9 @@ std::vector<std::string> GuardProgram::variations(const CallView& view) const {
     for (uint32_t k = nodes_[i].first_check; k < nodes_[i].last_check; ++k) {
       const Check& check = checks_[k];
       if (check.kind == GuardKind::ConstantEquals) {
-        // Others, as strings are, choose what a program does.
-        const bool are_numbers = Py_TYPE(value) == Py_TYPE(check.object) &&
-                                 PyNumber_Check(value) && !PyBool_Check(value);
-        const bool varies = are_numbers && !holds(check, value);
-        if (varies) names.push_back(print_path(sources, SourceId(i)));
+        if (!holds(check, value))
+          add_variations(check.object, value, print_path(sources, SourceId(i)),
+                         names);
       } else if (check.kind == GuardKind::Tensor &&
                  hooks().tensor.other_sizes != nullptr) {
         for (uint32_t dimension :

@@ -99,6 +99,27 @@ Outcome<V> call_constant(Context& ctx, PyObject* callable,
   return lift(ctx, std::move(result));
 }
 
+// What torch._dynamo, once it is there, puts a disabled function in the place
+// of, since it computes it in its own way; null for anything else.
+PyObject* behind_own_mark(PyObject* callable) {
+  static PyObject* const name = interned_name("_torchdynamo_orig_callable");
+  PyObject* dict =
+      PyFunction_Check(callable)
+          ? reinterpret_cast<PyFunctionObject*>(callable)->func_dict
+          : nullptr;
+  PyObject* original = dict ? PyDict_GetItemWithError(dict, name) : nullptr;
+  if (!original || !PyFunction_Check(original)) return nullptr;
+  auto* function = reinterpret_cast<PyFunctionObject*>(original);
+  const char* module =
+      function->func_module && PyUnicode_Check(function->func_module)
+          ? PyUnicode_AsUTF8(function->func_module)
+          : nullptr;
+  const bool is_optimizers =
+      module && std::string_view(module).starts_with("torch.optim.") &&
+      PyUnicode_CompareWithASCIIString(function->func_name, "_init_group") == 0;
+  return is_optimizers ? original : nullptr;
+}
+
 // The code that stands in the place of each of torch's own functions that it
 // doesn't want compiled (Optimizer.zero_grad).
 PyObject* code_of_disabled() {
@@ -142,6 +163,8 @@ Outcome<V> call_marked(Context& ctx, PyObject* callable, Mark mark,
     case Mark::Constant:
       return call_constant(ctx, callable, args);
     case Mark::Disabled:
+      if (PyObject* original = behind_own_mark(callable))
+        return values::call(ctx, ctx.constant_share(original), args);
       return ctx.graph_break(
           "disabled-function",
           name_of(callable) + " is marked as not to be compiled",

@@ -136,6 +136,8 @@ class SymbolPolicy {
   virtual Sizes symbolic_sizes(PyObject* tensor, SourceId source) = 0;
   // Of a plain int or float.
   virtual bool is_symbolic(PyObject* number, SourceId source) = 0;
+  // Whether any number in a tuple of constants is; else it is one constant.
+  virtual bool has_symbolic_items(PyObject* tuple, SourceId source) = 0;
 
  protected:
   ~SymbolPolicy() = default;

@@ -98,12 +98,16 @@ bool is_identity_constant(PyObject* object) {
 V Context::wrap(PyObject* object, SourceId source, bool known) {
   MG_DCHECK(source.valid(), "an object of the caller's has a source");
   PyTypeObject* type = Py_TYPE(object);
-  if (!known && symbol_policy) {
+  const bool may_vary = !known && symbol_policy;
+  if (may_vary) {
     if (V number = wrap_number(object, source)) return number;
   }
-  if (guards::is_constant(object) &&
-      !(!known && symbol_policy && is_numpy_number(type) &&
-        symbol_policy->is_symbolic(object, source))) {
+  const bool varies = may_vary && is_numpy_number(type)
+                          ? symbol_policy->is_symbolic(object, source)
+                      : may_vary && PyTuple_CheckExact(object)
+                          ? symbol_policy->has_symbolic_items(object, source)
+                          : false;
+  if (guards::is_constant(object) && !varies) {
     if (!known) guards.constant_equals(source, object);
     if (object == Py_None) return none_;
     return constant_share(object);

@@ -405,6 +405,45 @@ def test_a_float_on_a_module():
     check_calls(Scaled(), calls_of(*[x(3)] * 6), recompiles=1, fullgraph=True)
 
 
+def with_all_arguments(*args):
+    return torch.ones(3) * args[0] + args[1]
+
+
+@torch.no_grad()
+def behind_a_decorator(n, s):
+    return torch.ones(n) * s
+
+
+def with_a_shape(t, shape):
+    return t.expand(shape) + shape[0]
+
+
+def with_nested_numbers(t, numbers):
+    (a, b), c = numbers
+    return t * a + b * c
+
+
+@pytest.mark.parametrize(
+    ("program", "calls"),
+    [
+        (with_all_arguments, [(2, 0.5), (3, 1.5), (4, 2.5), (5, 0.25)]),
+        (behind_a_decorator, [(2, 0.5), (3, 1.5), (4, 2.5), (5, 0.25)]),
+        (with_a_shape, [(x(1), (n, 4)) for n in (2, 3, 7, 5)]),
+        (with_nested_numbers, [(x(2), ((n, 3), n + 1)) for n in (4, 5, 9, 7)]),
+    ],
+    ids=lambda each: getattr(each, "__name__", ""),
+)
+@pytest.mark.parametrize("dynamic", [None, True])
+def test_numbers_in_tuples_vary(program, calls, dynamic):
+    check_calls(
+        program,
+        calls_of(*calls),
+        recompiles=0 if dynamic else 1,
+        dynamic=dynamic,
+        fullgraph=True,
+    )
+
+
 def test_the_graph_takes_a_float():
     def f(t, s):
         return t * s
