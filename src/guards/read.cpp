@@ -62,14 +62,29 @@ PyObject** field_place(SourceKind kind, PyObject* base) noexcept {
     case SourceKind::FunctionDefaults:
     case SourceKind::FunctionKwDefaults:
     case SourceKind::FunctionClosure:
-    case SourceKind::FunctionGlobals: {
+    case SourceKind::FunctionGlobals:
+    case SourceKind::FunctionName:
+    case SourceKind::FunctionQualifiedName:
+    case SourceKind::FunctionDoc: {
       if (!PyFunction_Check(base)) return nullptr;
       auto* function = as<PyFunctionObject>(base);
       if (kind == SourceKind::FunctionCode) return &function->func_code;
       if (kind == SourceKind::FunctionDefaults) return &function->func_defaults;
       if (kind == SourceKind::FunctionClosure) return &function->func_closure;
       if (kind == SourceKind::FunctionGlobals) return &function->func_globals;
+      if (kind == SourceKind::FunctionName) return &function->func_name;
+      if (kind == SourceKind::FunctionQualifiedName)
+        return &function->func_qualname;
+      if (kind == SourceKind::FunctionDoc) return &function->func_doc;
       return &function->func_kwdefaults;
+    }
+    case SourceKind::TypeName:
+    case SourceKind::TypeQualifiedName: {
+      if (!PyType_Check(base) ||
+          (as<PyTypeObject>(base)->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0)
+        return nullptr;
+      auto* type = as<PyHeapTypeObject>(base);
+      return kind == SourceKind::TypeName ? &type->ht_name : &type->ht_qualname;
     }
     case SourceKind::MethodSelf:
       return PyMethod_Check(base) ? &as<PyMethodObject>(base)->im_self
@@ -236,7 +251,12 @@ MG_FIELD(FunctionCode)
 MG_FIELD(FunctionDefaults)
 MG_FIELD(FunctionKwDefaults)
 MG_FIELD(FunctionClosure)
+MG_FIELD(TypeName)
+MG_FIELD(TypeQualifiedName)
 MG_FIELD(FunctionGlobals)
+MG_FIELD(FunctionName)
+MG_FIELD(FunctionQualifiedName)
+MG_FIELD(FunctionDoc)
 MG_FIELD(MethodSelf)
 MG_FIELD(MethodFunction)
 MG_FIELD(BuiltinSelf)

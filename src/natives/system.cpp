@@ -127,7 +127,7 @@ Outcome<V> attach_debugger(Context& ctx, const Arguments&) {
 }
 
 constexpr Row kRows[] = {
-    row::pure("sys", "getrecursionlimit"),
+    row::breaks("sys", "getrecursionlimit"),
     row::pure("sys", "getdefaultencoding"),
     row::pure("sys", "getfilesystemencoding"),
     row::pure("sys", "getfilesystemencodeerrors"),

@@ -3,6 +3,7 @@
 // those that are tensors themselves, the user's own in the instance dictionary.
 #include <algorithm>
 #include <array>
+#include <string_view>
 #include <unordered_map>
 
 #include "guards/hooks.h"
@@ -46,7 +47,10 @@ Outcome<V> get_data(Context& ctx, V tensor, PyObject*) {
                          {.positional = {&tensor, 1}});
 }
 
+// The guard on a tensor doesn't say whether it is a view.
 Outcome<V> get_base(Context& ctx, V tensor, PyObject* name) {
+  if (tensor->source.valid())
+    return refuse_attribute(ctx, name, "of a tensor that comes from outside");
   if (!tensor::is_view(fake_of(tensor))) return ctx.none();
   return get_node(ctx, tensor, name);
 }
@@ -62,7 +66,9 @@ Outcome<V> get_is_leaf(Context& ctx, V tensor, PyObject* name) {
 }
 
 Outcome<V> get_grad_fn(Context& ctx, V tensor, PyObject* name) {
-  if (!tensor::has_grad_fn(fake_of(tensor))) return ctx.none();
+  if (tensor->source.valid() ? !tensor::requires_grad(fake_of(tensor))
+                             : !tensor::has_grad_fn(fake_of(tensor)))
+    return ctx.none();
   return refuse_attribute(ctx, name, "is a node of the autograd graph");
 }
 
@@ -161,6 +167,19 @@ PyObject* interned_form(Context& ctx, PyObject* name) {
   return ctx.keep(Ref::steal(own));
 }
 
+// What torch defines in its classes is not expected to change, and there is no
+// guard on it; what somebody adds to them may go again.
+bool is_torchs_own(PyObject* found) {
+  if (Py_TYPE(found)->tp_descr_get && !PyFunction_Check(found)) return true;
+  PyObject* module =
+      PyFunction_Check(found)
+          ? reinterpret_cast<PyFunctionObject*>(found)->func_module
+          : nullptr;
+  const char* text =
+      module && PyUnicode_Check(module) ? PyUnicode_AsUTF8(module) : nullptr;
+  return text && std::string_view(text).starts_with("torch");
+}
+
 // Whether the tensor has attributes of the user's: set by the trace, or in the
 // dictionary of a caller's tensor.
 bool has_own_attributes(Context& ctx, V tensor) {
@@ -174,8 +193,9 @@ bool has_own_attributes(Context& ctx, V tensor) {
 
 Outcome<V> tensor_attribute(Context& ctx, V tensor, PyObject* name) {
   name = interned_form(ctx, name);
-  // Torch's own classes are not expected to change: no guard on them.
   PyObject* found = _PyType_Lookup(tensor->type, name);
+  if (!found || !is_torchs_own(found))
+    ctx.guard_type_attribute(tensor->type, name, found);
   if (found) {
     PyTypeObject* kind = Py_TYPE(found);
     if (kind == &PyGetSetDescr_Type) return getter_of(name)(ctx, tensor, name);

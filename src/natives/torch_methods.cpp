@@ -180,6 +180,7 @@ constexpr Row kRows[] = {
     MG_REFUSE("torch._C", "TensorBase.retain_grad"),
     MG_REFUSE("torch._C", "TensorBase.data_ptr"),
     MG_REFUSE("torch._C", "TensorBase.const_data_ptr"),
+    MG_REFUSE("torch._C", "TensorBase.is_set_to"),
     MG_REFUSE("torch._C", "TensorBase.untyped_storage"),
     MG_REFUSE("torch._C", "TensorBase.pin_memory"),
     MG_REFUSE("torch._C", "TensorBase.is_pinned"),

@@ -399,8 +399,10 @@ constexpr Row kRows[] = {
     MG_READ("torch.backends.cuda", "is_flash_attention_available"),
     MG_READ("torch.distributed", "is_available"),
     MG_READ("torch.distributed.distributed_c10d", "is_initialized"),
-    MG_READ("torch", "is_warn_always_enabled"),
-    MG_READ("torch", "get_float32_matmul_precision"),
+
+    // Seldom asked for, and a program may well set them meanwhile.
+    MG_REFUSE("torch", "is_warn_always_enabled"),
+    MG_REFUSE("torch", "get_float32_matmul_precision"),
 
     // Random number generators: a graph can't move them.
     MG_REFUSE("torch.random", "manual_seed"),

@@ -155,7 +155,10 @@ Outcome<V> bind_getset(Context& ctx, PyObject* descriptor, V object,
           "read it outside of the compiled function");
     return attribute_error(ctx, object, name);
   }
-  if (object->is_constant()) return read_real(ctx, object->object, name);
+  if (object->is_constant()) {
+    V field = name_of_constant(ctx, object, name);
+    return field ? Outcome<V>(field) : read_real(ctx, object->object, name);
+  }
   if (object->kind == Kind::Function) {
     const auto* function = as<FunctionValue>(object);
     if (name == names.dunder_code)
@@ -323,11 +326,19 @@ Outcome<V> type_get(Context& ctx, V object, PyObject* name) {
   auto* type = reinterpret_cast<PyTypeObject*>(object->object);
   PyTypeObject* meta = Py_TYPE(object->object);
   PyObject* in_meta = type_lookup(ctx, meta, name);
+  if (name == interned().dunder_annotations && type->tp_dict) {
+    PyObject* own = PyDict_GetItemWithError(type->tp_dict, name);
+    if (own && PyDict_CheckExact(own))
+      return ctx.known(own,
+                       ctx.sources.type_own_attr(type_source(ctx, type), name));
+  }
   if (in_meta && comes_first(in_meta)) {
     // __name__, __mro__, __dict__ and the like: C code over the type itself.
     if (Py_IS_TYPE(in_meta, &PyGetSetDescr_Type) ||
-        Py_IS_TYPE(in_meta, &PyMemberDescr_Type))
-      return read_real(ctx, object->object, name);
+        Py_IS_TYPE(in_meta, &PyMemberDescr_Type)) {
+      V text = name_of_constant(ctx, object, name);
+      return text ? Outcome<V>(text) : read_real(ctx, object->object, name);
+    }
     return bind_descriptor(ctx, in_meta, object, meta, name);
   }
   PyObject* found = type_lookup(ctx, type, name);

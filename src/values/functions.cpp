@@ -95,6 +95,27 @@ Outcome<V> get_function_field(Context& ctx, V value, FunctionField field) {
   MG_CHECK(false, "a field of a function");
 }
 
+V name_of_constant(Context& ctx, V constant, PyObject* name) {
+  using guards::SourceKind;
+  const Names& names = interned();
+  const bool is_type = PyType_Check(constant->object);
+  if (!is_type && !PyFunction_Check(constant->object)) return nullptr;
+  SourceKind kind = SourceKind::FunctionDoc;
+  if (name == names.dunder_name)
+    kind = is_type ? SourceKind::TypeName : SourceKind::FunctionName;
+  else if (name == names.dunder_qualname)
+    kind = is_type ? SourceKind::TypeQualifiedName
+                   : SourceKind::FunctionQualifiedName;
+  else if (name != names.dunder_doc || is_type)
+    return nullptr;
+  const guards::Reading text = guards::read_field(kind, constant->object);
+  if (!text.is_present()) return nullptr;
+  const SourceId base = constant->source.valid()
+                            ? constant->source
+                            : ctx.sources.constant(constant->object);
+  return ctx.lazy(text.value(), ctx.sources.field(base, kind));
+}
+
 Status set_function_field(Context& ctx, V function, FunctionField field,
                           V value) {
   const FieldRow& row = kFields[static_cast<size_t>(field)];

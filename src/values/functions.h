@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The fields of functions that the trace made: those that can be written to.
+// The fields of functions, those that can be written to.
 #pragma once
 
 #include "values/context.h"
@@ -27,6 +27,10 @@ size_t function_field(PyObject* name);
 // What was written to the field; null if nothing was.
 V written_field(Context& ctx, V function, FunctionField field);
 Outcome<V> get_function_field(Context& ctx, V function, FunctionField field);
+// __name__ or __qualname__ of a Constant that is a function or a class, or a
+// function's __doc__, under a guard, since they can be written; null for
+// anything else.
+V name_of_constant(Context& ctx, V constant, PyObject* name);
 // value null: deletion.
 Status set_function_field(Context& ctx, V function, FunctionField field,
                           V value);
