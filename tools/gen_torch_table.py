@@ -116,7 +116,8 @@ PYTHON_METHODS = {
 # none: they read data, or change what a graph can't see.
 METHODS_LEFT_OUT = {
     "__contains__", "__dlpack__",
-    "_backward", "_sync", "backward", "data_ptr", "is_pinned", "item", "numpy",
+    "_backward", "_sync", "backward", "data_ptr", "is_pinned",
+    "is_set_to", "item", "numpy",
     "pin_memory", "record_stream", "requires_grad_", "resize_", "resize_as_",
     "resize_as_sparse_", "retain_grad", "set_", "set_data", "share_memory_",
     "sparse_resize_", "sparse_resize_and_clear_", "storage_offset", "tolist",

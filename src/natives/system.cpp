@@ -126,8 +126,13 @@ Outcome<V> attach_debugger(Context& ctx, const Arguments&) {
                   "attach it outside of the compiled function");
 }
 
+Outcome<V> recursion_limit(Context& ctx, const Arguments&) {
+  ctx.guards.ambient(guards::Ambient::RecursionLimit);
+  return ctx.integer(Py_GetRecursionLimit());
+}
+
 constexpr Row kRows[] = {
-    row::breaks("sys", "getrecursionlimit"),
+    {"sys", "getrecursionlimit", recursion_limit, 0, 0, nullptr},
     row::pure("sys", "getdefaultencoding"),
     row::pure("sys", "getfilesystemencoding"),
     row::pure("sys", "getfilesystemencodeerrors"),

@@ -100,6 +100,8 @@ constexpr StateRow kStates[] = {
     {Ambient::Deterministic, tensor::deterministic_state, nullptr},
     {Ambient::TorchFunction, tensor::torch_function_state, nullptr},
     {Ambient::ThreadCount, tensor::thread_count_state, nullptr},
+    {Ambient::RecursionLimit,
+     []() noexcept -> int64_t { return Py_GetRecursionLimit(); }, nullptr},
     {Ambient::AttentionKernels, tensor::attention_kernels_state, nullptr},
 };
 static_assert(std::size(kStates) == guards::kAmbientCount);

@@ -93,8 +93,6 @@ constexpr Rule kRules[] = {
     {"aten::geometric_", &returns_self},
     {"aten::cauchy_", &returns_self},
     {"aten::log_normal_", &returns_self},
-    {"aten::_index_put_impl_", &returns_self},
-    {"aten::index_put_", &returns_self},
     {"aten::put_", &returns_self},
     {"aten::fill_diagonal_", &returns_self},
     {"aten::index_fill_.int_Scalar", &returns_self},

@@ -113,6 +113,12 @@ bool is_mask(const at::Tensor& index) {
   return index.scalar_type() == at::kBool || index.scalar_type() == at::kByte;
 }
 
+void check_index(const at::Tensor& index) {
+  TORCH_CHECK_INDEX(is_index_type(index) || is_mask(index),
+                    "tensors used as indices must be long, int, byte or bool "
+                    "tensors");
+}
+
 // Masks become what they stand for: for each of their dimensions an index with
 // as many elements as are true.
 c10::List<std::optional<at::Tensor>> without_masks(const at::Tensor& self,
@@ -123,9 +129,7 @@ c10::List<std::optional<at::Tensor>> without_masks(const at::Tensor& self,
       plain.push_back(std::nullopt);
       continue;
     }
-    TORCH_CHECK_INDEX(is_index_type(*index) || is_mask(*index),
-                      "tensors used as indices must be long, int, byte or bool "
-                      "tensors");
+    check_index(*index);
     if (!is_mask(*index)) {
       plain.push_back(index);
       continue;
@@ -196,15 +200,29 @@ void index_tensor(const OpInfo& op, c10::IValue* args, Outputs& outputs) {
   }
 }
 
-at::Tensor index_put(const at::Tensor& self, TensorIndices indices,
-                     const at::Tensor& values, bool) {
+void check_index_put(const at::Tensor& self, TensorIndices indices,
+                     const at::Tensor& values) {
+  for (std::optional<at::Tensor> index : indices)
+    if (index && index->defined()) check_index(*index);
   TORCH_CHECK_INDEX(self.scalar_type() == values.scalar_type(),
                     "Index put requires the source and destination dtypes "
                     "match, got ",
                     self.scalar_type(), " for the destination and ",
                     values.scalar_type(), " for the source.");
+}
+
+at::Tensor index_put(const at::Tensor& self, TensorIndices indices,
+                     const at::Tensor& values, bool) {
+  check_index_put(self, indices, values);
   return make_tensor(self.sym_sizes(), preserved_strides(self),
                      self.scalar_type(), self.device());
+}
+
+// In place; and the same with a flag more.
+void index_put_into(const OpInfo&, c10::IValue* args, Outputs& outputs) {
+  check_index_put(args[0].toTensor(), args[1].toOptionalTensorList(),
+                  args[2].toTensor());
+  outputs.push_back(args[0]);
 }
 
 at::Tensor masked_fill(const at::Tensor& self, const at::Tensor& mask) {
@@ -326,6 +344,8 @@ constexpr Rule kRules[] = {
     rule<&gather>("aten::gather"),
     {"aten::index.Tensor", &index_tensor},
     rule<&index_put>("aten::index_put"),
+    {"aten::index_put_", &index_put_into},
+    {"aten::_index_put_impl_", &index_put_into},
     rule<&masked_fill_number>("aten::masked_fill.Scalar"),
     rule<&masked_fill_tensor>("aten::masked_fill.Tensor"),
     rule<&cat>("aten::cat"),

@@ -33,12 +33,12 @@ def test_programs_that_hypothesis_writes(random, size):
 # Programs in which a difference was found once.
 FOUND = {
     "a key that was found, and whose value nobody uses": """
-def program(x, y, n, items, table, thing, notes):
+def program(x, y, n, items, table, thing, notes, other, known):
     for i1 in range(n % 4):
         table.setdefault(f'{x!s:.3}', y)
 """,
     "a generator that runs code of the user's when it dies": """
-def program(x, y, n, items, table, thing, notes):
+def program(x, y, n, items, table, thing, notes, other, known):
     def f4(a, m=1):
         try:
             yield torch.cat([a, x]).reshape(2, 4)[m % 2]
@@ -48,12 +48,16 @@ def program(x, y, n, items, table, thing, notes):
         return y, n, list(items)
 """,
     "a global of another module": """
-def program(x, y, n, items, table, thing, notes):
+def program(x, y, n, items, table, thing, notes, other, known):
     reset_total()
     magneto.graph_break()
     with Noted(str(n % 9), notes):
         add_to_total(thing.double)
     return world.total, x + y
+""",
+    "an index of floats, behind a write": """
+def program(x, y, n, items, table, thing, notes, other, known):
+    x[(n + table.get('b', hash(n))) % 4] = (torch.ones(4) * n).shape[0]
 """,
 }
 

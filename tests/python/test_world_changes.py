@@ -69,11 +69,6 @@ ROWS: dict[str, tuple[Any, ...]] = {
         lambda: torch.autograd.set_detect_anomaly(True),
         lambda: torch.autograd.set_detect_anomaly(False),
     ),
-    "cudnn": of(
-        lambda: torch.backends.cudnn.benchmark,
-        lambda: setattr(torch.backends.cudnn, "benchmark", True),
-        lambda: setattr(torch.backends.cudnn, "benchmark", False),
-    ),
     "recursion limit": of(
         lambda: sys.getrecursionlimit(),
         lambda: sys.setrecursionlimit(1234),
