@@ -23,7 +23,7 @@ from typing import Any
 import torch
 
 from bench.compilers import MODULES
-from bench.rows import BY_KEY, ROWS, Row, formatted
+from bench.rows import BY_KEY, QUOTIENTS, ROWS, Quotient, Row, formatted
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "bench" / "results" / "latest.json"
@@ -102,6 +102,29 @@ def table_line(row: Row, result: dict[str, Any]) -> str:
     return "".join(cells)
 
 
+def quotients(results: dict[str, Any]) -> list[tuple[Quotient, list[float]]]:
+    """torch's and magneto's, where both compilers' rows were measured."""
+    found = []
+    for quotient in QUOTIENTS:
+        rows = [results.get(quotient.above), results.get(quotient.below)]
+        medians = [row["median"] for row in rows if row and row["ratio"]]
+        if len(medians) == 2:
+            above, below = medians
+            values = [above[name] / below[name] for name in MODULES]
+            found.append((quotient, values))
+    return found
+
+
+def quotient_line(quotient: Quotient, values: list[float]) -> str:
+    """The printed line of a quotient."""
+    torch_value, value = values
+    return (
+        f"{quotient.work:60}{torch_value:>10.2f}x{value:>10.2f}x{'':9}"
+        f"{f'<={quotient.most:.1f}x':>8}"
+        + (" yes" if value <= quotient.most else " no")
+    )
+
+
 def main() -> int:
     """Measure, print and write; returns the exit status."""
     parser = argparse.ArgumentParser(
@@ -122,6 +145,8 @@ def main() -> int:
         print(table_line(row, result), flush=True)
         for name, fault in result["faults"].items():
             print(f"    {name}: {fault}", flush=True)
+    for quotient, values in quotients(results):
+        print(quotient_line(quotient, values), flush=True)
     document = {
         "machine": platform.processor() or platform.machine(),
         "cpus": os.cpu_count(),

@@ -15,7 +15,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from bench.__main__ import RESULTS
+from bench.__main__ import RESULTS, quotients
 from bench.rows import ROWS, formatted
 
 BEGIN, END = "<!-- bench:begin -->", "<!-- bench:end -->"
@@ -36,6 +36,11 @@ def table(document: dict[str, Any]) -> str:
             f"| {row.work} | {formatted(median['torch'], row.unit)} "
             f"| {formatted(median['magneto'], row.unit)} "
             f"| {result['ratio']:.1f} | {row.target:.1f} ({row.aim}) |"
+        )
+    for quotient, (torch_value, value) in quotients(document["rows"]):
+        lines.append(
+            f"| {quotient.work} | {torch_value:.2f}x | {value:.2f}x | "
+            f"| at most {quotient.most} |"
         )
     lines.append("")
     lines.append(

@@ -69,7 +69,7 @@ def seconds_per_call(call: Callable[..., Any], *args: Any, **kw: Any) -> float:
     return statistics.median(batches)
 
 
-def capture_llama(layers: int) -> Measurement:
+def capture_llama(layers: int, **options: Any) -> Measurement:
     """The first call of a Llama."""
 
     def measure(compiler: Compiler) -> float:
@@ -77,7 +77,7 @@ def capture_llama(layers: int) -> Measurement:
         with torch.no_grad():
             logits = model.module(**model.arguments).logits
             backend = constant_backend((logits,))
-            call = compiler.compile(model.module, backend=backend)
+            call = compiler.compile(model.module, backend=backend, **options)
             seconds, result = timed(lambda: call(**model.arguments))
             expect_captured(result.logits is logits)
             return seconds
@@ -182,6 +182,8 @@ def memory_of_capture(compiler: Compiler) -> float:
 MEASUREMENTS: dict[str, Measurement] = {
     "capture_8_layers": capture_llama(8),
     "capture_32_layers": capture_llama(32),
+    "capture_8_layers_dynamic": capture_llama(8, dynamic=True),
+    "capture_32_layers_dynamic": capture_llama(32, dynamic=True),
     "capture_unrolled_loop": capture_function(programs.unrolled_loop),
     "capture_integer_loop": capture_function(programs.integer_loop),
     "call_add": overhead_of_add(),

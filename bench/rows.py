@@ -21,6 +21,20 @@ ROWS = [
     Row("capture_8_layers", "capture, 8 layers", "s", 30, "1/30"),
     Row("capture_32_layers", "capture, 32 layers", "s", 30, "1/30"),
     Row(
+        "capture_8_layers_dynamic",
+        "the same 8 layers, dynamic shapes",
+        "s",
+        30,
+        "1/30",
+    ),
+    Row(
+        "capture_32_layers_dynamic",
+        "the same 32 layers, dynamic shapes",
+        "s",
+        30,
+        "1/30",
+    ),
+    Row(
         "capture_unrolled_loop",
         "capture, loop of 1,000 `x = x + i`",
         "s",
@@ -86,6 +100,29 @@ ROWS = [
 ]
 
 BY_KEY = {row.key: row for row in ROWS}
+
+
+@dataclass(frozen=True)
+class Quotient:
+    """What one row costs in terms of another, for each compiler; printed where
+    both rows were measured.
+    """
+
+    work: str
+    above: str  # the rows' keys
+    below: str
+    most: float  # for magneto
+
+
+QUOTIENTS = [
+    Quotient(
+        f"capture with dynamic shapes / static, {layers} layers",
+        f"capture_{layers}_layers_dynamic",
+        f"capture_{layers}_layers",
+        1.5,
+    )
+    for layers in (8, 32)
+]
 SCALES = {"s": 1.0, "ms": 1e3, "µs": 1e6, "MB": 1e-6}
 
 

@@ -210,9 +210,21 @@ Ref list_names(const std::vector<std::string>& names) {
   return list_of(names, [](const std::string& name) { return text(name); });
 }
 
+namespace {
+
+Ref example_of(const Node& node) {
+  return node.example ? node.example.share() : Ref::share(Py_None);
+}
+
+}  // namespace
+
 Ref list_examples(const Graph& graph) {
-  return list_of(graph.nodes(), [](const Node& node) {
-    return node.example ? node.example.share() : Ref::share(Py_None);
+  return list_of(graph.nodes(), example_of);
+}
+
+Ref list_input_examples(const Graph& graph) {
+  return list_of(graph.inputs(), [&](const Input& input) {
+    return example_of(graph.node(input.node));
   });
 }
 

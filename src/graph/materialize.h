@@ -13,6 +13,7 @@ Ref list_inputs(const Graph& graph, const Names& names);
 Ref list_attribute_paths(const Graph& graph);
 Ref list_names(const std::vector<std::string>& names);
 Ref list_examples(const Graph& graph);
+Ref list_input_examples(const Graph& graph);
 Ref list_origins(const Graph& graph);
 Ref list_locations(const Graph& graph);
 Ref list_scopes(const Graph& graph);

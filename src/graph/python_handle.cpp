@@ -76,6 +76,10 @@ PyObject* method_examples(PyObject* self, PyObject*) noexcept {
   return guarded([&] { return list_examples(graph_in(self)); });
 }
 
+PyObject* method_input_examples(PyObject* self, PyObject*) noexcept {
+  return guarded([&] { return list_input_examples(graph_in(self)); });
+}
+
 PyObject* method_origins(PyObject* self, PyObject*) noexcept {
   return guarded([&] { return list_origins(graph_in(self)); });
 }
@@ -157,6 +161,8 @@ PyMethodDef methods[] = {
      "The names before values were stored in variables, by node index."},
     {"examples", method_examples, METH_NOARGS,
      "The example values of all nodes (None: unknown), by node index."},
+    {"input_examples", method_input_examples, METH_NOARGS,
+     "The example values of the inputs, in order."},
     {"origins", method_origins, METH_NOARGS,
      "(location, scope) of all nodes, by node index; None where unknown."},
     {"locations", method_locations, METH_NOARGS,

@@ -113,14 +113,14 @@ Dim data_size(const Dim& least, const Dim& most) {
 
 bool must_hold(const c10::SymBool& condition) {
   if (const auto plain = condition.maybe_as_bool()) return *plain;
-  auto* node = dynamic_cast<SymbolNode*>(condition.toSymNodeImplUnowned());
+  auto* node = own_node(condition.toSymNodeImplUnowned());
   return node ? node->must_hold() : condition.guard_bool(__FILE__, __LINE__);
 }
 
 bool depends_on_data(DimList sizes) {
   return std::any_of(sizes.begin(), sizes.end(), [](const Dim& size) {
     if (!size.is_symbolic()) return false;
-    auto* node = dynamic_cast<SymbolNode*>(size.toSymNodeImplUnowned());
+    auto* node = own_node(size.toSymNodeImplUnowned());
     return node && node->environment()->has_unbacked(node->expression());
   });
 }
@@ -140,7 +140,7 @@ std::optional<bool> decided(const c10::SymBool& condition) {
 bool is_given(const Dim& size) {
   const c10::SymBool condition = size.sym_ge(0);
   if (const auto answer = decided(condition)) return *answer;
-  auto* node = dynamic_cast<SymbolNode*>(condition.toSymNodeImplUnowned());
+  auto* node = own_node(condition.toSymNodeImplUnowned());
   if (!data_environment || !node)
     return condition.guard_bool(__FILE__, __LINE__);
   // Torch's functions give it up while they compute.

@@ -6,6 +6,7 @@
 
 #include "tensor/metadata_log.h"
 #include "tensor/shape.h"
+#include "tensor/symbol_node.h"
 
 namespace magneto::tensor {
 
@@ -131,15 +132,56 @@ c10::DispatchKeySet fake_keys(c10::Device device) {
          c10::DispatchKeySet(backend);
 }
 
+// The number of elements, if sizes or strides are symbols and each stride is
+// written as the product of the sizes behind it: then the tensor is contiguous
+// whatever the symbols are. Null: plain numbers, or another way to write them.
+shapes::E contiguous_numel(DimList sizes, DimList strides,
+                           const SymbolNode** node) {
+  const auto is_symbolic = [](const Dim& dim) { return dim.is_symbolic(); };
+  auto any = std::find_if(sizes.begin(), sizes.end(), is_symbolic);
+  if (any == sizes.end()) return nullptr;
+  *node = own_node(any->toSymNodeImplUnowned());
+  if (!*node) return nullptr;
+  const EnvironmentRef& environment = (*node)->environment();
+  shapes::Expressions& table = environment->expressions();
+  shapes::E product = table.integer(1);
+  for (size_t i = sizes.size(); i-- > 0;) {
+    if (to_expression(environment, strides[i]) != product) return nullptr;
+    product = table.multiply(product, to_expression(environment, sizes[i]));
+    if (!product) return nullptr;
+    product = environment->simplify(product);
+  }
+  return product;
+}
+
+// Torch's TensorImpl has it for itself and those that derive from it.
+struct ShapeAccess : c10::TensorImpl {
+  static c10::SymbolicShapeMeta& of(c10::TensorImpl& impl) {
+    return *(impl.*&ShapeAccess::extra_meta_)->symbolic_shape_meta_;
+  }
+};
+
+// What torch would find out in many steps when it is first asked.
+void say_contiguous(c10::TensorImpl& impl) {
+  c10::SymbolicShapeMeta& shape = ShapeAccess::of(impl);
+  shape.assume_contiguous();
+  shape.assume_non_overlapping_and_dense();
+}
+
 }  // namespace
 
 at::Tensor make_tensor(DimList sizes, DimList strides, c10::ScalarType dtype,
                        c10::Device device) {
   caffe2::TypeMeta type = c10::scalarTypeToTypeMeta(dtype);
-  auto impl = c10::make_intrusive<FakeImpl>(
-      make_storage(storage_bytes(sizes, strides, 0, type.itemsize()), device),
-      fake_keys(device), type);
+  const SymbolNode* node = nullptr;
+  const shapes::E count = contiguous_numel(sizes, strides, &node);
+  const Dim bytes = count ? to_symint(node->environment(), count) *
+                                static_cast<int64_t>(type.itemsize())
+                          : storage_bytes(sizes, strides, 0, type.itemsize());
+  auto impl = c10::make_intrusive<FakeImpl>(make_storage(bytes, device),
+                                            fake_keys(device), type);
   impl->set_sizes_and_strides(sizes, strides);
+  if (count) say_contiguous(*impl);
   return at::Tensor(std::move(impl));
 }
 
@@ -165,6 +207,8 @@ at::Tensor make_view(const at::Tensor& base, DimList sizes, DimList strides,
       keys, c10::scalarTypeToTypeMeta(dtype));
   impl->set_keys(keys);
   impl->set_sizes_and_strides(sizes, strides, offset);
+  const SymbolNode* node = nullptr;
+  if (contiguous_numel(sizes, strides, &node)) say_contiguous(*impl);
   return at::Tensor(std::move(impl));
 }
 

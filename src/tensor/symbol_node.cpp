@@ -53,7 +53,7 @@ c10::SymInt to_symint(const EnvironmentRef& environment, E expression) {
 E to_expression(const EnvironmentRef& environment, const c10::SymInt& number) {
   if (auto plain = number.maybe_as_int())
     return environment->expressions().integer(*plain);
-  auto* node = dynamic_cast<SymbolNode*>(number.toSymNodeImplUnowned());
+  auto* node = own_node(number.toSymNodeImplUnowned());
   if (!node || node->environment() != environment) return nullptr;
   return node->expression();
 }
@@ -61,7 +61,7 @@ E to_expression(const EnvironmentRef& environment, const c10::SymInt& number) {
 // ---- Expressions -----------------------------------------------------------
 
 E SymbolNode::operand(const c10::SymNode& node) const {
-  if (auto* other = dynamic_cast<SymbolNode*>(node.get())) {
+  if (auto* other = own_node(node.get())) {
     TORCH_CHECK(other->environment_ == environment_,
                 "numbers of two traces can't be combined");
     return other->expression();

@@ -5,6 +5,8 @@
 #include <c10/core/SymInt.h>
 #include <c10/core/SymNodeImpl.h>
 
+#include <typeinfo>
+
 #include "shapes/environment.h"
 #include "tensor/symbols.h"
 
@@ -75,6 +77,14 @@ class SymbolNode final : public c10::SymNodeImpl {
   EnvironmentRef environment_;
   shapes::E expression_;
 };
+
+// Null if `node` is another one than ours.
+inline SymbolNode* own_node(c10::SymNodeImpl* node) {
+  // The class is final: cheaper than a dynamic_cast.
+  return node && typeid(*node) == typeid(SymbolNode)
+             ? static_cast<SymbolNode*>(node)
+             : nullptr;
+}
 
 // A size that is known is a plain int.
 c10::SymInt to_symint(const EnvironmentRef& environment, shapes::E expression);

@@ -81,7 +81,7 @@ E expression_of(const EnvironmentRef& environment, PyObject* object) {
   if (!is_symbol_object(object)) return nullptr;
   py::object node = py::handle(object).attr("node");
   auto held = py::cast<c10::SymNode>(node);
-  auto* own = dynamic_cast<SymbolNode*>(held.get());
+  auto* own = own_node(held.get());
   if (!own || own->environment() != environment) return nullptr;
   return own->expression();
 }
@@ -132,7 +132,7 @@ Ref tree_of(shapes::Environment& environment, E e) {
 const SymbolNode& node_of(PyObject* number) {
   TORCH_CHECK(is_symbol_object(number), "expected a symbolic number");
   auto held = py::cast<c10::SymNode>(py::handle(number).attr("node"));
-  auto* own = dynamic_cast<SymbolNode*>(held.get());
+  auto* own = own_node(held.get());
   TORCH_CHECK(own, "expected a symbolic number of a graph of magneto's");
   return *own;
 }

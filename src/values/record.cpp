@@ -55,8 +55,9 @@ Outcome<Both> lower(Context& ctx, V value) {
   switch (value->kind) {
     case Kind::Symbol: {
       shapes::E number = as<SymbolValue>(value)->number;
-      return Both{ctx.number_argument(number),
-                  ctx.keep(tensor::symbol_object(ctx.environment(), number))};
+      const graph::Arg arg = ctx.number_argument(number);
+      return Both{arg, arg.is_node() ? ctx.graph.node(arg.node()).example.get()
+                                     : arg.constant()};
     }
     case Kind::Constant:
       return Both{ctx.graph.constant(value->object), value->object};

@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
 import torch
+from torch._guards import detect_fake_mode
+from torch.fx.experimental.sym_node import SymNode
 
 import magneto
 from magneto.testing import check_calls
@@ -662,6 +665,62 @@ def test_pytorchs_compilers_get_symbols(backend):
         ]
         torch.testing.assert_close(*gradients)
     assert magneto.stats()["recompiles"] - before == 3
+
+
+# What a backend may do with an example number, and what comes out.
+LOOKS = {
+    "isinstance": (lambda n: isinstance(n.node, SymNode), True),
+    "hint": (lambda n: n.node.hint, 5),
+    "range": (lambda n: bool(n >= 2), True),
+    "copy": (lambda n: bool(copy.copy(n) == n), True),
+    "sum": (lambda n: (n + 1 + n).node.hint, 11),
+    "comparison": (lambda n: (n == 7).node.hint, False),
+    "sym_max": (lambda n: torch.sym_max(n, 9).node.hint, 9),
+    "sizes": (
+        lambda n: (
+            detect_fake_mode()
+            .from_tensor(torch.ones(3))
+            .new_ones(n, 2)
+            .shape[0]
+            .node.hint
+        ),
+        5,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LOOKS)
+def test_a_backend_looks_at_example_numbers(name):
+    look, expected = LOOKS[name]
+    seen = []
+
+    def backend(gm, inputs):
+        seen.extend(look(n) for n in inputs if isinstance(n, torch.SymInt))
+        return gm.forward
+
+    magneto.reset()
+    compiled = magneto.compile(
+        lambda t, n: t * n, backend=backend, dynamic=True, fullgraph=True
+    )
+    assert torch.equal(compiled(x(4), 5), x(4) * 5)
+    assert seen == [expected]
+    assert torch.equal(compiled(x(6), 7), x(6) * 7)
+    assert len(seen) == 1
+
+
+def test_a_backend_that_doesnt_look_pays_for_no_environment(monkeypatch):
+    def refuse():
+        raise AssertionError("nobody has asked for a fake mode")
+
+    monkeypatch.setattr("magneto.backends.context.make_fake_mode", refuse)
+    magneto.reset()
+    compiled = magneto.compile(
+        lambda t, n: t * n,
+        backend=lambda gm, inputs: gm.forward,
+        dynamic=True,
+        fullgraph=True,
+    )
+    assert torch.equal(compiled(x(4), 5), x(4) * 5)
 
 
 def test_what_a_backend_decides_is_guarded():

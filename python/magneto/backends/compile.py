@@ -126,7 +126,7 @@ class _Compilation:
         """The callable, and the relations between inputs that it relies on."""
         if not is_symbolic:
             return self.compile(None, [])
-        examples = _input_examples(self.handle)
+        examples = self.handle.input_examples()
         floats = float_positions(examples)
         if not floats or _takes_floats(self.backend):
             symbols = GraphSymbols(
@@ -148,7 +148,7 @@ class _Compilation:
                 error,
             )
         symbols = GraphSymbols(
-            _input_examples(self.handle),
+            self.handle.input_examples(),
             self.example_inputs,
             FloatForm.Constant,
         )
@@ -199,12 +199,6 @@ class _Compilation:
                 compiled, reference, self.example_inputs
             )
         return compiled, relations
-
-
-def _input_examples(handle: Any) -> list[Any]:
-    """The fake values of the graph's inputs, in order."""
-    examples = handle.examples()
-    return [examples[entry[0]] for entry in handle.inputs()]
 
 
 def _takes_floats(backend: Callable[..., Any]) -> bool:

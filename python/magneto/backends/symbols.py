@@ -20,6 +20,7 @@ import enum
 import functools
 import math
 import operator
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -73,6 +74,30 @@ class FloatForm(enum.Enum):
     Data = enum.auto()  # a number out of a tensor
 
 
+class _NodeOnDemand:
+    """The node of a SymInt, made when somebody first looks at it."""
+
+    def __init__(self, number: torch.SymInt, make: Callable[[], Any]) -> None:
+        self._number = weakref.ref(number)
+        self._make = make
+
+    @functools.cached_property
+    def _node(self) -> Any:
+        node = self._make()
+        number = self._number()
+        if number is not None:
+            number.node = node
+        return node
+
+    # What PyTorch's own Python asks instead of the type.
+    @property
+    def __class__(self) -> Any:
+        return type(self._node)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._node, name)
+
+
 class GraphSymbols:
     """The symbols of one graph, declared to PyTorch when they are first met.
 
@@ -89,18 +114,21 @@ class GraphSymbols:
         inputs: list[Any],
         float_form: FloatForm = FloatForm.Constant,
     ) -> None:
-        from magneto.backends.context import make_fake_mode
-
         self.examples = examples
         self._inputs: list[Any] | None = inputs
         # The mode remembers its tensors weakly.
         self._fake_inputs: list[Any] = []
-        self.mode = make_fake_mode()
-        self.shape_env = self.mode.shape_env
         self._declared: dict[int, Any] = {}
         self._float_form = float_form
         self._floats: dict[int, float] = {}
         self._index_of: dict[Any, int] = {}
+
+    @functools.cached_property
+    def mode(self) -> Any:
+        """The fake mode in whose environment the symbols are declared."""
+        from magneto.backends.context import make_fake_mode
+
+        return make_fake_mode()
 
     def number(self, value: Any) -> Any:
         """PyTorch's form of a symbolic number of magneto's."""
@@ -143,11 +171,20 @@ class GraphSymbols:
     def backend_inputs(self) -> list[Any]:
         """The real inputs, numbers as PyTorch's symbols."""
         return [
-            self.number(ours) if is_symbolic(ours) else real
+            self._example_number(ours) if is_symbolic(ours) else real
             for real, ours in zip(
                 self._inputs or [], self.examples, strict=True
             )
         ]
+
+    def _example_number(self, value: Any) -> Any:
+        # Most backends leave example numbers alone, and PyTorch's environment
+        # is dear.
+        if not isinstance(value, torch.SymInt):
+            return self.number(value)
+        number = torch.SymInt(None)
+        number.node = _NodeOnDemand(number, lambda: self.number(value).node)
+        return number
 
     def close(self) -> None:
         """The compilation is over: the inputs are forgotten."""
@@ -156,11 +193,13 @@ class GraphSymbols:
 
     def conditions(self) -> list[Tree]:
         """What the backend has decided about the symbols."""
-        decided = [
-            self._condition(guard.expr)
-            for guard in self.shape_env.guards
-            if guard.expr.free_symbols <= self._index_of.keys()
-        ]
+        decided = []
+        if "mode" in self.__dict__:
+            decided = [
+                self._condition(guard.expr)
+                for guard in self.mode.shape_env.guards
+                if guard.expr.free_symbols <= self._index_of.keys()
+            ]
         return decided + [
             _is_float(("Symbol", index), value)
             for index, value in self._floats.items()
@@ -195,7 +234,7 @@ class GraphSymbols:
 
         from magneto.graph_materialize import InputSource
 
-        env = self.shape_env
+        env = self.mode.shape_env
         source = InputSource(f"s{index}", -1 - index)
         if isinstance(hint, float):
             if self._float_form is FloatForm.Data:
@@ -223,11 +262,11 @@ class GraphSymbols:
     def _unbacked(self, index: int, type_: str, least: int, most: int) -> Any:
         # The backend finds the numbers of its own trace; these are for the
         # example values only.
-        with self.shape_env.ignore_fresh_unbacked_symbols():
-            create = getattr(self.shape_env, f"create_unbacked_sym{type_}")
-            declared = create()
+        env = self.mode.shape_env
+        with env.ignore_fresh_unbacked_symbols():
+            declared = getattr(env, f"create_unbacked_sym{type_}")()
         if type_ == "int":
-            self.shape_env.constrain_symbol_range(
+            env.constrain_symbol_range(
                 declared.node.expr, *_bounds(least, most)
             )
         return declared
