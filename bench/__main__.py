@@ -103,7 +103,7 @@ def table_line(row: Row, result: dict[str, Any]) -> str:
 
 
 def quotients(results: dict[str, Any]) -> list[tuple[Quotient, list[float]]]:
-    """torch's and magneto's, where both compilers' rows were measured."""
+    """What torch's and magneto's are, where both rows were measured."""
     found = []
     for quotient in QUOTIENTS:
         rows = [results.get(quotient.above), results.get(quotient.below)]
