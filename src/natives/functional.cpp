@@ -331,11 +331,15 @@ Outcome<PyObject*> registered_class(Context& ctx,
                                     PyObject* type) {
   Ref classes = Ref::steal(PyDict_New());
   if (!classes) return ctx.raise_from_python();
+  bool is_abstract = false;
   for (const DictEntry* entry : registry) {
     PyObject* key = ctx.look(entry->key)->object;
     if (key == type) return key;
+    is_abstract |= Py_TYPE(key) != &PyType_Type;
     if (PyDict_SetItem(classes, key, key) < 0) return ctx.raise_from_python();
   }
+  // What counts as a subclass changes with what is registered with it.
+  if (is_abstract) ctx.guards.ambient(guards::Ambient::AbstractClasses);
   Ref functools = Ref::steal(PyImport_ImportModule("functools"));
   Ref search = Ref::steal(
       functools ? PyObject_GetAttrString(functools, "_find_impl") : nullptr);

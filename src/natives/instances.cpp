@@ -84,6 +84,17 @@ Outcome<bool> is_of_tensor_type(Context& ctx, V value, V tensor_type) {
   return on_cpu.get() == Py_True || on_cuda.get() == Py_True;
 }
 
+// What an abstract class says of a class. That it is no subclass holds until
+// somebody registers it.
+Outcome<bool> ask_abstract(Context& ctx, PyObject* wanted, PyObject* type) {
+  Ref said = Ref::steal(PyObject_CallFunctionObjArgs(
+      abc_hook(name<"__subclasscheck__">()), wanted, type, nullptr));
+  const int matches = said ? PyObject_IsTrue(said.get()) : -1;
+  if (matches < 0) return ctx.raise_from_python();
+  if (!matches) ctx.guards.ambient(guards::Ambient::AbstractClasses);
+  return matches != 0;
+}
+
 // Whether `type` (of `value`, or `value` itself) is a subclass of `classinfo`.
 // `hook` is __instancecheck__ or __subclasscheck__.
 Outcome<bool> check(Context& ctx, V value, PyTypeObject* type, V classinfo,
@@ -126,14 +137,11 @@ Outcome<bool> check(Context& ctx, V value, PyTypeObject* type, V classinfo,
     if (PyType_IsSubtype(type, wanted)) return true;
     return instance ? pretends_to_be(ctx, value, wanted) : false;
   }
-  if (found == abc_hook(hook)) {
-    // The cache of the abstract class and the hooks that its author wrote for
-    // classes, not for objects.
-    int matches = PyObject_IsSubclass(reinterpret_cast<PyObject*>(type),
-                                      classinfo->object);
-    if (matches < 0) return ctx.raise_from_python();
-    return matches != 0;
-  }
+  // The cache of the abstract class and the hooks that its author wrote for
+  // classes, not for objects.
+  if (found == abc_hook(hook))
+    return ask_abstract(ctx, classinfo->object,
+                        reinterpret_cast<PyObject*>(type));
   MG_TRY(V method, bind_descriptor(ctx, found, classinfo, meta, hook));
   MG_TRY(V result, call(ctx, method, {value}));
   return truth(ctx, result);
@@ -176,11 +184,8 @@ Outcome<V> plain_subclass(Context& ctx, const Arguments& args) {
 
 // ABCMeta's own hooks, when a metaclass in between calls them.
 Outcome<V> abstract_check(Context& ctx, V wanted, PyObject* type) {
-  Ref result = Ref::steal(
-      PyObject_CallFunctionObjArgs(abc_hook(name<"__subclasscheck__">()),
-                                   ctx.look(wanted)->object, type, nullptr));
-  if (!result) return ctx.raise_from_python();
-  return ctx.constant(std::move(result));
+  MG_TRY(bool matches, ask_abstract(ctx, ctx.look(wanted)->object, type));
+  return ctx.boolean(matches);
 }
 
 Outcome<V> abstract_instance(Context& ctx, const Arguments& args) {

@@ -3,6 +3,7 @@
 
 #include "guards/hooks.h"
 #include "python/find.h"
+#include "python/layout.h"
 #include "tensor/ambient.h"
 #include "tensor/fake_tensor.h"
 #include "tensor/tensor_snapshot.h"
@@ -103,6 +104,7 @@ constexpr StateRow kStates[] = {
     {Ambient::RecursionLimit,
      []() noexcept -> int64_t { return Py_GetRecursionLimit(); }, nullptr},
     {Ambient::AttentionKernels, tensor::attention_kernels_state, nullptr},
+    {Ambient::AbstractClasses, python::abstract_registrations, nullptr},
 };
 static_assert(std::size(kStates) == guards::kAmbientCount);
 

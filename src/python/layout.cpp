@@ -321,4 +321,25 @@ CacheKeys cache_keys(PyObject* cached) noexcept {
   return {cache->typed != 0, cache->mark};
 }
 
+namespace {
+
+// Modules/_abc.c
+struct AbcState {
+  PyTypeObject* data_type;
+  unsigned long long invalidation_counter;
+};
+
+// Lives as long as the module, which abc keeps.
+const AbcState* abc_state() {
+  PyObject* module = PyImport_ImportModule("_abc");
+  return module ? static_cast<AbcState*>(PyModule_GetState(module)) : nullptr;
+}
+
+}  // namespace
+
+int64_t abstract_registrations() noexcept {
+  static const AbcState* const state = abc_state();
+  return static_cast<int64_t>(state->invalidation_counter);
+}
+
 }  // namespace magneto::python

@@ -100,4 +100,9 @@ struct CacheKeys {
 };
 CacheKeys cache_keys(PyObject* cached) noexcept;
 
+// ---- Abstract base classes --------------------------------------------------
+// A number that grows whenever a class is registered with one
+// (abc.get_cache_token).
+int64_t abstract_registrations() noexcept;
+
 }  // namespace magneto::python

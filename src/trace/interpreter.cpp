@@ -236,7 +236,7 @@ bool Interpreter::unwind(Frame& frame) {
 Outcome<Next> Interpreter::run_nested(Frame& frame) {
   if (depth_ >= static_cast<size_t>(Py_GetRecursionLimit()))
     // How deep it is depends on who calls, which no guard knows.
-    return ctx.skip("long-computation",
+    return ctx.skip("recursion",
                     std::to_string(depth_) + " calls inside of each other",
                     "raise sys.setrecursionlimit(), or use a loop");
   frame.caller = frame_;

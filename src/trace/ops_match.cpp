@@ -16,6 +16,9 @@ namespace {
 
 Outcome<Next> match_flag(Interpreter& in, Frame& frame, unsigned long flag) {
   V subject = in.ctx.look(frame.top());
+  // Registering a class with collections.abc.Sequence or Mapping changes it.
+  if (!(subject->type->tp_flags & Py_TPFLAGS_IMMUTABLETYPE))
+    in.ctx.guards.ambient(guards::Ambient::AbstractClasses);
   frame.push(in.ctx.boolean(subject->type->tp_flags & flag));
   return Next::Continue;
 }

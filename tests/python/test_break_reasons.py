@@ -148,6 +148,16 @@ def raises(x):
     raise LookupError(len(y))
 
 
+def recursion(x):
+    def levels(n):
+        try:
+            return levels(n + 1)
+        except RecursionError:
+            return n
+
+    return x + (levels(0) > 100)
+
+
 PROGRAMS = {
     "asked-for": (asked_for, ()),
     "async-function": (async_function, ()),
@@ -174,6 +184,7 @@ PROGRAMS = {
     "new-leaf": (lambda x: torch.ones(4, requires_grad=True) * x, ()),
     "operator": (lambda x, d: x + float(d + d), (decimal.Decimal(2),)),
     "raised": (raises, ()),
+    "recursion": (recursion, ()),
     "set-item": (lambda x, s: x + len(s), ({Alike()},)),
     "tensor-as-index": (lambda x, i: x + [1, 2][i], (torch.tensor(1),)),
     "tensor-attribute": (lambda x, w: (x, (w * 2).grad_fn.name()), (W,)),

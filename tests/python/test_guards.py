@@ -8,6 +8,7 @@ counts the graphs. Results are compared with eager's every time.
 from __future__ import annotations
 
 import abc
+import collections.abc
 import functools
 import gc
 import subprocess
@@ -537,11 +538,33 @@ def test_cell_that_was_bound_is_guarded_even_if_its_value_is_not_used():
     assert torch.equal(harness[1](x), x - 1)
 
 
-# -- what generic functions were told ---------------------
+# -- what abstract classes and generic functions were told ---------------------
 
 
 class Abstract(abc.ABC):
     pass
+
+
+class Other(abc.ABC):
+    pass
+
+
+class Metaclass(abc.ABCMeta):
+    def __subclasscheck__(cls, subclass):
+        return super().__subclasscheck__(subclass)
+
+
+class Checked(metaclass=Metaclass):
+    pass
+
+
+def matched(value):
+    match value:
+        case [*_]:
+            return "sequence"
+        case {}:
+            return "mapping"
+    return None
 
 
 def fresh_generic():
@@ -563,6 +586,38 @@ class Observed(weakref.WeakKeyDictionary):
 
 
 REGISTRATIONS = {
+    "isinstance": (
+        lambda cls, generic: isinstance(cls(), Abstract),
+        lambda cls, generic: Abstract.register(cls),
+    ),
+    "issubclass": (
+        lambda cls, generic: issubclass(cls, (int, Abstract)),
+        lambda cls, generic: Abstract.register(cls),
+    ),
+    "issubclass, through a metaclass": (
+        lambda cls, generic: issubclass(cls, Checked),
+        lambda cls, generic: Checked.register(cls),
+    ),
+    "match, sequence": (
+        lambda cls, generic: matched(cls()),
+        lambda cls, generic: collections.abc.Sequence.register(cls),
+    ),
+    "match, mapping": (
+        lambda cls, generic: matched(cls()),
+        lambda cls, generic: collections.abc.Mapping.register(cls),
+    ),
+    "generic function, through an abstract class": (
+        lambda cls, generic: generic(cls()),
+        lambda cls, generic: Abstract.register(cls),
+    ),
+    "generic function, ambiguous": (
+        lambda cls, generic: generic(cls()),
+        lambda cls, generic: (
+            generic.register(Other, lambda x: "other"),
+            Abstract.register(cls),
+            Other.register(cls),
+        ),
+    ),
     "generic function, another one for a class": (
         lambda cls, generic: generic(1.5),
         lambda cls, generic: generic.register(float, lambda x: "float"),
@@ -578,7 +633,7 @@ REGISTRATIONS = {
 
 
 @pytest.mark.parametrize("name", REGISTRATIONS)
-def test_generic_function_when_a_class_is_registered_recompiles(name):
+def test_class_when_it_is_registered_recompiles(name):
     program, change = REGISTRATIONS[name]
 
     def steps(run):
@@ -586,7 +641,10 @@ def test_generic_function_when_a_class_is_registered_recompiles(name):
         results = []
         for _ in range(2):
             for _ in range(2):
-                results.append(run(cls, generic))
+                try:
+                    results.append(run(cls, generic))
+                except RuntimeError as error:
+                    results.append(type(error))
             change(cls, generic)
         return results
 

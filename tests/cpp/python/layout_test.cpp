@@ -109,6 +109,16 @@ TEST_F(LayoutTest, OrderChangesOnlyAnOrderedDictsState) {
   EXPECT_EQ(order_state(var("d")), nullptr);
 }
 
+TEST_F(LayoutTest, RegistrationsAreThoseOfAbc) {
+  exec("import abc\nclass Base(abc.ABC): pass");
+  for (const char* change : {"pass", "Base.register(int)", "Base.register(str)",
+                             "class Derived(Base): pass"}) {
+    exec(change);
+    exec("token = abc.get_cache_token()");
+    EXPECT_EQ(PyLong_AsLongLong(var("token")), abstract_registrations());
+  }
+}
+
 TEST_F(LayoutTest, KeysComeInTheOrderOfIteration) {
   exec(
       "import collections\n"
