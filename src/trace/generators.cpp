@@ -101,6 +101,19 @@ void Interpreter::undo(uint64_t what, uint64_t index) noexcept {
   saved_generators_.pop_back();
 }
 
+// An exception has left a generator: a StopIteration would look like its end.
+Signal Interpreter::left_by_exception() {
+  if (!ctx.exception_is(PyExc_StopIteration)) return Signal::Raised;
+  V cause = ctx.take_exception();
+  V message = ctx.string("generator raised StopIteration");
+  V error = values::make_exception(
+      ctx, reinterpret_cast<PyTypeObject*>(PyExc_RuntimeError), {&message, 1});
+  const Signal signal = ctx.raise_value(error);
+  for (PyObject* field : {interned().dunder_cause, interned().dunder_context})
+    values::set_exception_field(ctx, error, field, cause);
+  return signal;
+}
+
 Outcome<V> Interpreter::resume_generator(V generator, V sent, V thrown,
                                          V* returned) {
   *returned = ctx.none();
@@ -137,7 +150,7 @@ Outcome<V> Interpreter::resume_generator(V generator, V sent, V thrown,
     }
     if (before == Phase::Created || !unwind(frame)) {
       state.phase = Phase::Finished;
-      return Signal::Raised;
+      return left_by_exception();
     }
   } else {
     frame.push(sent ? sent : ctx.none());
@@ -152,17 +165,7 @@ Outcome<V> Interpreter::resume_generator(V generator, V sent, V thrown,
     *returned = frame.result;
     return nullptr;
   }
-  if (next.signal() == Signal::Raised &&
-      ctx.exception_is(PyExc_StopIteration)) {
-    V cause = ctx.take_exception();
-    V message = ctx.string("generator raised StopIteration");
-    V error = values::make_exception(
-        ctx, reinterpret_cast<PyTypeObject*>(PyExc_RuntimeError),
-        {&message, 1});
-    values::set_exception_field(ctx, error, interned().dunder_cause, cause);
-    return ctx.raise_value(error);
-  }
-  return next.signal();
+  return next.signal() == Signal::Raised ? left_by_exception() : next.signal();
 }
 
 }  // namespace magneto::trace

@@ -88,6 +88,7 @@ class Interpreter final : public values::Inliner, public Journaled {
   // Every so many steps: whether the trace should go on.
   Status check_progress();
   bool closing_is_noticed(V generator);
+  Signal left_by_exception();
   graph::LocationId location(Frame& frame);
   Outcome<Next> run_nested(Frame& frame);
   void keep_broken(Frame& frame, Journal::Position before, V handled_before);

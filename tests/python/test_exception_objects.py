@@ -384,3 +384,96 @@ def test_frame_of_a_traceback_has_locals_to_look_at():
             return x + 1, isinstance(entry.tb_frame.f_locals, dict)
 
     check(program, X)
+
+
+# -- StopIteration that leaves a generator --------------------------------------
+
+
+class Stop(StopIteration):
+    pass
+
+
+def numbers():
+    yield 1
+    yield 2
+
+
+def handling():
+    try:
+        yield 1
+    except StopIteration as error:
+        raise KeyError from error
+
+
+def thrown(steps, make):
+    """Thrown into a generator that has given so many numbers."""
+
+    def program(x):
+        generator = numbers()
+        for _ in zip(range(steps), generator, strict=False):
+            pass
+        return what_is_raised(lambda: generator.throw(make()), x)
+
+    return program
+
+
+def what_is_raised(run, x):
+    try:
+        return x + run()
+    except Exception as error:
+        seen = [x + 1]
+        while error:
+            seen += [type(error), error.args, error.__suppress_context__]
+            seen.append(error.__context__ is error.__cause__)
+            error = error.__cause__ or error.__context__
+        return seen
+
+
+def raised_inside(x):
+    return what_is_raised(lambda: list(next(iter(())) for _ in "a"), x)
+
+
+def raised_while_another_is_handled(x):
+    def raising():
+        try:
+            raise KeyError(1)
+        except KeyError:
+            yield next(iter(()))
+
+    return what_is_raised(lambda: next(raising()), x)
+
+
+def caught_inside(x):
+    generator = handling()
+    next(generator)
+    return what_is_raised(lambda: generator.throw(Stop(1)), x)
+
+
+def entries_of_the_traceback(x):
+    names = []
+    for stop in (StopIteration("a"), Stop("b")):
+        try:
+            with contextlib.contextmanager(numbers)():
+                raise stop
+        except StopIteration as error:
+            entry = error.__traceback__
+            while entry:
+                names.append(entry.tb_frame.f_code.co_name)
+                entry = entry.tb_next
+    return x + 1, names
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        *(thrown(steps, lambda: Stop(3)) for steps in range(4)),
+        thrown(1, StopIteration),
+        thrown(1, lambda: LookupError(1)),
+        raised_inside,
+        raised_while_another_is_handled,
+        caught_inside,
+        entries_of_the_traceback,
+    ],
+)
+def test_stop_iteration_that_leaves_a_generator(program):
+    check(program, X)
