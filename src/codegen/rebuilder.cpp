@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "codegen/rebuilder.h"
 
+#include <algorithm>
+
 #include "codegen/island.h"
 #include "python/code_object.h"
+#include "python/handled.h"
 #include "python/names.h"
 #include "shapes/environment.h"
 #include "support/check.h"
@@ -349,7 +352,10 @@ void Rebuilder::fill(V value, Operand target) {
       fill_function(value, target);
       break;
     default:
-      fill_exception(state, target);
+      if (value->type == &PyTraceBack_Type)
+        fill_traceback(state, target);
+      else
+        fill_exception(state, target);
       break;
   }
   fill_attributes(state, target);
@@ -376,6 +382,68 @@ void Rebuilder::fill_exception(const HeapObject& state, Operand target) {
         StepOp::SetAttribute,
         {target, builder_.constant(std::move(name)), build(state.slots[i])});
   }
+}
+
+// Of what is only there for tools to look at: whether it can be had without a
+// graph break that nothing else needs.
+bool Rebuilder::is_easily_built(V value, int depth) const {
+  constexpr int kDeepest = 4;
+  constexpr size_t kLongest = 64;
+  if (!value || value->is_null()) return false;
+  if (value->source.valid() || built_.contains(value)) return true;
+  if (depth > kDeepest) return false;
+  const auto all = [&](std::span<const V> values) {
+    return values.size() <= kLongest &&
+           std::ranges::all_of(values, [&](V each) {
+             return is_easily_built(each, depth + 1);
+           });
+  };
+  switch (value->kind) {
+    case Kind::Constant:
+      return !value->heap.valid();
+    case Kind::Symbol:
+    case Kind::Tensor:
+      return true;
+    case Kind::Tuple:
+      return value->type == &PyTuple_Type && all(values::tuple_items(value));
+    case Kind::List:
+      return value->type == &PyList_Type && all(ctx_.heap[value->heap].items);
+    case Kind::Dict: {
+      const HeapObject& state = ctx_.heap[value->heap];
+      return value->type == &PyDict_Type && !state.attributes_of.valid() &&
+             state.dict->entries.size() <= kLongest &&
+             std::ranges::all_of(state.dict->entries, [&](const auto& entry) {
+               return !entry.value || (is_easily_built(entry.key, depth + 1) &&
+                                       is_easily_built(entry.value, depth + 1));
+             });
+    }
+    case Kind::Cell: {
+      V content = ctx_.heap[value->heap].slots[0];
+      return !content || content->is_null() ||
+             is_easily_built(content, depth + 1);
+    }
+    case Kind::Function: {
+      const auto* function = as<values::FunctionValue>(value);
+      return !function->defaults && !function->kwdefaults &&
+             !function->annotations && all(function->closure);
+    }
+    default:
+      return false;
+  }
+}
+
+// The variables of a frame that was only traced.
+void Rebuilder::fill_traceback(const HeapObject& state, Operand target) {
+  const std::vector<V> locals(state.slots.begin() + values::kFirstLocal,
+                              state.slots.end());
+  if (locals.empty()) return;
+  std::vector<Operand> operands{builder_.constant(python::traceback_filler()),
+                                target, builder_.constant(null_token())};
+  for (V value : locals)
+    operands.push_back(is_easily_built(value)
+                           ? build(value)
+                           : builder_.constant(null_token()));
+  builder_.make(StepOp::CallFunction, operands);
 }
 
 void Rebuilder::fill_function(V value, Operand target) {

@@ -82,7 +82,8 @@ class Compilation {
   Compiled add_plain();
   std::optional<Compiled> add(codegen::Plan& plan, const Capture& capture);
   std::vector<std::vector<int32_t>> live_slots(const Capture& capture);
-  std::vector<int32_t> seen_from_outside(const Capture& capture);
+  std::vector<int32_t> seen_from_outside(std::span<const values::V> locals,
+                                         std::span<const values::V> operands);
   bool can_break(const Capture& capture, BreakInfo* why);
   bool writes_inputs(std::span<PyObject* const> reals) const;
   std::unique_ptr<guards::GuardProgram> compile_guards(
@@ -94,22 +95,26 @@ class Compilation {
                           std::span<const guards::Request> requests);
   Continuation continuation(const Capture& capture,
                             std::span<const codegen::FrameShape> shapes);
-  Continuation continuation_of(PyCodeObject* code, CodeRecord& caches,
-                               size_t index, const codegen::FrameShape& shape);
-  Continuation::Way way(PyCodeObject* code, CodeRecord& caches,
-                        const Continuation& from, int32_t next,
-                        std::vector<bool> stack_is_null);
-  Continuation::Way way(PyCodeObject* code, CodeRecord& caches,
-                        const Continuation& from,
+  // A frame that breaks: where its pieces are cached, and kept_ of it.
+  struct BrokenAt {
+    PyCodeObject* code;
+    CodeRecord& caches;
+    std::span<const int32_t> kept;
+  };
+  Continuation continuation_of(const BrokenAt& frame, size_t index,
+                               const codegen::FrameShape& shape);
+  Continuation::Way way(const BrokenAt& frame, const Continuation& from,
+                        int32_t next, std::vector<bool> stack_is_null);
+  Continuation::Way way(const BrokenAt& frame, const Continuation& from,
                         const codegen::Branch& branch);
-  Continuation::Way way(PyCodeObject* code, CodeRecord& caches,
-                        const Continuation& from,
+  Continuation::Way way(const BrokenAt& frame, const Continuation& from,
                         const bytecode::Handler& handler);
 
   CodeCache& cache_;
   const python::FrameRequest& request_;
   PyCodeObject* code_;
-  std::vector<int32_t> kept_;  // see seen_from_outside()
+  // See seen_from_outside(); of the outermost frame, then those inside.
+  std::vector<std::vector<int32_t>> kept_;
   Py_ssize_t modules_ = module_count();
   Context ctx_;
   FrameSymbols symbols_{cache_, ctx_.sources};
@@ -225,24 +230,25 @@ std::unique_ptr<guards::GuardProgram> Compilation::compile_guards(
 // Objects in the frame's variables whose death somebody may see, by a weak
 // reference: they live as long as the variables do, read again or not. Tensors
 // don't: what they hold is worth more. What the trace made is seen by nobody
-// before the instruction that breaks gets it.
-std::vector<int32_t> Compilation::seen_from_outside(const Capture& capture) {
+// before the instruction that breaks gets it. What an inlined call was given
+// its caller has.
+std::vector<int32_t> Compilation::seen_from_outside(
+    std::span<const values::V> locals, std::span<const values::V> operands) {
   auto is_operand = [&](values::V value) {
-    return std::any_of(
-        capture.stack.begin(), capture.stack.end(), [&](values::V each) {
-          return each == value ||
-                 (each && each->kind == values::Kind::BoundMethod &&
-                  values::as<values::MethodValue>(each)->self == value);
-        });
+    return std::any_of(operands.begin(), operands.end(), [&](values::V each) {
+      return each == value ||
+             (each && each->kind == values::Kind::BoundMethod &&
+              values::as<values::MethodValue>(each)->self == value);
+    });
   };
   std::vector<int32_t> slots;
-  for (size_t i = 0; i < capture.locals.size(); ++i) {
-    const values::V value = capture.locals[i];
+  for (size_t i = 0; i < locals.size(); ++i) {
+    const values::V value = locals[i];
     if (!value || !value->type || !PyType_SUPPORTS_WEAKREFS(value->type) ||
         value->kind == values::Kind::Tensor)
       continue;
     const bool is_given =
-        value->source.valid() &&
+        kept_.empty() && value->source.valid() &&
         ctx_.sources[value->source].kind == guards::SourceKind::Local &&
         !tensor::is_tensor(value->object);
     if (is_given || (!value->source.valid() && is_operand(value)))
@@ -258,14 +264,22 @@ std::vector<std::vector<int32_t>> Compilation::live_slots(
     return CodeRecord::of(code).liveness(code).live_at(
         static_cast<int32_t>(index));
   };
-  std::vector<std::vector<int32_t>> live{live_at(code_, capture.index)};
-  kept_ = seen_from_outside(capture);
-  for (int32_t slot : kept_)
-    if (std::find(live[0].begin(), live[0].end(), slot) == live[0].end())
-      live[0].push_back(slot);
-  std::sort(live[0].begin(), live[0].end());
+  const std::span<const values::V> operands =
+      capture.inner.empty() ? capture.stack : capture.inner.back().stack;
+  std::vector<std::vector<int32_t>> live;
+  const auto add_frame = [&](std::vector<int32_t> slots,
+                             std::span<const values::V> locals) {
+    kept_.push_back(seen_from_outside(locals, operands));
+    for (int32_t slot : kept_.back())
+      if (std::find(slots.begin(), slots.end(), slot) == slots.end())
+        slots.push_back(slot);
+    std::sort(slots.begin(), slots.end());
+    live.push_back(std::move(slots));
+  };
+  kept_.clear();
+  add_frame(live_at(code_, capture.index), capture.locals);
   for (const values::BrokenFrame& frame : capture.inner)
-    live.push_back(live_at(frame.code, frame.index));
+    add_frame(live_at(frame.code, frame.index), frame.locals);
   return live;
 }
 
@@ -468,73 +482,72 @@ Continuation Compilation::continuation(
   std::unique_ptr<Continuation> inner;
   for (size_t i = capture.inner.size(); i-- > 0;) {
     const values::BrokenFrame& frame = capture.inner[i];
-    auto rest = std::make_unique<Continuation>(continuation_of(
-        frame.code, CodeRecord::of(frame.code), frame.index, shapes[i + 1]));
+    auto rest = std::make_unique<Continuation>(
+        continuation_of({frame.code, CodeRecord::of(frame.code), kept_[i + 1]},
+                        frame.index, shapes[i + 1]));
     rest->function = {BasicRef<PyCodeObject>::share(frame.code),
                       Ref::share(frame.globals),
                       builtins_of(frame.code, frame.globals)};
     rest->inner = std::move(inner);
     inner = std::move(rest);
   }
-  Continuation outermost =
-      continuation_of(code_, cache_.record(), capture.index, shapes[0]);
+  Continuation outermost = continuation_of({code_, cache_.record(), kept_[0]},
+                                           capture.index, shapes[0]);
   outermost.inner = std::move(inner);
   return outermost;
 }
 
-Continuation Compilation::continuation_of(PyCodeObject* code,
-                                          CodeRecord& caches, size_t index,
+Continuation Compilation::continuation_of(const BrokenAt& frame, size_t index,
                                           const codegen::FrameShape& shape) {
   Continuation rest;
   rest.index = static_cast<int32_t>(index);
-  rest.island = CodeRecord::of(code).island(code, rest.index);
+  rest.island = CodeRecord::of(frame.code).island(frame.code, rest.index);
   rest.shape = shape;
   if (rest.island->through)
-    rest.through = way(code, caches, rest, *rest.island->through);
-  if (rest.island->jump)
-    rest.jump = way(code, caches, rest, *rest.island->jump);
-  rest.handler = python::decoded(code).handler_for(rest.index);
-  if (rest.handler) rest.raised = way(code, caches, rest, *rest.handler);
+    rest.through = way(frame, rest, *rest.island->through);
+  if (rest.island->jump) rest.jump = way(frame, rest, *rest.island->jump);
+  rest.handler = python::decoded(frame.code).handler_for(rest.index);
+  if (rest.handler) rest.raised = way(frame, rest, *rest.handler);
   return rest;
 }
 
-Continuation::Way Compilation::way(PyCodeObject* code, CodeRecord& caches,
+Continuation::Way Compilation::way(const BrokenAt& frame,
                                    const Continuation& from, int32_t next,
                                    std::vector<bool> stack_is_null) {
-  const bytecode::Liveness& liveness = CodeRecord::of(code).liveness(code);
+  const bytecode::Liveness& liveness =
+      CodeRecord::of(frame.code).liveness(frame.code);
   Continuation::Way way;
-  Point point{.code = code, .start = next};
+  Point point{.code = frame.code, .start = next};
   for (int32_t slot : from.shape.locals) {
-    const bool is_live =
-        liveness.is_live(next, slot) ||
-        (code == code_ && &caches == &cache_.record() &&
-         std::find(kept_.begin(), kept_.end(), slot) != kept_.end());
+    const bool is_live = liveness.is_live(next, slot) ||
+                         std::find(frame.kept.begin(), frame.kept.end(),
+                                   slot) != frame.kept.end();
     way.keeps.push_back(is_live);
     if (is_live) point.shape.locals.push_back(slot);
   }
   point.shape.stack_is_null = std::move(stack_is_null);
   point.shape.handlers = from.shape.handlers;
-  way.cache = &caches.cache(cache_.settings(), point);
+  way.cache = &frame.caches.cache(cache_.settings(), point);
   return way;
 }
 
-Continuation::Way Compilation::way(PyCodeObject* code, CodeRecord& caches,
+Continuation::Way Compilation::way(const BrokenAt& frame,
                                    const Continuation& from,
                                    const codegen::Branch& branch) {
   const auto& before = from.shape.stack_is_null;
   std::vector<bool> stack(before.begin(), before.end() - from.island->operands);
   for (bool is_value : branch.pushes) stack.push_back(!is_value);
-  return way(code, caches, from, branch.next, std::move(stack));
+  return way(frame, from, branch.next, std::move(stack));
 }
 
-Continuation::Way Compilation::way(PyCodeObject* code, CodeRecord& caches,
+Continuation::Way Compilation::way(const BrokenAt& frame,
                                    const Continuation& from,
                                    const bytecode::Handler& handler) {
   const auto& before = from.shape.stack_is_null;
   std::vector<bool> stack(before.begin(), before.begin() + handler.depth);
   if (handler.push_lasti) stack.push_back(false);
   stack.push_back(false);
-  return way(code, caches, from, handler.target, std::move(stack));
+  return way(frame, from, handler.target, std::move(stack));
 }
 
 // -- recompilation ------------------------------------------------------------

@@ -49,7 +49,10 @@ Signal wrong_classinfo(Context& ctx, bool instance) {
 // An object that isn't of the class may say that it is: by its __class__.
 Outcome<bool> pretends_to_be(Context& ctx, V value, PyTypeObject* wanted) {
   PyTypeObject* type = value->type;
-  if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE) || value->kind == Kind::Tensor)
+  const bool is_proxy =
+      type == &_PyWeakref_ProxyType || type == &_PyWeakref_CallableProxyType;
+  if (value->kind == Kind::Tensor ||
+      (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE) && !is_proxy))
     return false;
   PyObject* dunder_class = interned().dunder_class;
   if (type->tp_getattro == PyObject_GenericGetAttr &&

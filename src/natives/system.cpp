@@ -131,6 +131,20 @@ Outcome<V> recursion_limit(Context& ctx, const Arguments&) {
   return ctx.integer(Py_GetRecursionLimit());
 }
 
+// sys._getframe(depth): the frame of the function that is compiled has to be
+// one and the same until it returns, and to have all its variables.
+Outcome<V> get_frame(Context& ctx, const Arguments& args) {
+  V wanted = args.count() ? ctx.look(args.positional[0]) : ctx.integer(0);
+  V outermost = ctx.integer(static_cast<int64_t>(ctx.inliner->depth()));
+  const bool is_outermost =
+      wanted->is_constant() && PyLong_CheckExact(wanted->object) &&
+      PyObject_RichCompareBool(wanted->object, outermost->object, Py_EQ) == 1;
+  constexpr const char* kHint = "ask for it outside of the compiled function";
+  if (is_outermost)
+    return ctx.skip("native-call", "sys._getframe() of the function", kHint);
+  return ctx.graph_break("native-call", "sys._getframe", kHint);
+}
+
 constexpr Row kRows[] = {
     {"sys", "getrecursionlimit", recursion_limit, 0, 0, nullptr},
     row::pure("sys", "getdefaultencoding"),
@@ -236,7 +250,7 @@ constexpr Row kRows[] = {
                 "import modules before the compiled function runs"),
     row::breaks("builtins", "__build_class__",
                 "define classes outside of the compiled function"),
-    row::breaks("sys", "_getframe"),
+    {"sys", "_getframe", get_frame, 0, 1, nullptr},
     {"sys", "settrace", attach_debugger, 0, kAny, "*"},
     {"sys", "setprofile", attach_debugger, 0, kAny, "*"},
     row::breaks(kRandom, "Random.betavariate", kDrawOutside),

@@ -34,4 +34,9 @@ class HandledScope {
 // the process.
 PyObject* traceback_maker() noexcept;
 
+// A callable (traceback, token, localsplus ...) that puts values into the frame
+// of such an entry; the token stands for an unbound variable. Borrowed; lives
+// as long as the process.
+PyObject* traceback_filler() noexcept;
+
 }  // namespace magneto::python

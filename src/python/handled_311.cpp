@@ -5,6 +5,7 @@
 
 #define Py_BUILD_CORE
 #include <frameobject.h>
+#include <internal/pycore_code.h>
 #include <internal/pycore_frame.h>
 #undef Py_BUILD_CORE
 
@@ -44,6 +45,27 @@ PyObject* make_traceback(PyObject*, PyObject* const* args,
                                PyCode_Addr2Line(code, offset));
 }
 
+// fill(traceback, token, localsplus ...)
+PyObject* fill_traceback(PyObject*, PyObject* const* args,
+                         Py_ssize_t count) noexcept {
+  if (count < 2 || !PyTraceBack_Check(args[0])) {
+    PyErr_SetString(PyExc_TypeError, "a traceback and a token are needed");
+    return nullptr;
+  }
+  auto* entry = reinterpret_cast<PyTracebackObject*>(args[0]);
+  _PyInterpreterFrame* frame = entry->tb_frame->f_frame;
+  const PyCodeObject* code = frame->f_code;
+  for (Py_ssize_t i = 0; i < code->co_nlocalsplus && i < count - 2; ++i) {
+    PyObject* value = args[i + 2];
+    const char kind = PyBytes_AS_STRING(code->co_localspluskinds)[i];
+    const bool is_cell = (kind & (CO_FAST_CELL | CO_FAST_FREE)) != 0;
+    if (value == args[1] || (is_cell && !PyCell_Check(value))) continue;
+    Ref old = Ref::steal(
+        std::exchange(frame->localsplus[i], Ref::share(value).release()));
+  }
+  return Ref::share(Py_None).release();
+}
+
 }  // namespace
 
 PyObject* handled_exception() noexcept {
@@ -75,6 +97,16 @@ PyObject* traceback_maker() noexcept {
   static PyObject* const maker = PyCFunction_New(&method, nullptr);
   MG_CHECK(maker, "out of memory");
   return maker;
+}
+
+PyObject* traceback_filler() noexcept {
+  static PyMethodDef method = {
+      "fill_traceback",
+      reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(fill_traceback)),
+      METH_FASTCALL, nullptr};
+  static PyObject* const filler = PyCFunction_New(&method, nullptr);
+  MG_CHECK(filler, "out of memory");
+  return filler;
 }
 
 }  // namespace magneto::python

@@ -177,6 +177,12 @@ V last_unit(values::Context& ctx, Frame& frame) {
              : ctx.integer(at.offset);
 }
 
+// What tools see in the frame of a traceback. The outermost frame goes on: what
+// they would see is what the compiled piece doesn't keep.
+std::span<const V> seen_locals(const Frame& frame) {
+  return frame.caller ? std::span<const V>(frame.locals) : std::span<const V>();
+}
+
 }  // namespace
 
 bool is_polyfill(const Frame& frame) {
@@ -200,8 +206,13 @@ Signal Interpreter::trace_back(Frame& frame) {
     // No new entry: that of the frame shows where it has come to since.
     V entry = slots.empty() ? ctx.none() : ctx.look(slots[values::kTraceback]);
     V unit = last_unit(ctx, frame);
-    if (is_entry_of(ctx, entry, frame) && unit->is_constant())
+    if (!is_entry_of(ctx, entry, frame)) return Signal::Raised;
+    if (unit->is_constant())
       ctx.heap.set_slot(entry->heap, values::kFrameUnit, unit);
+    const size_t count =
+        ctx.heap[entry->heap].slots.size() - values::kFirstLocal;
+    for (size_t i = 0; i < std::min(count, frame.locals.size()); ++i)
+      ctx.heap.set_slot(entry->heap, values::kFirstLocal + i, frame.locals[i]);
     return Signal::Raised;
   }
   if (slots.empty()) {
@@ -218,7 +229,7 @@ Signal Interpreter::trace_back(Frame& frame) {
   ctx.heap.set_slot(
       exception->heap, values::kTraceback,
       values::make_traceback(ctx, frame.py_code, globals, at.offset,
-                             slots[values::kTraceback]));
+                             slots[values::kTraceback], seen_locals(frame)));
   return Signal::Raised;
 }
 
@@ -276,6 +287,13 @@ graph::Origin Interpreter::origin() {
 
 graph::LocationId Interpreter::location() {
   return frame_ ? location(*frame_) : graph::LocationId{};
+}
+
+size_t Interpreter::depth() const {
+  size_t depth = 0;
+  for (const Frame* frame = frame_->caller; frame; frame = frame->caller)
+    ++depth;
+  return depth;
 }
 
 PyObject* Interpreter::current_globals() { return frame_->globals; }

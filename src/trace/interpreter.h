@@ -58,6 +58,7 @@ class Interpreter final : public values::Inliner, public Journaled {
   graph::Origin origin() override;
   graph::LocationId location() override;
   bool super_arguments(V* type, V* self) override;
+  size_t depth() const override;
   PyObject* current_globals() override;
   std::vector<std::pair<PyObject*, V>> current_locals() override;
   V handled_exception() override { return handled; }

@@ -6,6 +6,7 @@
 
 #include <structmember.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "python/names.h"
@@ -377,6 +378,36 @@ Outcome<V> call_hook(Context& ctx, PyObject* hook, V object, PyObject* called,
   return call(ctx, bound, {name_value});
 }
 
+// Objects/genericaliasobject.c: attributes of an alias itself; any other is its
+// origin's.
+bool is_of_alias(PyObject* name) {
+  constexpr const char* kOwn[] = {
+      "__class__",       "__origin__",     "__args__",
+      "__unpacked__",    "__parameters__", "__typing_unpacked_tuple_args__",
+      "__mro_entries__", "__reduce_ex__",  "__reduce__",
+      "__copy__",        "__deepcopy__"};
+  return std::ranges::any_of(kOwn, [name](const char* own) {
+    return PyUnicode_CompareWithASCIIString(name, own) == 0;
+  });
+}
+
+// Looked up by the __getattribute__ of `owner`, a class in C.
+Outcome<V> get_in_c(Context& ctx, V object, PyObject* wanted,
+                    PyTypeObject* owner) {
+  if (uses_generic_get(owner) || owner == &PyModule_Type)
+    return generic_get(ctx, object, wanted);
+  if (owner == &Py_GenericAliasType) {
+    if (is_of_alias(wanted)) return generic_get(ctx, object, wanted);
+    static PyObject* const of_origin = PyUnicode_InternFromString("__origin__");
+    MG_TRY(V origin, generic_get(ctx, object, of_origin));
+    return get_attribute(ctx, origin, wanted);
+  }
+  // Weak proxies, thread-local data: who knows where they look.
+  return ctx.graph_break(
+      "c-attribute", std::string(object->type->tp_name) + "." + text(wanted),
+      "read it outside of the compiled function");
+}
+
 // Null instead of an AttributeError that the look-up itself would raise.
 Outcome<V> lookup(Context& ctx, V object, PyObject* name) {
   switch (object->kind) {
@@ -416,9 +447,9 @@ Outcome<V> lookup(Context& ctx, V object, PyObject* name) {
       type_lookup(ctx, type, interned().dunder_getattribute);
   PyObject* plain =
       _PyType_Lookup(&PyBaseObject_Type, interned().dunder_getattribute);
-  // That of another class in C looks where object's does.
-  if (getattribute == plain || Py_IS_TYPE(getattribute, &PyWrapperDescr_Type))
-    return generic_get(ctx, object, name);
+  if (getattribute == plain) return generic_get(ctx, object, name);
+  if (Py_IS_TYPE(getattribute, &PyWrapperDescr_Type))
+    return get_in_c(ctx, object, name, PyDescr_TYPE(getattribute));
   return call_hook(ctx, getattribute, object, interned().dunder_getattribute,
                    name);
 }

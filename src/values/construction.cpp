@@ -17,7 +17,7 @@
 //                       the arguments that it was made with ...
 //   collections.deque   a List; maxlen
 //   defaultdict         a Dict; default_factory
-//   traceback           code, globals, code unit, next entry
+//   traceback           see exceptions.h; the locals are filled in
 #include "values/construction.h"
 
 #include "python/handled.h"
@@ -163,8 +163,9 @@ std::optional<Construction> construction(Context& ctx, V value) {
     return Construction{class_value(ctx, value), args};
   }
   if (type == &PyTraceBack_Type)
-    return Construction{ctx.constant_share(python::traceback_maker()),
-                        state.slots};
+    return Construction{
+        ctx.constant_share(python::traceback_maker()),
+        {state.slots.begin(), state.slots.begin() + kFirstLocal}};
   if (is_class(type, "functools.partial")) {
     std::vector<V> parts = state.slots;
     return with_keywords(

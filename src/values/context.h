@@ -65,6 +65,8 @@ class Inliner {
   virtual std::vector<std::pair<PyObject*, V>> current_locals() = 0;
   // The exception being handled (sys.exc_info), or null.
   virtual V handled_exception() = 0;
+  // How many calls the trace is in: 0 in the outermost frame.
+  virtual size_t depth() const = 0;
 
  protected:
   ~Inliner() = default;

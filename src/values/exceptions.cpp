@@ -122,11 +122,12 @@ void say_what_is_missing(Context& ctx, V exception, V object, PyObject* name) {
 }
 
 V make_traceback(Context& ctx, PyCodeObject* code, V globals, int32_t unit,
-                 V next) {
+                 V next, std::span<const V> locals) {
   V made = ctx.object(&PyTraceBack_Type);
-  ctx.heap.initial(made->heap).slots = {
-      ctx.code_constant(reinterpret_cast<PyObject*>(code)), globals,
-      ctx.integer(unit), next, ctx.integer(unit)};
+  auto& slots = ctx.heap.initial(made->heap).slots;
+  slots = {ctx.code_constant(reinterpret_cast<PyObject*>(code)), globals,
+           ctx.integer(unit), next, ctx.integer(unit)};
+  slots.insert(slots.end(), locals.begin(), locals.end());
   return made;
 }
 

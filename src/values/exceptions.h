@@ -38,10 +38,18 @@ Signal raise_about_name(Context& ctx, PyObject* type,
 void say_what_is_missing(Context& ctx, V exception, V object, PyObject* name);
 
 // Tracebacks: objects with slots for the code, the globals, the code unit, the
-// next entry, and the code unit that the frame came to afterwards.
-enum TracebackSlot : size_t { kCode, kGlobals, kUnit, kNext, kFrameUnit };
+// next entry, the code unit that the frame came to afterwards, and from
+// kFirstLocal on the frame's localsplus (Null where unbound), or none of them.
+enum TracebackSlot : size_t {
+  kCode,
+  kGlobals,
+  kUnit,
+  kNext,
+  kFrameUnit,
+  kFirstLocal
+};
 V make_traceback(Context& ctx, PyCodeObject* code, V globals, int32_t unit,
-                 V next);
+                 V next, std::span<const V> locals);
 // Whether instances of the class are exceptions.
 bool is_exception_type(PyTypeObject* type);
 // The field called `name` (args, __cause__, ...), or null if that is none.

@@ -233,6 +233,30 @@ def lives_on_in_a_loop():
     return seen
 
 
+def lives_in_a_call():
+    def inner():
+        target = Holder()
+        reference = weakref.ref(target)
+        gc.collect()
+        return reference() is not None, reference
+
+    alive, reference = inner()
+    gc.collect()
+    return alive, reference() is None
+
+
+def lives_in_the_caller_of_who_asks():
+    def watch(watched):
+        reference = weakref.ref(watched)
+        gc.collect()
+        return reference
+
+    target = Holder()
+    reference = watch(target)
+    gc.collect()
+    return reference() is not None
+
+
 def finalizes():
     Dying.log.clear()
     target = Dying()
@@ -419,6 +443,8 @@ PROGRAMS = {
     "a weak reference dies": dies,
     "a variable that isn't read again": lives_as_long_as_its_variable,
     "variables of a loop": lives_on_in_a_loop,
+    "a variable of an inlined call": lives_in_a_call,
+    "a variable of who calls who asks": lives_in_the_caller_of_who_asks,
     "a finalizer runs": finalizes,
     # exceptions
     "chain of contexts": context_chain,

@@ -477,3 +477,95 @@ def entries_of_the_traceback(x):
 )
 def test_stop_iteration_that_leaves_a_generator(program):
     check(program, X)
+
+
+# -- the variables of frames that were only traced -------------------------------
+
+
+def variables_of(entry):
+    """Of the frames of a traceback: the variables of simple types."""
+    seen = []
+    while entry:
+        found = {
+            name: value
+            for name, value in entry.tb_frame.f_locals.items()
+            if isinstance(value, (int, str, list, dict, torch.Tensor))
+        }
+        seen.append((entry.tb_frame.f_code.co_name, found))
+        entry = entry.tb_next
+    return seen
+
+
+def raising(x, n):
+    text, unbound = "a", 1
+    items = [n, text]
+    named = {text: x + n}
+    del unbound
+    raise LookupError(len(items) + len(named))
+
+
+def with_cells(x, n):
+    captured = n + 1
+
+    def inner():
+        nonlocal captured
+        captured += 1
+        raising(x, captured)
+
+    inner()
+
+
+def changed_afterwards(x, n):
+    count = n
+    try:
+        raising(x, count)
+    finally:
+        count += 5
+
+
+def started(x, n):
+    numbers = (x * i for i in range(n))
+    first = next(numbers)
+    raising(first, n)
+
+
+def caught_in_a_call(x, n):
+    count = n
+    try:
+        raising(x, n)
+    except LookupError as error:
+        return error.__traceback__, count
+
+
+@pytest.mark.parametrize(
+    "raises", [raising, with_cells, changed_afterwards, started]
+)
+def test_frame_that_was_only_traced_has_its_variables(raises):
+    def program(x):
+        try:
+            raises(x, 2)
+        except LookupError as error:
+            return x + 1, variables_of(error.__traceback__.tb_next)
+
+    check(program, X)
+
+
+def test_frame_of_a_call_that_caught_has_its_variables():
+    def program(x):
+        entry, count = caught_in_a_call(x, 2)
+        return x + count, variables_of(entry)
+
+    check(program, X)
+
+
+def test_frame_that_was_only_traced_can_be_cleared():
+    def program(x):
+        try:
+            raising(x, 2)
+        except LookupError as error:
+            frame = error.__traceback__.tb_next.tb_frame
+            before = len(frame.f_locals)
+            frame.clear()
+            return x + 1, before, dict(frame.f_locals)
+
+    check(program, X)

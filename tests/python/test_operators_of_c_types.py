@@ -4,13 +4,16 @@ answers, whatever the answer is.
 """
 
 import array
+import contextvars
 import copy
 import datetime
 import decimal
 import fractions
 import operator
+import threading
 import types
 import uuid
+import weakref
 
 import pytest
 import torch
@@ -140,3 +143,86 @@ def test_equality_with_containers(name, number):
         )
 
     check(f, X)
+
+
+# -- attributes that a class in C looks up in a way of its own -------------------
+
+
+class Local(threading.local):
+    of_class = 1
+
+    def __init__(self):
+        self.of_thread = 2
+
+
+class Target:
+    of_class = 1
+
+    def __init__(self):
+        self.of_thread = 2
+
+
+TARGET = Target()
+LOCAL = threading.local()
+LOCAL.of_thread = 2
+
+
+def text_of():
+    return ""
+
+
+LOOKED_UP = {
+    "thread-local data": LOCAL,
+    "a class of such": Local(),
+    "a proxy": weakref.proxy(TARGET),
+    "a proxy of a function": weakref.proxy(text_of),
+    "a proxy of what is gone": weakref.proxy(Target()),
+    "an alias": list[int],
+    "an alias of a class of the user's": types.GenericAlias(Target, (int,)),
+    "a union": int | str,
+    "a decimal context": decimal.Context(prec=5),
+    "a context variable": contextvars.ContextVar("name"),
+}
+ATTRIBUTES = (
+    "of_class",
+    "of_thread",
+    "append",
+    "prec",
+    "name",
+    "__origin__",
+    "__args__",
+    "__name__",
+    "missing",
+)
+
+
+@pytest.mark.parametrize("attribute", ATTRIBUTES)
+@pytest.mark.parametrize("name", LOOKED_UP)
+def test_attribute_is_looked_up_as_the_class_does(name, attribute):
+    value = LOOKED_UP[name]
+
+    def program(x):
+        try:
+            found = getattr(value, attribute, "nothing")
+            return x + 1, hasattr(value, attribute), str(found)
+        except ReferenceError as error:
+            return x - 1, str(error)
+
+    def raising(x):
+        return x + len(str(getattr(value, attribute)))
+
+    check(program, X)
+    check(raising, X)
+
+
+@pytest.mark.parametrize("name", LOOKED_UP)
+def test_class_is_what_the_object_says(name):
+    value = LOOKED_UP[name]
+
+    def program(x):
+        try:
+            return x + isinstance(value, Target), isinstance(value, type)
+        except ReferenceError as error:
+            return x - 1, str(error)
+
+    check(program, X)
