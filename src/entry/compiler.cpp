@@ -227,11 +227,36 @@ std::unique_ptr<guards::GuardProgram> Compilation::compile_guards(
   return guards::compile(ctx_.sources, ctx_.guards, numbers, requests);
 }
 
-// Objects in the frame's variables whose death somebody may see, by a weak
-// reference: they live as long as the variables do, read again or not. Tensors
-// don't: what they hold is worth more. What the trace made is seen by nobody
-// before the instruction that breaks gets it. What an inlined call was given
-// its caller has.
+// Whether somebody may see the death of `object`, by a weak reference to it or
+// to what it holds. Tensors aren't looked at: what they hold is worth more.
+bool is_seen_from_outside(PyObject* object, int depth = 0) {
+  constexpr int kDeepest = 2;
+  constexpr Py_ssize_t kMost = 64;  // more items are like the first ones
+  if (tensor::is_tensor(object)) return false;
+  if (PyType_SUPPORTS_WEAKREFS(Py_TYPE(object))) return true;
+  if (depth > kDeepest) return false;
+  if (PyDict_CheckExact(object)) {
+    PyObject *key = nullptr, *value = nullptr;
+    Py_ssize_t position = 0;
+    for (Py_ssize_t i = 0;
+         i < kMost && PyDict_Next(object, &position, &key, &value); ++i)
+      if (is_seen_from_outside(key, depth + 1) ||
+          is_seen_from_outside(value, depth + 1))
+        return true;
+    return false;
+  }
+  if (!PyList_CheckExact(object) && !PyTuple_CheckExact(object)) return false;
+  for (Py_ssize_t i = 0; i < std::min(kMost, PySequence_Fast_GET_SIZE(object));
+       ++i)
+    if (is_seen_from_outside(PySequence_Fast_GET_ITEM(object, i), depth + 1))
+      return true;
+  return false;
+}
+
+// Objects in the frame's variables whose death somebody may see: they live as
+// long as the variables do, read again or not. What the trace made is seen by
+// nobody before the instruction that breaks gets it. What an inlined call was
+// given its caller has.
 std::vector<int32_t> Compilation::seen_from_outside(
     std::span<const values::V> locals, std::span<const values::V> operands) {
   auto is_operand = [&](values::V value) {
@@ -241,18 +266,22 @@ std::vector<int32_t> Compilation::seen_from_outside(
               values::as<values::MethodValue>(each)->self == value);
     });
   };
+  // The frame's own, or unpacked from a tuple that was.
+  auto is_of_frame = [&](guards::SourceId source) {
+    while (ctx_.sources[source].kind == guards::SourceKind::TupleItem)
+      source = ctx_.sources[source].base;
+    return ctx_.sources[source].kind == guards::SourceKind::Local;
+  };
   std::vector<int32_t> slots;
   for (size_t i = 0; i < locals.size(); ++i) {
     const values::V value = locals[i];
-    if (!value || !value->type || !PyType_SUPPORTS_WEAKREFS(value->type) ||
-        value->kind == values::Kind::Tensor)
-      continue;
-    const bool is_given =
-        kept_.empty() && value->source.valid() &&
-        ctx_.sources[value->source].kind == guards::SourceKind::Local &&
-        !tensor::is_tensor(value->object);
-    if (is_given || (!value->source.valid() && is_operand(value)))
-      slots.push_back(static_cast<int32_t>(i));
+    if (!value || !value->type || value->kind == values::Kind::Tensor) continue;
+    const bool is_seen =
+        value->source.valid()
+            ? kept_.empty() && value->object && is_of_frame(value->source) &&
+                  is_seen_from_outside(value->object)
+            : PyType_SUPPORTS_WEAKREFS(value->type) && is_operand(value);
+    if (is_seen) slots.push_back(static_cast<int32_t>(i));
   }
   return slots;
 }

@@ -323,6 +323,18 @@ Outcome<V> generic_get(Context& ctx, V object, PyObject* name) {
 
 namespace {
 
+// What a program may give a class of its own anew.
+void guard_own_field(Context& ctx, PyTypeObject* type, PyObject* name) {
+  if (type->tp_flags & Py_TPFLAGS_IMMUTABLETYPE) return;
+  const std::string which = text(name);
+  if (which == "__module__" || which == "__doc__")
+    ctx.guard_type_attribute(type, name, _PyType_Lookup(type, name));
+  else if (which == "__bases__" || which == "__base__" || which == "__mro__")
+    ctx.guards.identity(
+        ctx.sources.field(type_source(ctx, type), guards::SourceKind::TypeMro),
+        type->tp_mro);
+}
+
 Outcome<V> type_get(Context& ctx, V object, PyObject* name) {
   auto* type = reinterpret_cast<PyTypeObject*>(object->object);
   PyTypeObject* meta = Py_TYPE(object->object);
@@ -337,8 +349,9 @@ Outcome<V> type_get(Context& ctx, V object, PyObject* name) {
     // __name__, __mro__, __dict__ and the like: C code over the type itself.
     if (Py_IS_TYPE(in_meta, &PyGetSetDescr_Type) ||
         Py_IS_TYPE(in_meta, &PyMemberDescr_Type)) {
-      V text = name_of_constant(ctx, object, name);
-      return text ? Outcome<V>(text) : read_real(ctx, object->object, name);
+      guard_own_field(ctx, type, name);
+      V field = name_of_constant(ctx, object, name);
+      return field ? Outcome<V>(field) : read_real(ctx, object->object, name);
     }
     return bind_descriptor(ctx, in_meta, object, meta, name);
   }

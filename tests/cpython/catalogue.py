@@ -37,6 +37,34 @@ REASONS: dict[str, str] = {
         "sys._getframe(): each piece behind a graph break has a frame of its "
         "own"
     ),
+    **{
+        f"test_sys_settrace.{case}.{test}": (
+            "a tracer that C code attaches to a frame that runs hears of the "
+            "end of the frame in which a single instruction ran at a graph "
+            "break"
+        )
+        for case in (
+            "TraceTestCase",
+            "SkipLineEventsTraceTestCase",
+            "TraceOpcodesTestCase",
+        )
+        for test in (
+            "test_no_line_event_after_creating_generator",
+            "test_testcapi_settrace_error",
+        )
+    },
+    "test_traceback.TestStack.test_format_locals": (
+        "looks at variables that are not read again: a graph break drops them"
+    ),
+    "test_traceback.TestTracebackException."
+    "test_no_refs_to_exception_and_traceback_objects": (
+        "counts references to objects on both sides of a graph break, at "
+        "which a compiled piece holds them, too"
+    ),
+    "test_weakref.ReferencesTestCase.test_ref_reuse": (
+        "counts weak references to an object, which a compiled piece refers "
+        "to weakly, too"
+    ),
 }
 """Tests that pass in plain Python only, by `module.Class.method`, and why that
 is as it should be."""

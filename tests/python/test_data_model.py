@@ -233,6 +233,17 @@ def lives_on_in_a_loop():
     return seen
 
 
+def lives_in_a_container():
+    def make():
+        objects = [Holder() for _ in range(3)]
+        gc.collect()
+        return {"a": (objects, 1)}, [weakref.ref(each) for each in objects]
+
+    kept, references = make()  # noqa: RUF059
+    gc.collect()
+    return [reference() is not None for reference in references]
+
+
 def lives_in_a_call():
     def inner():
         target = Holder()
@@ -443,6 +454,7 @@ PROGRAMS = {
     "a weak reference dies": dies,
     "a variable that isn't read again": lives_as_long_as_its_variable,
     "variables of a loop": lives_on_in_a_loop,
+    "what a variable that isn't read again holds": lives_in_a_container,
     "a variable of an inlined call": lives_in_a_call,
     "a variable of who calls who asks": lives_in_the_caller_of_who_asks,
     "a finalizer runs": finalizes,

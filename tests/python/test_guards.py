@@ -682,3 +682,45 @@ assert "magneto.polyfills.heapq" in sys.modules
         [sys.executable, "-c", program], capture_output=True, text=True
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+# -- what a class says of itself -------------------------------------------------
+
+
+class Base:
+    pass
+
+
+class OtherBase:
+    pass
+
+
+OF_CLASSES = {
+    "__module__": "elsewhere",
+    "__doc__": "another text",
+    "__bases__": (OtherBase,),
+}
+
+
+def said_by_the_class(cls):
+    names = [base.__name__ for base in cls.__bases__]
+    return cls.__module__, cls.__doc__, names, len(cls.__mro__)
+
+
+def said_by_an_instance(cls):
+    value = cls()
+    return value.__module__, type(value).__doc__, cls.__base__.__name__
+
+
+@pytest.mark.parametrize("field", OF_CLASSES)
+@pytest.mark.parametrize("read", [said_by_the_class, said_by_an_instance])
+def test_class_whose_field_is_written_recompiles(read, field):
+    def steps(run):
+        cls = type("Written", (Base,), {"__doc__": "a text"})
+        before = [run(cls) for _ in range(2)]
+        setattr(cls, field, OF_CLASSES[field])
+        after = [run(cls) for _ in range(2)]
+        assert before != after
+        return before + after
+
+    assert steps(compiled(read)) == steps(read)
