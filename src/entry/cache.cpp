@@ -77,12 +77,21 @@ void CodeCache::move_to_front(size_t index) {
 }
 
 void CodeCache::drop_dead() {
+  drop_unless(
+      [](const guards::GuardProgram& guards) { return guards.alive(); });
+}
+
+void CodeCache::drop_outdated() {
+  drop_unless(
+      [](const guards::GuardProgram& guards) { return guards.can_match(); });
+}
+
+void CodeCache::drop_unless(bool (*is_kept)(const guards::GuardProgram&)) {
   std::vector<EntryHold> dead;  // freed when the list is consistent again
-  auto is_dead = [](const EntryHold& entry) {
-    return entry->guards && !entry->guards->alive();
-  };
-  auto first = std::stable_partition(entries_.begin(), entries_.end(),
-                                     std::not_fn(is_dead));
+  auto first = std::stable_partition(
+      entries_.begin(), entries_.end(), [is_kept](const EntryHold& entry) {
+        return !entry->guards || is_kept(*entry->guards);
+      });
   dead.assign(std::make_move_iterator(first),
               std::make_move_iterator(entries_.end()));
   entries_.erase(first, entries_.end());

@@ -126,6 +126,8 @@ class CodeCache {
   void add(EntryHold entry);
   void move_to_front(size_t index);
   void drop_dead();
+  // Those, too, that never match again since the process has moved on.
+  void drop_outdated();
   // Forgets everything that was compiled or decided, and gives the entries: to
   // free them may free this cache.
   std::vector<EntryHold> take();
@@ -146,6 +148,8 @@ class CodeCache {
   bool shares_cached = true;
 
  private:
+  void drop_unless(bool (*is_kept)(const guards::GuardProgram&));
+
   CodeRecord& record_;
   Settings* settings_;  // dies after this
   Point point_;

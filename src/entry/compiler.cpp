@@ -604,6 +604,8 @@ bool may_compile(CodeCache& cache, const python::FrameRequest& request,
       own_limit > 0 ? own_limit : config_number("recompile_limit", 8);
   // Entries die with what they are about; making new ones forever is no gain.
   const int64_t most = config_number("accumulated_recompile_limit", 256);
+  if (static_cast<int64_t>(cache.entries().size()) >= limit)
+    cache.drop_outdated();
   if (static_cast<int64_t>(cache.entries().size()) < limit &&
       cache.compilations < most) {
     return true;

@@ -63,6 +63,15 @@ bool GuardProgram::run(const CallView& view, PyObject** inputs) noexcept {
   }
 }
 
+bool GuardProgram::can_match() const {
+  return watch_.alive() &&
+         std::ranges::none_of(ambients_, [](const AmbientGuard& guard) {
+           return guard.id == Ambient::AbstractClasses &&
+                  hooks().ambient[static_cast<size_t>(guard.id)].read() !=
+                      guard.value;
+         });
+}
+
 bool GuardProgram::all_hold(const CallView& view, PyObject** inputs) {
   if (!watch_.alive()) return false;
   for (const AmbientGuard& guard : ambients_) {

@@ -61,9 +61,11 @@ class GuardProgram {
     return {number_inputs_[n], numbers_.result_type(n), numbers_.result(n)};
   }
 
-  // False once an object that the guards compare with has been freed: the
-  // program never matches again and can be dropped.
+  // False once an object that the guards compare with has been freed.
   bool alive() const { return watch_.alive(); }
+  // False if the program never matches again and can be dropped: for that
+  // reason, or since a state that only counts up has moved on.
+  bool can_match() const;
 
   // The first guard that doesn't hold for this call, with both values:
   // "self.training is True, but it is False". Empty if all hold.
