@@ -9,6 +9,7 @@
 #include "entry/counters.h"
 #include "entry/describe.h"
 #include "entry/foreign.h"
+#include "entry/live_slots.h"
 #include "entry/report.h"
 #include "entry/symbol_policy.h"
 #include "entry/symbol_report.h"
@@ -81,9 +82,6 @@ class Compilation {
   Compiled refuse(const BreakInfo& why, int32_t instruction);
   Compiled add_plain();
   std::optional<Compiled> add(codegen::Plan& plan, const Capture& capture);
-  std::vector<std::vector<int32_t>> live_slots(const Capture& capture);
-  std::vector<int32_t> seen_from_outside(std::span<const values::V> locals,
-                                         std::span<const values::V> operands);
   bool can_break(const Capture& capture, BreakInfo* why);
   bool writes_inputs(std::span<PyObject* const> reals) const;
   std::unique_ptr<guards::GuardProgram> compile_guards(
@@ -95,7 +93,7 @@ class Compilation {
                           std::span<const guards::Request> requests);
   Continuation continuation(const Capture& capture,
                             std::span<const codegen::FrameShape> shapes);
-  // A frame that breaks: where its pieces are cached, and kept_ of it.
+  // A frame that breaks: where its pieces are cached, and what stays alive.
   struct BrokenAt {
     PyCodeObject* code;
     CodeRecord& caches;
@@ -113,8 +111,7 @@ class Compilation {
   CodeCache& cache_;
   const python::FrameRequest& request_;
   PyCodeObject* code_;
-  // See seen_from_outside(); of the outermost frame, then those inside.
-  std::vector<std::vector<int32_t>> kept_;
+  LiveSlots slots_;
   Py_ssize_t modules_ = module_count();
   Context ctx_;
   FrameSymbols symbols_{cache_, ctx_.sources};
@@ -173,8 +170,8 @@ std::optional<Compiled> Compilation::finish(Capture& capture) {
       break;
   }
   codegen::Plan plan;
-  const std::vector<std::vector<int32_t>> live = live_slots(capture);
-  if (!codegen::plan(ctx_, capture, request_, live, plan, &why)) {
+  slots_ = live_slots(ctx_, code_, capture);
+  if (!codegen::plan(ctx_, capture, request_, slots_.live, plan, &why)) {
     if (!capture.inner.empty()) return std::nullopt;
     return refuse(why,
                   capture.ending == Ending::Break ? index : request_.start);
@@ -225,91 +222,6 @@ std::unique_ptr<guards::GuardProgram> Compilation::compile_guards(
                .stacks = stacks};
   }
   return guards::compile(ctx_.sources, ctx_.guards, numbers, requests);
-}
-
-// Whether somebody may see the death of `object`, by a weak reference to it or
-// to what it holds. Tensors aren't looked at: what they hold is worth more.
-bool is_seen_from_outside(PyObject* object, int depth = 0) {
-  constexpr int kDeepest = 2;
-  constexpr Py_ssize_t kMost = 64;  // more items are like the first ones
-  if (tensor::is_tensor(object)) return false;
-  if (PyType_SUPPORTS_WEAKREFS(Py_TYPE(object))) return true;
-  if (depth > kDeepest) return false;
-  if (PyDict_CheckExact(object)) {
-    PyObject *key = nullptr, *value = nullptr;
-    Py_ssize_t position = 0;
-    for (Py_ssize_t i = 0;
-         i < kMost && PyDict_Next(object, &position, &key, &value); ++i)
-      if (is_seen_from_outside(key, depth + 1) ||
-          is_seen_from_outside(value, depth + 1))
-        return true;
-    return false;
-  }
-  if (!PyList_CheckExact(object) && !PyTuple_CheckExact(object)) return false;
-  for (Py_ssize_t i = 0; i < std::min(kMost, PySequence_Fast_GET_SIZE(object));
-       ++i)
-    if (is_seen_from_outside(PySequence_Fast_GET_ITEM(object, i), depth + 1))
-      return true;
-  return false;
-}
-
-// Objects in the frame's variables whose death somebody may see: they live as
-// long as the variables do, read again or not. What the trace made is seen by
-// nobody before the instruction that breaks gets it. What an inlined call was
-// given its caller has.
-std::vector<int32_t> Compilation::seen_from_outside(
-    std::span<const values::V> locals, std::span<const values::V> operands) {
-  auto is_operand = [&](values::V value) {
-    return std::any_of(operands.begin(), operands.end(), [&](values::V each) {
-      return each == value ||
-             (each && each->kind == values::Kind::BoundMethod &&
-              values::as<values::MethodValue>(each)->self == value);
-    });
-  };
-  // The frame's own, or unpacked from a tuple that was.
-  auto is_of_frame = [&](guards::SourceId source) {
-    while (ctx_.sources[source].kind == guards::SourceKind::TupleItem)
-      source = ctx_.sources[source].base;
-    return ctx_.sources[source].kind == guards::SourceKind::Local;
-  };
-  std::vector<int32_t> slots;
-  for (size_t i = 0; i < locals.size(); ++i) {
-    const values::V value = locals[i];
-    if (!value || !value->type || value->kind == values::Kind::Tensor) continue;
-    const bool is_seen =
-        value->source.valid()
-            ? kept_.empty() && value->object && is_of_frame(value->source) &&
-                  is_seen_from_outside(value->object)
-            : PyType_SUPPORTS_WEAKREFS(value->type) && is_operand(value);
-    if (is_seen) slots.push_back(static_cast<int32_t>(i));
-  }
-  return slots;
-}
-
-std::vector<std::vector<int32_t>> Compilation::live_slots(
-    const Capture& capture) {
-  if (capture.ending != Ending::Break) return {};
-  auto live_at = [](PyCodeObject* code, size_t index) {
-    return CodeRecord::of(code).liveness(code).live_at(
-        static_cast<int32_t>(index));
-  };
-  const std::span<const values::V> operands =
-      capture.inner.empty() ? capture.stack : capture.inner.back().stack;
-  std::vector<std::vector<int32_t>> live;
-  const auto add_frame = [&](std::vector<int32_t> slots,
-                             std::span<const values::V> locals) {
-    kept_.push_back(seen_from_outside(locals, operands));
-    for (int32_t slot : kept_.back())
-      if (std::find(slots.begin(), slots.end(), slot) == slots.end())
-        slots.push_back(slot);
-    std::sort(slots.begin(), slots.end());
-    live.push_back(std::move(slots));
-  };
-  kept_.clear();
-  add_frame(live_at(code_, capture.index), capture.locals);
-  for (const values::BrokenFrame& frame : capture.inner)
-    add_frame(live_at(frame.code, frame.index), frame.locals);
-  return live;
 }
 
 // Whether the rest of the frame can be gone on with behind the instruction.
@@ -511,17 +423,17 @@ Continuation Compilation::continuation(
   std::unique_ptr<Continuation> inner;
   for (size_t i = capture.inner.size(); i-- > 0;) {
     const values::BrokenFrame& frame = capture.inner[i];
-    auto rest = std::make_unique<Continuation>(
-        continuation_of({frame.code, CodeRecord::of(frame.code), kept_[i + 1]},
-                        frame.index, shapes[i + 1]));
+    auto rest = std::make_unique<Continuation>(continuation_of(
+        {frame.code, CodeRecord::of(frame.code), slots_.kept[i + 1]},
+        frame.index, shapes[i + 1]));
     rest->function = {BasicRef<PyCodeObject>::share(frame.code),
                       Ref::share(frame.globals),
                       builtins_of(frame.code, frame.globals)};
     rest->inner = std::move(inner);
     inner = std::move(rest);
   }
-  Continuation outermost = continuation_of({code_, cache_.record(), kept_[0]},
-                                           capture.index, shapes[0]);
+  Continuation outermost = continuation_of(
+      {code_, cache_.record(), slots_.kept[0]}, capture.index, shapes[0]);
   outermost.inner = std::move(inner);
   return outermost;
 }

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "entry/live_slots.h"
+
+#include <algorithm>
+
+#include "entry/cache.h"
+#include "tensor/fake_tensor.h"
+
+namespace magneto::entry {
+namespace {
+
+using values::V;
+
+// Whether somebody may see the death of `object`, by a weak reference to it or
+// to what it holds. Tensors aren't looked at: what they hold is worth more.
+bool is_seen_from_outside(PyObject* object, int depth = 0) {
+  constexpr int kDeepest = 2;
+  constexpr Py_ssize_t kMost = 64;  // more items are like the first ones
+  if (tensor::is_tensor(object)) return false;
+  if (PyType_SUPPORTS_WEAKREFS(Py_TYPE(object))) return true;
+  if (depth > kDeepest) return false;
+  if (PyDict_CheckExact(object)) {
+    PyObject *key = nullptr, *value = nullptr;
+    Py_ssize_t position = 0;
+    for (Py_ssize_t i = 0;
+         i < kMost && PyDict_Next(object, &position, &key, &value); ++i)
+      if (is_seen_from_outside(key, depth + 1) ||
+          is_seen_from_outside(value, depth + 1))
+        return true;
+    return false;
+  }
+  if (!PyList_CheckExact(object) && !PyTuple_CheckExact(object)) return false;
+  for (Py_ssize_t i = 0; i < std::min(kMost, PySequence_Fast_GET_SIZE(object));
+       ++i)
+    if (is_seen_from_outside(PySequence_Fast_GET_ITEM(object, i), depth + 1))
+      return true;
+  return false;
+}
+
+// What the trace made is seen by nobody before the instruction that breaks gets
+// it. What an inlined call was given its caller has.
+bool is_kept(const values::Context& ctx, V value, std::span<const V> operands,
+             bool is_outermost) {
+  if (!value || !value->type || value->kind == values::Kind::Tensor)
+    return false;
+  if (!value->source.valid())
+    return PyType_SUPPORTS_WEAKREFS(value->type) &&
+           std::ranges::any_of(operands, [&](V each) {
+             return each == value ||
+                    (each && each->kind == values::Kind::BoundMethod &&
+                     values::as<values::MethodValue>(each)->self == value);
+           });
+  // The frame's own, or unpacked from a tuple that was.
+  guards::SourceId source = value->source;
+  while (ctx.sources[source].kind == guards::SourceKind::TupleItem)
+    source = ctx.sources[source].base;
+  return is_outermost && value->object &&
+         ctx.sources[source].kind == guards::SourceKind::Local &&
+         is_seen_from_outside(value->object);
+}
+
+}  // namespace
+
+LiveSlots live_slots(const values::Context& ctx, PyCodeObject* code,
+                     const values::Capture& capture) {
+  LiveSlots slots;
+  if (capture.ending != values::Ending::Break) return slots;
+  const std::span<const V> operands =
+      capture.inner.empty() ? capture.stack : capture.inner.back().stack;
+  const auto add_frame = [&](PyCodeObject* of, size_t index,
+                             std::span<const V> locals) {
+    std::vector<int32_t> kept;
+    for (size_t i = 0; i < locals.size(); ++i)
+      if (is_kept(ctx, locals[i], operands, slots.live.empty()))
+        kept.push_back(static_cast<int32_t>(i));
+    std::vector<int32_t> live =
+        CodeRecord::of(of).liveness(of).live_at(static_cast<int32_t>(index));
+    for (int32_t slot : kept)
+      if (std::ranges::find(live, slot) == live.end()) live.push_back(slot);
+    std::ranges::sort(live);
+    slots.live.push_back(std::move(live));
+    slots.kept.push_back(std::move(kept));
+  };
+  add_frame(code, capture.index, capture.locals);
+  for (const values::BrokenFrame& frame : capture.inner)
+    add_frame(frame.code, frame.index, frame.locals);
+  return slots;
+}
+
+}  // namespace magneto::entry

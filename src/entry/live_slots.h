@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which of a frame's variables what comes behind a graph break gets.
+#pragma once
+
+#include <vector>
+
+#include "values/capture.h"
+#include "values/context.h"
+
+namespace magneto::entry {
+
+// Slots in localsplus, in order; of the outermost frame, then of those inside.
+// Empty where the graph doesn't break.
+struct LiveSlots {
+  std::vector<std::vector<int32_t>> live;
+  // Those of them in which somebody may see an object die: it lives as long as
+  // the variable does, read again or not.
+  std::vector<std::vector<int32_t>> kept;
+};
+
+LiveSlots live_slots(const values::Context& ctx, PyCodeObject* code,
+                     const values::Capture& capture);
+
+}  // namespace magneto::entry
