@@ -120,10 +120,9 @@ template <class Wanted>
 bool any_number(PyObject* tuple, const std::string& path, Wanted wanted) {
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); ++i) {
     PyObject* item = PyTuple_GET_ITEM(tuple, i);
-    const std::string name = path + "[" + std::to_string(i) + "]";
-    if (PyTuple_CheckExact(item)
-            ? any_number(item, name, wanted)
-            : PyNumber_Check(item) && !PyBool_Check(item) && wanted(name))
+    const std::string name = guards::item_name(path, i);
+    if (PyTuple_CheckExact(item) ? any_number(item, name, wanted)
+                                 : guards::is_number(item) && wanted(name))
       return true;
   }
   return false;

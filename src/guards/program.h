@@ -184,6 +184,10 @@ class GuardProgram {
 std::string size_name(const std::string& path, size_t dimension);
 // "x.size(0)", "len(xs)": the number at a source that prints as `path`.
 std::string number_name(const std::string& path, IntKind kind, int64_t dim);
+// ... and an item of the tuple at `path`.
+std::string item_name(const std::string& path, Py_ssize_t index);
+// Whether variations() names it: a bool chooses what a program does.
+bool is_number(PyObject* value);
 
 // Compiles the guards, and the reads of `requests`: the sources of the graph's
 // inputs, in order. A requested source must be present for a run to succeed.

@@ -29,6 +29,14 @@ std::string number_name(const std::string& path, IntKind kind, int64_t dim) {
   return path;
 }
 
+std::string item_name(const std::string& path, Py_ssize_t index) {
+  return path + "[" + std::to_string(index) + "]";
+}
+
+bool is_number(PyObject* value) {
+  return PyNumber_Check(value) && !PyBool_Check(value);
+}
+
 namespace {
 
 // The names of numbers in `value`, at `path`, that aren't those of `wanted`.
@@ -41,8 +49,8 @@ void add_variations(PyObject* wanted, PyObject* value, const std::string& path,
     if (count != PyTuple_GET_SIZE(wanted)) return;
     for (Py_ssize_t i = 0; i < count; ++i)
       add_variations(PyTuple_GET_ITEM(wanted, i), PyTuple_GET_ITEM(value, i),
-                     path + "[" + std::to_string(i) + "]", names);
-  } else if (PyNumber_Check(value) && !PyBool_Check(value)) {
+                     item_name(path, i), names);
+  } else if (is_number(value)) {
     names.push_back(path);
   }
 }

@@ -74,13 +74,7 @@ std::string name_of(PyObject* callable) {
 
 // torch._dynamo.graph_break, which is marked as what it asks for.
 bool is_graph_break(PyObject* callable) {
-  PyObject* module =
-      PyFunction_Check(callable)
-          ? reinterpret_cast<PyFunctionObject*>(callable)->func_module
-          : nullptr;
-  return module && PyUnicode_Check(module) &&
-         PyUnicode_CompareWithASCIIString(module, "torch._dynamo.decorators") ==
-             0 &&
+  return module_of_function(callable) == "torch._dynamo.decorators" &&
          name_of(callable) == "graph_break";
 }
 
@@ -109,14 +103,11 @@ PyObject* behind_own_mark(PyObject* callable) {
           : nullptr;
   PyObject* original = dict ? PyDict_GetItemWithError(dict, name) : nullptr;
   if (!original || !PyFunction_Check(original)) return nullptr;
-  auto* function = reinterpret_cast<PyFunctionObject*>(original);
-  const char* module =
-      function->func_module && PyUnicode_Check(function->func_module)
-          ? PyUnicode_AsUTF8(function->func_module)
-          : nullptr;
   const bool is_optimizers =
-      module && std::string_view(module).starts_with("torch.optim.") &&
-      PyUnicode_CompareWithASCIIString(function->func_name, "_init_group") == 0;
+      module_of_function(original).starts_with("torch.optim.") &&
+      PyUnicode_CompareWithASCIIString(
+          reinterpret_cast<PyFunctionObject*>(original)->func_name,
+          "_init_group") == 0;
   return is_optimizers ? original : nullptr;
 }
 

@@ -12,6 +12,7 @@
 #include "natives/signature.h"
 #include "natives/symbolic.h"
 #include "natives/text.h"
+#include "python/find.h"
 #include "python/names.h"
 #include "values/exceptions.h"
 #include "values/numpy_values.h"
@@ -328,12 +329,11 @@ Ref attribute(PyObject* object, std::string_view name) {
 // A function that somebody has put in the place of the one that is meant.
 bool is_replaced(PyObject* found, const Row& row) {
   if (!PyFunction_Check(found)) return false;
-  PyObject* module = reinterpret_cast<PyFunctionObject*>(found)->func_module;
-  if (!module || !PyUnicode_Check(module)) return true;
+  std::string_view actual = module_of_function(found);
+  if (actual.empty()) return true;
   std::string_view meant = row.module;
   meant = meant.substr(0, meant.find('.'));
-  std::string actual = text_of(module);
-  if (actual.starts_with("_")) actual.erase(0, 1);
+  if (actual.starts_with("_")) actual.remove_prefix(1);
   if (meant.starts_with("_")) meant.remove_prefix(1);
   return actual != meant && !actual.starts_with(std::string(meant) + ".");
 }

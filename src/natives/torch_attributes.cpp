@@ -9,6 +9,7 @@
 #include "guards/hooks.h"
 #include "natives/torch_objects.h"
 #include "natives/torch_rows.h"
+#include "python/find.h"
 #include "python/names.h"
 
 namespace magneto::natives {
@@ -171,13 +172,8 @@ PyObject* interned_form(Context& ctx, PyObject* name) {
 // guard on it; what somebody adds to them may go again.
 bool is_torchs_own(PyObject* found) {
   if (Py_TYPE(found)->tp_descr_get && !PyFunction_Check(found)) return true;
-  PyObject* module =
-      PyFunction_Check(found)
-          ? reinterpret_cast<PyFunctionObject*>(found)->func_module
-          : nullptr;
-  const char* text =
-      module && PyUnicode_Check(module) ? PyUnicode_AsUTF8(module) : nullptr;
-  return text && std::string_view(text).starts_with("torch");
+  const std::string_view module = module_of_function(found);
+  return module == "torch" || module.starts_with("torch.");
 }
 
 // Whether the tensor has attributes of the user's: set by the trace, or in the

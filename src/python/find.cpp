@@ -25,4 +25,13 @@ PyObject* find_object(const char* path) {
   return found.get();  // its owner keeps it
 }
 
+std::string_view module_of_function(PyObject* callable) {
+  if (!PyFunction_Check(callable)) return {};
+  PyObject* module = reinterpret_cast<PyFunctionObject*>(callable)->func_module;
+  if (!module || !PyUnicode_Check(module)) return {};
+  const char* text = PyUnicode_AsUTF8(module);
+  if (!text) PyErr_Clear();
+  return text ? text : "";
+}
+
 }  // namespace magneto

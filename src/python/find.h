@@ -5,10 +5,16 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+#include <string_view>
+
 namespace magneto {
 
 // A module that is in sys.modules, or an attribute of one, by dotted path;
 // borrowed (modules and classes stay). Null without an error if there is none.
 PyObject* find_object(const char* path);
+
+// What a Python function has as its __module__, as long as it has it; empty for
+// everything else.
+std::string_view module_of_function(PyObject* callable);
 
 }  // namespace magneto

@@ -66,6 +66,17 @@ PyObject* fill_traceback(PyObject*, PyObject* const* args,
   return Ref::share(Py_None).release();
 }
 
+// A C function as an object of Python's.
+template <PyObject* function(PyObject*, PyObject* const*, Py_ssize_t) noexcept>
+PyObject* function_object(const char* name) {
+  static PyMethodDef method = {
+      name, reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(function)),
+      METH_FASTCALL, nullptr};
+  PyObject* object = PyCFunction_New(&method, nullptr);
+  MG_CHECK(object, "out of memory");
+  return object;
+}
+
 }  // namespace
 
 PyObject* handled_exception() noexcept {
@@ -90,22 +101,14 @@ void HandledScope::set(Ref exception) noexcept {
 HandledScope::~HandledScope() { set(nullptr); }
 
 PyObject* traceback_maker() noexcept {
-  static PyMethodDef method = {
-      "make_traceback",
-      reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(make_traceback)),
-      METH_FASTCALL, nullptr};
-  static PyObject* const maker = PyCFunction_New(&method, nullptr);
-  MG_CHECK(maker, "out of memory");
+  static PyObject* const maker =
+      function_object<make_traceback>("make_traceback");
   return maker;
 }
 
 PyObject* traceback_filler() noexcept {
-  static PyMethodDef method = {
-      "fill_traceback",
-      reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(fill_traceback)),
-      METH_FASTCALL, nullptr};
-  static PyObject* const filler = PyCFunction_New(&method, nullptr);
-  MG_CHECK(filler, "out of memory");
+  static PyObject* const filler =
+      function_object<fill_traceback>("fill_traceback");
   return filler;
 }
 
