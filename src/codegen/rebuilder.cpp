@@ -5,6 +5,7 @@
 
 #include "codegen/island.h"
 #include "python/code_object.h"
+#include "python/find.h"
 #include "python/handled.h"
 #include "python/names.h"
 #include "shapes/environment.h"
@@ -98,6 +99,8 @@ Operand Rebuilder::make(V value) {
   switch (value->kind) {
     case Kind::Symbol:
       return of_number(as<values::SymbolValue>(value)->number);
+    case Kind::Text:
+      return make_text(value);
     case Kind::Tensor:
       to_fill_.push_back(value);
       return of_node(ctx_.heap[value->heap].node);
@@ -140,6 +143,31 @@ Operand Rebuilder::make(V value) {
       break;
   }
   MG_CHECK(false, "a value of this kind has a source");
+}
+
+// Operands are made before the step that takes them.
+Operand Rebuilder::make_text(V value) {
+  static PyObject* const format = find_object("builtins.format");
+  static PyObject* const join = [] {
+    Ref empty = Ref::steal(PyUnicode_New(0, 0));
+    return empty ? PyObject_GetAttrString(empty, "join") : nullptr;
+  }();
+  MG_CHECK(format && join, "Python's own functions");
+  std::vector<Operand> parts;
+  for (const values::TextPart& part : as<values::TextValue>(value)->parts) {
+    const Operand made = build(part.value);
+    if (part.value->is_constant()) {
+      parts.push_back(made);
+      continue;
+    }
+    std::vector<Operand> operands{builder_.constant(format), made};
+    if (part.format) operands.push_back(builder_.constant(part.format));
+    parts.push_back(builder_.make(StepOp::CallFunction, operands));
+  }
+  if (parts.size() == 1) return parts[0];
+  return builder_.make(
+      StepOp::CallFunction,
+      {builder_.constant(join), builder_.make(StepOp::MakeTuple, parts)});
 }
 
 const values::SuspendedFrame& Rebuilder::suspended(V generator) const {
@@ -402,6 +430,7 @@ bool Rebuilder::is_easily_built(V value, int depth) const {
     case Kind::Constant:
       return !value->heap.valid();
     case Kind::Symbol:
+    case Kind::Text:
     case Kind::Tensor:
       return true;
     case Kind::Tuple:

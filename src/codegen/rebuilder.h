@@ -46,6 +46,7 @@ class Rebuilder {
   Operand of_node(graph::NodeId node);
   Operand of_number(shapes::E number);
   Operand make(values::V value);
+  Operand make_text(values::V value);
   Operand make_tuple(values::V value);
   Operand make_of_plain(values::V value);
   Operand make_bound(const values::MethodValue& method);

@@ -78,8 +78,9 @@ void apply_unbacked(PyObject* dict, PyObject* tensor,
     return all && PyDict_CheckExact(all) ? PyDict_GetItem(all, index) : nullptr;
   };
   for (size_t i = 0; i < sizes.size(); ++i) {
-    if (!sizes[i] || !sizes[i]->is_unbacked) continue;
-    shapes::Range& range = sizes[i]->range;
+    std::optional<values::SymbolPolicy::Size>& size = sizes[i];
+    if (!size || !size->is_unbacked) continue;
+    shapes::Range& range = size->range;
     PyObject* bounds = noted("_dynamo_unbacked_bounds", i);
     if (bounds && PyTuple_CheckExact(bounds) && PyTuple_GET_SIZE(bounds) == 2)
       range = shapes::intersect(
@@ -91,7 +92,7 @@ void apply_unbacked(PyObject* dict, PyObject* tensor,
                            : nullptr;
     // Those that aren't equal in this call aren't said to be.
     if (text)
-      sizes[i]->group =
+      size->group =
           text + std::string("=") + std::to_string(tensor::sizes(tensor)[i]);
     PyErr_Clear();
   }
@@ -187,6 +188,7 @@ void FrameSymbols::find_contradiction(PyObject* dict, PyObject* tensor,
            PySet_Contains(marked, index) == 1;
   };
   for (size_t i = 0; i < sizes.size() && !contradiction_; ++i) {
+    const std::optional<values::SymbolPolicy::Size>& size = sizes[i];
     std::string what;
     const bool is_static = is_marked("_dynamo_static_indices", i);
     const bool is_unbacked = is_marked("_dynamo_unbacked_indices", i) ||
@@ -195,11 +197,11 @@ void FrameSymbols::find_contradiction(PyObject* dict, PyObject* tensor,
       what = "as dynamic and as static";
     else if (is_static && is_unbacked)
       what = "as unbacked and as static";
-    else if (sizes[i] && sizes[i]->range.least > sizes[i]->range.most &&
-             (is_unbacked || sizes[i]->range.least > kAnySize.least))
+    else if (size && size->range.least > size->range.most &&
+             (is_unbacked || size->range.least > kAnySize.least))
       what = std::string(is_unbacked ? "as unbacked" : "as dynamic") +
-             " between " + std::to_string(sizes[i]->range.least) + " and " +
-             std::to_string(sizes[i]->range.most);
+             " between " + std::to_string(size->range.least) + " and " +
+             std::to_string(size->range.most);
     if (!what.empty())
       contradiction_ = Broken{guards::size_name(sources_.print(source), i),
                               tensor::sizes(tensor)[i],

@@ -39,6 +39,7 @@ PyModuleDef definition = {
 
 }  // namespace
 
+// NOLINTNEXTLINE(bugprone-reserved-identifier): Python asks for that name.
 PyMODINIT_FUNC PyInit__C() noexcept {
   try {
     Ref module = Ref::steal(PyModule_Create(&definition));

@@ -94,8 +94,8 @@ Outcome<V> dir(Context& ctx, const Arguments& args) {
 
 Outcome<V> class_of(Context& ctx, const Arguments& args) {
   if (args.count() == 1) {
-    auto* type = reinterpret_cast<PyObject*>(
-        ctx.look_symbolic(args.positional[0])->type);
+    auto* type =
+        reinterpret_cast<PyObject*>(ctx.look_open(args.positional[0])->type);
     return ctx.known(type, ctx.sources.constant(type));
   }
   if (args.count() == 2)

@@ -255,11 +255,9 @@ Outcome<V> default_repr(Context& ctx, const Arguments& args) {
   V plain = ctx.dict();
   MG_DO(update_dict(ctx, plain, dict, {}, false));
   MG_TRY(V items_text, repr_of(ctx, plain));
-  Ref text = Ref::steal(
-      PyUnicode_FromFormat("%s(%U, %U)", _PyType_Name(dict->type),
-                           factory_text->object, items_text->object));
-  if (!text) return ctx.raise_from_python();
-  return ctx.constant(std::move(text));
+  return concatenated(
+      ctx, {ctx.string(std::string(_PyType_Name(dict->type)) + "("),
+            factory_text, ctx.string(", "), items_text, ctx.string(")")});
 }
 
 // -- namedtuple ---------------------------------------------------------------

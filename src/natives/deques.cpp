@@ -197,10 +197,10 @@ Outcome<V> insert(Context& ctx, const Arguments& args) {
 Signal not_in_deque(Context& ctx, V wanted) {
   Outcome<V> text = repr_of(ctx, wanted);
   if (!text) return text.signal();
-  Ref message = Ref::steal(
-      PyUnicode_FromFormat("%U is not in deque", text.value()->object));
-  if (!message) return ctx.raise_from_python();
-  V argument = ctx.constant(std::move(message));
+  Outcome<V> message =
+      concatenated(ctx, {text.value(), ctx.string(" is not in deque")});
+  if (!message) return message.signal();
+  V argument = message.value();
   return ctx.raise_value(make_exception(
       ctx, reinterpret_cast<PyTypeObject*>(PyExc_ValueError), {&argument, 1}));
 }
@@ -353,14 +353,11 @@ Outcome<V> repr(Context& ctx, const Arguments& args) {
   MG_TRY(V deque, list_receiver(ctx, args));
   MG_TRY(V inner, repr_of(ctx, ctx.list(items_of(ctx, deque))));
   const Py_ssize_t most = limit_of(ctx, deque);
-  Ref text = Ref::steal(
-      most < 0 ? PyUnicode_FromFormat("%s(%U)", _PyType_Name(deque->type),
-                                      inner->object)
-               : PyUnicode_FromFormat("%s(%U, maxlen=%zd)",
-                                      _PyType_Name(deque->type), inner->object,
-                                      most));
-  if (!text) return ctx.raise_from_python();
-  return ctx.constant(std::move(text));
+  const std::string close =
+      most < 0 ? ")" : ", maxlen=" + std::to_string(most) + ")";
+  return concatenated(
+      ctx, {ctx.string(std::string(_PyType_Name(deque->type)) + "("), inner,
+            ctx.string(close)});
 }
 
 constexpr const char* kCollections = "collections";

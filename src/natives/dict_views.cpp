@@ -120,10 +120,9 @@ Outcome<V> text(Context& ctx, const Arguments& args) {
   std::vector<V> all;
   MG_DO(all_of(ctx, view, part, all));
   MG_TRY(V inner, repr_of(ctx, ctx.list(all)));
-  Ref made = Ref::steal(
-      PyUnicode_FromFormat("%s(%U)", _PyType_Name(view->type), inner->object));
-  if (!made) return ctx.raise_from_python();
-  return ctx.constant(std::move(made));
+  return concatenated(
+      ctx, {ctx.string(std::string(_PyType_Name(view->type)) + "("), inner,
+            ctx.string(")")});
 }
 
 template <Part part>

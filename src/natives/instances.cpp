@@ -151,7 +151,7 @@ Outcome<bool> check(Context& ctx, V value, PyTypeObject* type, V classinfo,
 }
 
 Outcome<V> is_instance(Context& ctx, const Arguments& args) {
-  V value = ctx.look_symbolic(args.positional[0]);
+  V value = ctx.look_open(args.positional[0]);
   MG_TRY(bool matches, check(ctx, value, value->type, args.positional[1],
                              name<"__instancecheck__">(), true));
   return ctx.boolean(matches);
@@ -170,7 +170,7 @@ Outcome<V> is_subclass(Context& ctx, const Arguments& args) {
 // type.__instancecheck__ and type.__subclasscheck__, through super().
 Outcome<V> plain_instance(Context& ctx, const Arguments& args) {
   V wanted = ctx.look(args.positional[0]);
-  V value = ctx.look_symbolic(args.positional[1]);
+  V value = ctx.look_open(args.positional[1]);
   return ctx.boolean(PyType_IsSubtype(
       value->type, reinterpret_cast<PyTypeObject*>(wanted->object)));
 }

@@ -157,10 +157,7 @@ Outcome<V> index(Context& ctx, const Arguments& args) {
   MG_DO(expect_unchanged(ctx, list, items));
   if (at >= 0) return ctx.integer(at);
   MG_TRY(V text, repr_of(ctx, args.positional[1]));
-  Ref message =
-      Ref::steal(PyUnicode_FromFormat("%U is not in list", text->object));
-  if (!message) return ctx.raise_from_python();
-  V argument = ctx.constant(std::move(message));
+  MG_TRY(V argument, concatenated(ctx, {text, ctx.string(" is not in list")}));
   return ctx.raise_value(make_exception(
       ctx, reinterpret_cast<PyTypeObject*>(PyExc_ValueError), {&argument, 1}));
 }

@@ -11,6 +11,7 @@
 #include "python/names.h"
 #include "values/exceptions.h"
 #include "values/sets.h"
+#include "values/symbolic.h"
 #include "values/torch_types.h"
 
 namespace magneto::natives {
@@ -24,8 +25,8 @@ Outcome<V> from_text(Context& ctx, PyObject* fresh) {
 }
 
 Outcome<V> checked_text(Context& ctx, V text, const char* method) {
-  text = ctx.look(text);
-  if (text->is_constant() && PyUnicode_Check(text->object)) return text;
+  text = ctx.look_open(text);
+  if (is_text(text)) return text;
   return ctx.raise(PyExc_TypeError,
                    method == std::string_view("__format__")
                        ? std::string("__format__ must return a str, not ") +
@@ -64,18 +65,15 @@ Outcome<V> own_method(Context& ctx, V value, PyObject* method,
   return nullptr;
 }
 
-Outcome<V> join_parts(Context& ctx, const char* open, std::span<const V> parts,
-                      const char* close) {
-  Ref list = Ref::steal(PyList_New(static_cast<Py_ssize_t>(parts.size())));
-  MG_CHECK(list, "out of memory");
-  for (size_t i = 0; i < parts.size(); ++i)
-    PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i),
-                    Ref::share(parts[i]->object).release());
-  Ref comma = Ref::steal(PyUnicode_FromString(", "));
-  Ref inner = Ref::steal(PyUnicode_Join(comma, list));
-  if (!inner) return ctx.raise_from_python();
-  return from_text(ctx,
-                   PyUnicode_FromFormat("%s%U%s", open, inner.get(), close));
+Outcome<V> join_parts(Context& ctx, const std::string& open,
+                      std::span<const V> parts, const char* close) {
+  std::vector<V> all{ctx.string(open)};
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if (i) all.push_back(ctx.string(", "));
+    all.push_back(parts[i]);
+  }
+  all.push_back(ctx.string(close));
+  return concatenated(ctx, all);
 }
 
 // The containers whose text is being made, to end with "..." inside of
@@ -103,7 +101,7 @@ Outcome<V> repr_of_all(Context& ctx, const std::vector<V>& items,
     MG_TRY(V part, repr_of(ctx, item));
     parts.push_back(part);
   }
-  return join_parts(ctx, open.c_str(), parts, close);
+  return join_parts(ctx, open, parts, close);
 }
 
 Outcome<V> repr_of_mapping(Context& ctx, V value) {
@@ -115,8 +113,7 @@ Outcome<V> repr_of_mapping(Context& ctx, V value) {
   for (size_t i = 0; i < keys.size(); ++i) {
     MG_TRY(V key, repr_of(ctx, keys[i]));
     MG_TRY(V item, repr_of(ctx, values[i]));
-    MG_TRY(V part, from_text(ctx, PyUnicode_FromFormat("%U: %U", key->object,
-                                                       item->object)));
+    MG_TRY(V part, concatenated(ctx, {key, ctx.string(": "), item}));
     parts.push_back(part);
   }
   return join_parts(ctx, "{", parts, "}");
@@ -179,16 +176,15 @@ Outcome<V> plain_repr(Context& ctx, V value) {
   InC nesting(value);
   switch (value->kind) {
     case Kind::Tuple: {
-      // As torch.compile does: most of these are logged or printed.
-      if (value->type == values::torch_types().size && !ctx.must_be_whole &&
-          holds_symbol(ctx, value))
-        return ctx.graph_break(
-            "native-call", "the text of a torch.Size whose numbers vary",
-            "make the text outside of the compiled function");
-      if (PyObject* real = safe_object(ctx, value))
-        return from_text(ctx, PyObject_Repr(real));
-      if (value->type->tp_repr != PyTuple_Type.tp_repr) break;
       auto items = tuple_items(value);
+      if (holds_symbol(ctx, value)) {
+        if (value->type == values::torch_types().size)
+          return repr_of_all(ctx, {items.begin(), items.end()}, "torch.Size([",
+                             "])");
+      } else if (PyObject* real = safe_object(ctx, value)) {
+        return from_text(ctx, PyObject_Repr(real));
+      }
+      if (value->type->tp_repr != PyTuple_Type.tp_repr) break;
       return repr_of_all(ctx, {items.begin(), items.end()}, "(",
                          items.size() == 1 ? ",)" : ")");
     }
@@ -299,22 +295,27 @@ Outcome<V> repr_for(Context& ctx, V value, const char* asked) {
 }  // namespace
 
 Outcome<V> repr_of(Context& ctx, V value) {
-  value = ctx.look(value);
+  value = ctx.look_symbolic(value);
+  if (values::is_symbol(value)) return text_of_number(ctx, value, nullptr);
   if (value->kind == Kind::Tensor) return data_in_text(ctx);
   return repr_for(ctx, value, "__repr__");
 }
 
 Outcome<V> str_of(Context& ctx, V value) {
-  value = ctx.look(value);
+  value = ctx.look_open(value);
+  if (values::is_symbol(value)) return text_of_number(ctx, value, nullptr);
   if (value->kind == Kind::Tensor) return data_in_text(ctx);
-  if (value->is_constant() && PyUnicode_CheckExact(value->object)) return value;
+  if (value->type == &PyUnicode_Type) return value;
   MG_TRY(V own, own_method(ctx, value, interned().dunder_str, {}));
   if (own) return checked_text(ctx, own, "__str__");
   return plain_str(ctx, value);
 }
 
 Outcome<V> ascii_of(Context& ctx, V value) {
+  value = ctx.look_symbolic(value);
   MG_TRY(V text, repr_of(ctx, value));
+  if (values::is_symbol(value)) return text;
+  text = ctx.look(text);
   Ref bytes = Ref::steal(
       PyUnicode_AsEncodedString(text->object, "ascii", "backslashreplace"));
   if (!bytes) return ctx.raise_from_python();
@@ -322,7 +323,7 @@ Outcome<V> ascii_of(Context& ctx, V value) {
 }
 
 Outcome<V> format_of(Context& ctx, V value, V spec) {
-  value = ctx.look(value);
+  value = ctx.look_open(value);
   if (value->kind == Kind::Tensor) return data_in_text(ctx);
   PyObject* real_spec = nullptr;
   if (spec) {
@@ -333,6 +334,12 @@ Outcome<V> format_of(Context& ctx, V value, V spec) {
                            _PyType_Name(spec->type));
     real_spec = spec->object;
   }
+  if (values::is_symbol(value)) {
+    if (V text = text_of_number(ctx, value, real_spec)) return text;
+  }
+  const bool is_plain = !real_spec || PyUnicode_GET_LENGTH(real_spec) == 0;
+  if (value->kind == Kind::Text && is_plain) return value;
+  value = ctx.look(value);
   if (value->is_constant() && is_safe(value->object)) {
     if (!real_spec && PyUnicode_CheckExact(value->object)) return value;
     return from_text(ctx, PyObject_Format(value->object, real_spec));
@@ -408,9 +415,15 @@ template <Literal method, Literal polyfill>
 Outcome<V> format_fields(Context& ctx, const Arguments& args) {
   static PyObject* const real = PyObject_GetAttrString(
       reinterpret_cast<PyObject*>(&PyUnicode_Type), method.text);
-  Ref result;
-  MG_TRY(bool called, call_really(ctx, real, args, result));
-  if (called) return ctx.constant(std::move(result));
+  const auto holds = [&](V value) {
+    return holds_symbol(ctx, value) || ctx.look_open(value)->kind == Kind::Dict;
+  };
+  if (!std::ranges::any_of(args.positional, holds) &&
+      !std::ranges::any_of(args.keyword_values, holds)) {
+    Ref result;
+    MG_TRY(bool called, call_really(ctx, real, args, result));
+    if (called) return ctx.constant(std::move(result));
+  }
   return call_polyfill(ctx, polyfill.text, args);
 }
 
@@ -466,19 +479,18 @@ Outcome<V> join(Context& ctx, const Arguments& args) {
     return ctx.raise(PyExc_TypeError, "can only join an iterable");
   }
   MG_DO(unpack(ctx, iterator.value(), parts));
-  Ref list = Ref::steal(PyList_New(static_cast<Py_ssize_t>(parts.size())));
-  MG_CHECK(list, "out of memory");
+  std::vector<V> all;
   for (size_t i = 0; i < parts.size(); ++i) {
-    V part = ctx.look(parts[i]);
-    if (!part->is_constant() || !PyUnicode_Check(part->object))
+    V part = ctx.look_open(parts[i]);
+    if (!is_text(part))
       return ctx.raise(PyExc_TypeError, "sequence item " + std::to_string(i) +
                                             ": expected str instance, " +
                                             _PyType_Name(part->type) +
                                             " found");
-    PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i),
-                    Ref::share(part->object).release());
+    if (i) all.push_back(separator);
+    all.push_back(part);
   }
-  return from_text(ctx, PyUnicode_Join(separator->object, list));
+  return concatenated(ctx, all);
 }
 
 constexpr const char* kBuiltins = "builtins";

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "natives/registry.h"
+#include "values/texts.h"
 
 namespace magneto::natives {
 

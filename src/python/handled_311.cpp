@@ -70,7 +70,8 @@ PyObject* fill_traceback(PyObject*, PyObject* const* args,
 template <PyObject* function(PyObject*, PyObject* const*, Py_ssize_t) noexcept>
 PyObject* function_object(const char* name) {
   static PyMethodDef method = {
-      name, reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(function)),
+      name,
+      reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function)),
       METH_FASTCALL, nullptr};
   PyObject* object = PyCFunction_New(&method, nullptr);
   MG_CHECK(object, "out of memory");

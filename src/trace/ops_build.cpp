@@ -2,6 +2,7 @@
 // Building containers, strings and functions; unpacking.
 #include "trace/handlers.h"
 #include "values/hashing.h"
+#include "values/texts.h"
 
 namespace magneto::trace {
 
@@ -72,15 +73,8 @@ Outcome<Next> op_BuildConstKeyMap(Interpreter& in, Frame& frame,
 Outcome<Next> op_BuildString(Interpreter& in, Frame& frame, Instruction ins) {
   // s ... -- str
   auto parts = operands(frame, ins.arg);
-  Ref list = Ref::steal(PyList_New(0));
-  MG_CHECK(list, "out of memory");
-  for (V part : parts)
-    MG_CHECK(PyList_Append(list, in.ctx.look(part)->object) == 0,
-             "out of memory");
-  Ref separator = Ref::steal(PyUnicode_FromStringAndSize("", 0));
-  Ref joined = Ref::steal(PyUnicode_Join(separator, list));
-  if (!joined) return in.ctx.raise_from_python();
-  frame.replace(parts.size(), in.ctx.constant(std::move(joined)));
+  MG_TRY(V text, values::concatenated(in.ctx, parts));
+  frame.replace(parts.size(), text);
   return Next::Continue;
 }
 

@@ -266,13 +266,19 @@ class Context final : public Backing,
   V fixed(PyObject* object);
   // The value itself, guarded: every operation on a value looks at it first.
   // A number that isn't known becomes that of the call which is traced, under a
-  // guard: what doesn't care for symbols needn't know of them.
+  // guard, and so do those in a text: what doesn't care for symbols needn't
+  // know of them.
   V look(V value) {
     if (value->kind == Kind::Lazy) value = look_lazy(value);
-    return value->kind == Kind::Symbol ? specialized(value) : value;
+    return is_open(value) ? specialized(value) : value;
   }
   // The same, but a number may be a Symbol.
   V look_symbolic(V value) {
+    value = look_open(value);
+    return value->kind == Kind::Text ? specialized(value) : value;
+  }
+  // The same, but a number may be a Symbol, and a str a Text.
+  V look_open(V value) {
     if (value->kind == Kind::Lazy) value = look_lazy(value);
     return value->kind == Kind::Symbol ? simplified(value) : value;
   }
@@ -355,7 +361,7 @@ class Context final : public Backing,
  private:
   V make(Value value) { return arena.make<Value>(value); }
   V look_lazy(V value);
-  V specialized(V symbol);
+  V specialized(V open);
   V simplified(V symbol);
   V wrap_number(PyObject* object, SourceId source);
   graph::NodeId number_node(shapes::E number);

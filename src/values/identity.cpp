@@ -40,10 +40,10 @@ Outcome<bool> identical(Context& ctx, V left, V right) {
   if (left == right) return true;
   // Nothing that is made while tracing is one of the singletons; and a caller's
   // object that is compared with None needs no more than that guard.
-  left = ctx.look_symbolic(left);
-  right = ctx.look_symbolic(right);
+  left = ctx.look_open(left);
+  right = ctx.look_open(right);
   if (left == right) return true;
-  if (is_symbol(left) || is_symbol(right)) {
+  if (is_open(left) || is_open(right)) {
     // A number is none of the objects that aren't numbers. Whether two are one
     // object is as for numbers that are known.
     if (left->type != right->type) return false;

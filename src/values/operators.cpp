@@ -13,6 +13,7 @@
 #include "values/recursion.h"
 #include "values/sets.h"
 #include "values/symbolic.h"
+#include "values/texts.h"
 #include "values/torch_types.h"
 
 namespace magneto::values {
@@ -342,11 +343,18 @@ Outcome<V> container_operation(Context& ctx, int op, V left, V right,
 }  // namespace
 
 Outcome<V> binary_operation(Context& ctx, int kind, V left, V right) {
-  left = ctx.look_symbolic(left);
-  right = ctx.look_symbolic(right);
+  left = ctx.look_open(left);
+  right = ctx.look_open(right);
   const bool in_place = kind >= kBinaryCount;
   const int op = in_place ? kind - kBinaryCount : kind;
   const auto at = static_cast<size_t>(op);
+  if (op == kAdd && left->type == &PyUnicode_Type &&
+      right->type == &PyUnicode_Type) {
+    V both[] = {left, right};
+    return concatenated(ctx, both);
+  }
+  left = ctx.look_symbolic(left);
+  right = ctx.look_symbolic(right);
   if (has_symbol(left, right)) {
     MG_TRY(V number, symbolic_binary(ctx, op, left, right));
     if (number) return number;

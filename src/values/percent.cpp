@@ -9,6 +9,8 @@
 
 #include "python/names.h"
 #include "values/protocol.h"
+#include "values/symbolic.h"
+#include "values/texts.h"
 
 namespace magneto::values {
 
@@ -47,11 +49,12 @@ class Percent {
   Status number(Py_ssize_t& i, std::string& spec);
   Status write(const std::string& spec, Py_UCS4 letter, V value,
                Py_ssize_t place);
+  V text_of_symbol(const std::string& spec, Py_UCS4 letter, V number);
   Status refuse(Py_UCS4 letter, V value);
   Status append(PyObject* fresh) {
     Ref text = Ref::steal(fresh);
     if (!text) return ctx_.raise_from_python();
-    parts_.push_back(std::move(text));
+    parts_.push_back(ctx_.constant(std::move(text)));
     return done;
   }
 
@@ -62,7 +65,7 @@ class Percent {
   bool is_tuple_ = false, is_mapping_ = false;
   std::vector<V> items_;
   size_t used_ = 0;
-  std::vector<Ref> parts_;
+  std::vector<V> parts_;
 };
 
 Outcome<V> Percent::next_value() {
@@ -141,9 +144,19 @@ Status Percent::write(const std::string& spec, Py_UCS4 letter, V value,
                                       : 0;
   if (text_of) {
     MG_TRY(value, ctx_.natives->format(ctx_, value, text_of, nullptr));
-    if (spec == "%") return append(Ref::share(value->object).release());
+    if (spec == "%") {
+      parts_.push_back(value);
+      return done;
+    }
   }
-  value = ctx_.look(value);
+  value = ctx_.look_symbolic(value);
+  if (is_symbol(value)) {
+    if (V text = text_of_symbol(spec, letter, value)) {
+      parts_.push_back(text);
+      return done;
+    }
+    value = ctx_.look(value);
+  }
   if (value->kind == Kind::Tensor)
     return ctx_.graph_break("data-dependent", "the text of a tensor",
                             "print or format tensors outside of the compiled "
@@ -160,7 +173,7 @@ Status Percent::write(const std::string& spec, Py_UCS4 letter, V value,
   Ref one = Ref::steal(PyTuple_Pack(1, real));
   Ref text = Ref::steal(one ? PyUnicode_Format(format, one) : nullptr);
   if (text) {
-    parts_.push_back(std::move(text));
+    parts_.push_back(ctx_.constant(std::move(text)));
     return done;
   }
   if (!PyErr_ExceptionMatches(PyExc_ValueError))
@@ -172,6 +185,23 @@ Status Percent::write(const std::string& spec, Py_UCS4 letter, V value,
       letter > 31 && letter < 127 ? static_cast<int>(letter) : '?', letter,
       place));
   return ctx_.raise(PyExc_ValueError, PyUnicode_AsUTF8(message));
+}
+
+// What format() says as well: no flags but "0", and none of an int's precision.
+V Percent::text_of_symbol(const std::string& spec, Py_UCS4 letter, V number) {
+  if (letter > 127) return nullptr;
+  const auto kind = static_cast<char>(letter);
+  const bool is_real = std::strchr("eEfFgG", kind);
+  const bool is_whole =
+      std::strchr("dixXo", kind) && number->type != &PyFloat_Type;
+  const std::string width = spec.substr(1);
+  const size_t plain =
+      width.find_first_not_of(is_real ? "0123456789." : "0123456789");
+  if ((!is_real && !is_whole) || plain != std::string::npos) return nullptr;
+  Ref format = Ref::steal(
+      PyUnicode_FromFormat("%s%c", width.c_str(), kind == 'i' ? 'd' : kind));
+  MG_CHECK(format, "out of memory");
+  return text_of_number(ctx_, number, ctx_.keep(std::move(format)));
 }
 
 // A number's letter, and an object that is none; it may turn into one by a
@@ -228,14 +258,7 @@ Outcome<V> Percent::run() {
   if (used_ < items_.size() && !is_mapping_)
     return ctx_.raise(PyExc_TypeError,
                       "not all arguments converted during string formatting");
-  Ref list = Ref::steal(PyList_New(0));
-  MG_CHECK(list, "out of memory");
-  for (const Ref& part : parts_)
-    MG_CHECK(PyList_Append(list, part) == 0, "out of memory");
-  Ref empty = Ref::steal(PyUnicode_New(0, 0));
-  Ref joined = Ref::steal(PyUnicode_Join(empty, list));
-  if (!joined) return ctx_.raise_from_python();
-  return ctx_.constant(std::move(joined));
+  return concatenated(ctx_, parts_);
 }
 
 }  // namespace

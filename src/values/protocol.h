@@ -98,8 +98,8 @@ Outcome<V> next(Context& ctx, V iterator);
 // All values of an iterable.
 Status unpack(Context& ctx, V iterable, std::vector<V>& into);
 
-// Whether a number that isn't known is in there: itself, or in tuples and
-// lists.
+// Whether a number that isn't known, or a text with one, is in there: itself,
+// or in tuples and lists.
 bool holds_symbol(Context& ctx, V value);
 
 // -- the tensor program (record.cpp) ------------------------------------------

@@ -302,17 +302,17 @@ bool holds_symbol(Context& ctx, V value) {
     (void)ctx.take_exception();
     return false;
   }
-  value = ctx.look_symbolic(value);
+  value = ctx.look_open(value);
   const auto holds = [&](V item) { return holds_symbol(ctx, item); };
   if (value->kind == Kind::Tuple)
     return std::ranges::any_of(tuple_items(value), holds);
-  if (value->kind != Kind::List) return is_symbol(value);
+  if (value->kind != Kind::List) return is_open(value);
   const std::vector<V> items = ctx.heap[value->heap].items;
   return std::ranges::any_of(items, holds);
 }
 
 bool contains_tensor(Context& ctx, V value) {
-  value = ctx.look_symbolic(value);
+  value = ctx.look_open(value);
   switch (value->kind) {
     case Kind::Tensor:
       return true;

@@ -11,6 +11,7 @@
 #include "values/memo.h"
 #include "values/protocol.h"
 #include "values/symbolic.h"
+#include "values/texts.h"
 
 namespace magneto::values {
 
@@ -117,6 +118,7 @@ V Context::simplified(V value) {
 }
 
 V Context::specialized(V value) {
+  if (value->kind == Kind::Text) return known_text(*this, value);
   E number = as<SymbolValue>(value)->number;
   if (!environment_->specialize(number)) {
     throw BreakException{

@@ -13,8 +13,10 @@
 namespace magneto::values {
 
 Outcome<bool> truth(Context& ctx, V value) {
-  value = ctx.look_symbolic(value);
+  value = ctx.look_open(value);
   switch (value->kind) {
+    case Kind::Text:
+      return true;  // no number is written as nothing
     case Kind::Constant: {
       if (value->object == Py_True) return true;
       if (value->object == Py_False || value->object == Py_None) return false;

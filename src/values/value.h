@@ -29,6 +29,7 @@ enum class Kind : uint8_t {
   Constant,     // `object` itself, known and not changed by the trace: numbers,
                 // strings, None, types, functions, Python modules, builtins
   Symbol,       // SymbolValue: a number that isn't known before the call
+  Text,         // TextValue: a str with such numbers written in it
   Tensor,       // TensorValue
   Tuple,        // TupleValue, also of tuple subclasses (namedtuple, torch.Size)
   List,         // heap: items; list and its subclasses, deque
@@ -57,10 +58,26 @@ struct Value {
 
 using V = const Value*;
 
+// What is only known in the call: see Context::look.
+inline bool is_open(V value) {
+  return value->kind == Kind::Symbol || value->kind == Kind::Text;
+}
+
 // An int, float or bool: a size of an input, a number that the caller passes,
 // or what was computed from such. See Context::look_symbolic.
 struct SymbolValue : Value {
   shapes::E number = nullptr;
+};
+
+// A piece of a TextValue: a str, or a Symbol that is written as `format` says,
+// a str without which (null) it is written as str() does.
+struct TextPart {
+  V value = nullptr;
+  PyObject* format = nullptr;
+};
+
+struct TextValue : Value {
+  std::span<const TextPart> parts;
 };
 
 struct TensorValue : Value {
