@@ -79,6 +79,9 @@ class Entry {
   bool draws = false;
   // It has calls from inside with or try blocks, which may handle a failure.
   bool calls_in_blocks = false;
+  // Its graph asserts more than the program says: that a size isn't negative
+  // where -1 means something else.
+  bool asserts = false;
   bool failure_was_reported = false;
 
  private:

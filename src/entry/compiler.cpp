@@ -307,6 +307,7 @@ std::optional<Compiled> Compilation::add(codegen::Plan& plan,
   if (capture.ending == Ending::Break)
     entry->rest = continuation(capture, plan.shapes);
   entry->calls_in_blocks = capture.calls_in_blocks;
+  entry->asserts = ctx_.needs_rerun();
   entry->draws = tensor::hidden_effects().draws != 0;
   entry->is_repeatable = !writes_inputs({inputs.data(), graph_inputs});
   if (!entry->is_repeatable && ctx_.needs_rerun()) {

@@ -23,7 +23,7 @@ Outcome<V> message_text(Context& ctx, V message) {
   Outcome<V> text = call(ctx, message, {});
   ctx.keeps_inner_frames = kept;
   if (text) {
-    V known = ctx.look_symbolic(text.value());
+    V known = ctx.look_open(text.value());
     if (known->is_constant() && PyUnicode_CheckExact(known->object))
       return known;
   } else if (text.signal() != Signal::Break) {

@@ -265,9 +265,8 @@ class Context final : public Backing,
   // compares by identity: only what is read of it is guarded.
   V fixed(PyObject* object);
   // The value itself, guarded: every operation on a value looks at it first.
-  // A number that isn't known becomes that of the call which is traced, under a
-  // guard, and so do those in a text: what doesn't care for symbols needn't
-  // know of them.
+  // A number that isn't known (and a text with one) becomes that of the call
+  // which is traced, under a guard: few need to know of symbols.
   V look(V value) {
     if (value->kind == Kind::Lazy) value = look_lazy(value);
     return is_open(value) ? specialized(value) : value;

@@ -522,7 +522,7 @@ def loop(x):
 
 
 def text(x):
-    return f"{x.item()}"
+    return f"{x.item()}".zfill(3)
 
 
 # The reason, what the error names, and the line behind `def`.

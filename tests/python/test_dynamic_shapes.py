@@ -17,7 +17,6 @@ from varying_calls import calls_of, x
 import magneto
 from magneto.testing import check_calls
 
-
 # -- programs over one tensor of sizes [varying, 4] ---------------------------
 
 

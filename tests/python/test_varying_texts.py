@@ -72,9 +72,8 @@ def joined(t, n):
 
 def format_method(t, n):
     return (
-        "{} of {size[0]}, {0:4d}".format(n, size=t.shape)
-        if n < 0
-        else "{0} of {size[0]}, {0:4d}".format(n, size=t.shape),
+        "{0} of {size[0]}, {0:4d}".format(n, size=t.shape),
+        "{} and {!r}".format(n, n),
         "{a}".format_map({"a": n}),
         t + 1,
     )

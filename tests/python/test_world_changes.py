@@ -71,8 +71,8 @@ ROWS: dict[str, tuple[Any, ...]] = {
     ),
     "recursion limit": of(
         lambda: sys.getrecursionlimit(),
-        lambda: sys.setrecursionlimit(1234),
-        lambda: sys.setrecursionlimit(1000),
+        lambda: sys.setrecursionlimit(sys.getrecursionlimit() + 234),
+        lambda: sys.setrecursionlimit(sys.getrecursionlimit() - 234),
     ),
     "collection": of(lambda: gc.isenabled(), gc.disable, gc.enable),
     "environment": of(
