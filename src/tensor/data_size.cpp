@@ -137,16 +137,33 @@ std::optional<bool> decided(const c10::SymBool& condition) {
   return answer;
 }
 
+namespace {
+
+// Whether the graph can tell it where it stands.
+bool assert_in_graph(shapes::E condition) {
+  if (!data_environment) return false;
+  // Torch's functions give it up while they compute.
+  const pybind11::gil_scoped_acquire gil;
+  return data_environment->assert_in_graph(condition);
+}
+
+}  // namespace
+
+std::optional<bool> presumed(const SymbolNode& condition) {
+  const std::optional<bool> answer = condition.usually();
+  if (!answer) return {};
+  shapes::E holds = condition.expression();
+  if (!*answer)
+    holds = condition.environment()->expressions().logical_not(holds);
+  return assert_in_graph(holds) ? answer : std::nullopt;
+}
+
 bool is_given(const Dim& size) {
   const c10::SymBool condition = size.sym_ge(0);
   if (const auto answer = decided(condition)) return *answer;
   auto* node = own_node(condition.toSymNodeImplUnowned());
-  if (!data_environment || !node)
-    return condition.guard_bool(__FILE__, __LINE__);
-  // Torch's functions give it up while they compute.
-  const pybind11::gil_scoped_acquire gil;
-  data_environment->assert_in_graph(node->expression());
-  return true;
+  return (node && assert_in_graph(node->expression())) ||
+         condition.guard_bool(__FILE__, __LINE__);
 }
 
 }  // namespace magneto::tensor

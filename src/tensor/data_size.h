@@ -6,6 +6,7 @@
 #include <c10/core/Scalar.h>
 
 #include "tensor/fake_impl.h"
+#include "tensor/symbol_node.h"
 
 namespace magneto::tensor {
 
@@ -27,6 +28,11 @@ bool depends_on_data(DimList sizes);
 bool must_be(DimList shape, DimList other);
 // None: only the graph's run tells.
 std::optional<bool> decided(const c10::SymBool& condition);
+// What a kernel asks of sizes that only the graph's run tells, most often since
+// it has a way of its own for zero or one: they are neither, and the graph
+// asserts what follows from that. Where it doesn't hold, plain Python computes.
+// None: that doesn't settle it.
+std::optional<bool> presumed(const SymbolNode& condition);
 // Whether a size that is given is none to be inferred. Where only the graph's
 // run can tell, it is, and the graph asserts that.
 bool is_given(const Dim& size);

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "tensor/data_size.h"
 #include "tensor/limits.h"
 
 namespace magneto::tensor {
@@ -281,25 +282,26 @@ double SymbolNode::guard_float(const char*, int64_t) {
 }
 bool SymbolNode::guard_bool(const char*, int64_t) {
   std::optional<bool> answer = environment_->decide(expression());
+  if (!answer) answer = presumed(*this);
   if (!answer)
     throw_needs_data("whether " + environment_->show_to_user(expression()) +
                      " is known only when the graph runs");
   return *answer;
 }
-// Of sizes that only the graph's run tells, as if they were neither zero nor
-// one.
-bool SymbolNode::guard_size_oblivious(const char*, int64_t) {
-  const E condition = expression();
-  if (const auto answer = environment_->decide(condition)) return *answer;
+std::optional<bool> SymbolNode::usually() const {
   shapes::Expressions& table = environment_->expressions();
-  const E usual = table.substitute(condition, [&](shapes::SymbolId id) -> E {
+  const E usual = table.substitute(expression(), [&](shapes::SymbolId id) -> E {
     const shapes::Symbol& symbol = environment_->symbol(id);
     if (symbol.is_backed || symbol.type != Type::Integer ||
         environment_->range(symbol.expression).least < 0)
       return nullptr;
     return table.add(symbol.expression, table.integer(2));
   });
-  return usual && environment_->known(usual).value_or(false);
+  return usual ? environment_->known(usual) : std::nullopt;
+}
+bool SymbolNode::guard_size_oblivious(const char*, int64_t) {
+  if (const auto answer = environment_->decide(expression())) return *answer;
+  return usually().value_or(false);
 }
 bool SymbolNode::guard_or_false(const char*, int64_t) { return decided(false); }
 bool SymbolNode::guard_or_true(const char*, int64_t) { return decided(true); }

@@ -53,6 +53,9 @@ class SymbolNode final : public c10::SymNodeImpl {
   bool expect_true(const char* file, int64_t line) override;
   // See data_size.h.
   bool must_hold();
+  // The condition, if the sizes in it that only the graph's run tells are
+  // neither zero nor one; none if that doesn't settle it.
+  std::optional<bool> usually() const;
   int64_t int_() override { return guard_int(__FILE__, __LINE__); }
   bool bool_() override { return guard_bool(__FILE__, __LINE__); }
 

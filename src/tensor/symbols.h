@@ -43,8 +43,9 @@ class DataEnvironment {
   virtual EnvironmentRef data_environment() = 0;
   // The number in a fake tensor of one element, if it is known all the same.
   virtual Ref known_number(PyObject* fake) = 0;
-  // The graph asserts the condition before the call that is being made.
-  virtual void assert_in_graph(shapes::E condition) = 0;
+  // The graph asserts the condition before the call that is being made. False:
+  // it can't, since a number in it comes out of that call.
+  virtual bool assert_in_graph(shapes::E condition) = 0;
 
  protected:
   ~DataEnvironment() = default;

@@ -320,7 +320,7 @@ class Context final : public Backing,
   }
   // An int, float or bool; null if it isn't known (known_numbers.cpp).
   Ref known_number(PyObject* fake) override;
-  void assert_in_graph(shapes::E condition) override;
+  bool assert_in_graph(shapes::E condition) override;
   // A condition that depends on data: the graph raises RuntimeError with that
   // text unless it holds, which is known from here on. Empty: plain Python
   // knows what is raised, and must be able to run the frame again

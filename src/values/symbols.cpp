@@ -368,7 +368,15 @@ graph::NodeId Context::number_node(E number) {
   return node;
 }
 
-void Context::assert_in_graph(E condition) { assert_in_graph(condition, {}); }
+bool Context::assert_in_graph(E condition) {
+  bool is_known = true;
+  shapes::for_each_symbol(condition, [&](shapes::SymbolId id) {
+    const shapes::Symbol& symbol = environment_->symbol(id);
+    is_known = is_known && (symbol.is_given || node_of(symbol.expression));
+  });
+  if (is_known) assert_in_graph(condition, {});
+  return is_known;
+}
 
 void Context::assert_in_graph(E condition, const std::string& text) {
   needs_rerun_ |= text.empty();
