@@ -191,16 +191,26 @@ bytecode::EncodedCode assemble(const Code& code, int32_t index,
   Instruction instruction = code[index];
   builder.set_position(code.position(index));
   Label taken = builder.label();
+  Label raised = builder.label();
+  const bool is_caught = code.handler_for(index) != nullptr;
+  if (is_caught) builder.begin_try(raised, 0, false);
   if (island.jump)
     builder.jump(instruction.op, taken);
   else
     builder.emit(stand_in(instruction.op), instruction.arg, instruction.aux);
+  if (is_caught) builder.end_try();
   const Branch* token = token_branch(island);
   if (island.through)
     emit_return(builder, *island.through, &*island.through == token, constants);
   if (island.jump) {
     builder.bind(taken);
     emit_return(builder, *island.jump, &*island.jump == token, constants);
+  }
+  // An exception that the function handles is made an object of while its frame
+  // is there: that calls the exception's class.
+  if (is_caught) {
+    builder.bind(raised);
+    builder.emit(Op::Reraise);
   }
   return builder.finish(code.first_line);
 }

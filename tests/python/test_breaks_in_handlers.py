@@ -7,6 +7,7 @@ import logging
 import sys
 import traceback
 
+import _testcapi
 import pytest
 import torch
 
@@ -514,6 +515,20 @@ def plain_error_replaced(x):
         return x + 1, repr(own.__cause__), repr(own.__context__), places(own)
 
 
+class SaysWhoMadeIt(Exception):
+    def __init__(self):
+        self.maker = sys._getframe(1).f_code.co_name
+
+
+def plain_error_made_when_it_is_caught(x):
+    x = x + 1
+    try:
+        # C code gives the class only; the frame that handles it calls it.
+        _testcapi.raise_exception(SaysWhoMadeIt, 0)
+    except SaysWhoMadeIt as error:
+        return x * 2, error.maker
+
+
 def plain_error_leaves(x):
     try:
         x = x + 1
@@ -567,6 +582,7 @@ PROGRAMS = {
         (plain_error_in_a_callee, {}),
         (plain_error_raised_again, {}),
         (plain_error_replaced, {}),
+        (plain_error_made_when_it_is_caught, {"graphs": 2}),
         (plain_error_leaves, {}),
         (plain_error_nobody_catches, {"graphs": 1}),
     )
