@@ -120,11 +120,13 @@ V Context::simplified(V value) {
 V Context::specialized(V value) {
   if (value->kind == Kind::Text) return known_text(*this, value);
   E number = as<SymbolValue>(value)->number;
-  if (!environment_->specialize(number)) {
+  const std::optional<Number> known = environment_->specialize(number);
+  if (!known) {
     throw BreakException{
         {"data-dependent", "the number " + unknown(*environment_, number), ""}};
   }
-  return simplified(value);
+  // What was computed with floats is known under its guard, but isn't replaced.
+  return symbol(environment_->expressions().constant(number->type, *known));
 }
 
 V Context::wrap_number(PyObject* object, SourceId source) {

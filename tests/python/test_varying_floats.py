@@ -162,3 +162,26 @@ def test_a_default_device_changes_nothing() -> None:
     with torch.device("meta"):
         compare(compiled(P, Q, 0.5), scaled(P, Q, 0.5))
         compare(compiled(P, Q, 0.25), scaled(P, Q, 0.25))
+
+
+def key(p, q, s):
+    return p * s, {s * 2.5: 1}
+
+
+def characters(p, q, s):
+    return p * s, "5" in f"{s * 2.5:.4g}"
+
+
+def chosen(p, q, s):
+    return p * s, [p, q][int(s * 2.5) > 0]
+
+
+@pytest.mark.parametrize(
+    "program", [key, characters, chosen], ids=lambda each: each.__name__
+)
+def test_what_is_computed_of_them_may_have_to_be_known(
+    program: Callable[..., Any],
+) -> None:
+    compiled = magneto.compile(program, backend=as_given)
+    for s in (0.3, 0.5, 0.25, 0.0, -0.0, 1e300):
+        compare(program(P, Q, s), compiled(P, Q, s))
