@@ -31,7 +31,7 @@ size_t size_of(Context& ctx, V list) {
 Outcome<V> make_list(Context& ctx, const Arguments& args) {
   if (!args.count()) return ctx.list({});
   std::vector<V> items;
-  MG_DO(unpack(ctx, args.positional[0], items));
+  MG_DO(unpack_to_list(ctx, args.positional[0], items));
   return ctx.list(items);
 }
 
@@ -48,10 +48,8 @@ Outcome<V> make_of_class(Context& ctx, const Arguments& args) {
 
 Outcome<V> initialise(Context& ctx, const Arguments& args) {
   MG_TRY(V list, list_receiver(ctx, args));
-  std::vector<V> items;
-  if (args.count() > 1) MG_DO(unpack(ctx, args.positional[1], items));
-  if (size_of(ctx, list) || !items.empty())
-    ctx.heap.splice(list->heap, 0, size_of(ctx, list), items);
+  if (size_of(ctx, list)) ctx.heap.splice(list->heap, 0, size_of(ctx, list), {});
+  if (args.count() > 1) MG_DO(list_extend(ctx, list, args.positional[1]));
   return ctx.none();
 }
 
@@ -63,9 +61,7 @@ Outcome<V> append(Context& ctx, const Arguments& args) {
 
 Outcome<V> extend(Context& ctx, const Arguments& args) {
   MG_TRY(V list, list_receiver(ctx, args));
-  std::vector<V> items;
-  MG_DO(unpack(ctx, args.positional[1], items));
-  if (!items.empty()) ctx.heap.splice(list->heap, size_of(ctx, list), 0, items);
+  MG_DO(list_extend(ctx, list, args.positional[1]));
   return ctx.none();
 }
 

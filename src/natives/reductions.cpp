@@ -94,7 +94,7 @@ Outcome<V> extreme(Context& ctx, const Arguments& args) {
 
 Outcome<V> sorted(Context& ctx, const Arguments& args) {
   std::vector<V> items;
-  MG_DO(unpack(ctx, args.positional[0], items));
+  MG_DO(unpack_to_list(ctx, args.positional[0], items));
   MG_DO(sort(ctx, items, args));
   return ctx.list(items);
 }

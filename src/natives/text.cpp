@@ -478,7 +478,7 @@ Outcome<V> join(Context& ctx, const Arguments& args) {
     (void)ctx.take_exception();
     return ctx.raise(PyExc_TypeError, "can only join an iterable");
   }
-  MG_DO(unpack(ctx, iterator.value(), parts));
+  MG_DO(unpack_to_list(ctx, iterator.value(), parts));
   std::vector<V> all;
   for (size_t i = 0; i < parts.size(); ++i) {
     V part = ctx.look_open(parts[i]);

@@ -15,7 +15,7 @@ Outcome<V> make_tuple(Context& ctx, const Arguments& args) {
   // A tuple is its own copy.
   if (iterable->type == &PyTuple_Type) return iterable;
   std::vector<V> items;
-  MG_DO(unpack(ctx, iterable, items));
+  MG_DO(unpack_to_list(ctx, iterable, items));
   return ctx.tuple(items);
 }
 
@@ -28,7 +28,7 @@ Outcome<V> make_of_class(Context& ctx, const Arguments& args) {
     return ctx.raise(PyExc_TypeError,
                      "tuple.__new__(X): X is not a subtype of tuple");
   std::vector<V> items;
-  if (args.count() > 1) MG_DO(unpack(ctx, args.positional[1], items));
+  if (args.count() > 1) MG_DO(unpack_to_list(ctx, args.positional[1], items));
   return ctx.tuple(items, reinterpret_cast<PyTypeObject*>(type->object));
 }
 

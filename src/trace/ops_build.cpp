@@ -108,7 +108,7 @@ Outcome<Next> op_ListExtend(Interpreter& in, Frame& frame, Instruction ins) {
   // list ... it -- list ...
   V list = in.ctx.look(frame.top(static_cast<size_t>(ins.arg) + 1));
   std::vector<V> items;
-  MG_DO(values::unpack(in.ctx, frame.top(), items));
+  MG_DO(values::unpack_to_list(in.ctx, frame.top(), items));
   in.ctx.heap.splice(list->heap, in.ctx.heap[list->heap].items.size(), 0,
                      items);
   frame.pop();
@@ -229,8 +229,9 @@ Signal wrong_count(Context& ctx, size_t want, size_t got, bool star) {
 
 constexpr size_t kAll = SIZE_MAX;
 
-// Not more than `most` items are taken out of it.
-Status unpack_iterable(Context& ctx, V iterable, size_t most,
+// Not more than `most` items are taken out of it; all of them: `before` singly,
+// the others as a list.
+Status unpack_iterable(Context& ctx, V iterable, size_t most, size_t before,
                        std::vector<V>& items) {
   iterable = ctx.look(iterable);
   const PyTypeObject* type = iterable->type;
@@ -243,14 +244,15 @@ Status unpack_iterable(Context& ctx, V iterable, size_t most,
         std::string("cannot unpack non-iterable ") + type->tp_name + " object");
   const bool has_end =
       iterable->type == &PyTuple_Type || iterable->type == &PyList_Type;
-  if (has_end || most == kAll) return values::unpack(ctx, iterable, items);
+  if (has_end) return values::unpack(ctx, iterable, items);
   MG_TRY(V iterator, values::iterate(ctx, iterable));
-  while (items.size() < most) {
+  while (items.size() < (most == kAll ? before : most)) {
     MG_TRY(V item, values::next(ctx, iterator));
-    if (!item) break;
+    if (!item) return done;
     items.push_back(item);
   }
-  return done;
+  return most == kAll ? values::unpack_to_list(ctx, iterator, items)
+                      : Status(done);
 }
 
 }  // namespace
@@ -260,7 +262,7 @@ Outcome<Next> op_UnpackSequence(Interpreter& in, Frame& frame,
   // seq -- last ... first
   std::vector<V> items;
   const auto want = static_cast<size_t>(ins.arg);
-  MG_DO(unpack_iterable(in.ctx, frame.top(), want + 1, items));
+  MG_DO(unpack_iterable(in.ctx, frame.top(), want + 1, 0, items));
   if (items.size() != want)
     return wrong_count(in.ctx, want, items.size(), false);
   frame.pop();
@@ -273,7 +275,7 @@ Outcome<Next> op_UnpackEx(Interpreter& in, Frame& frame, Instruction ins) {
   const auto before = static_cast<size_t>(ins.arg & 0xff);
   const auto after = static_cast<size_t>(ins.arg >> 8);
   std::vector<V> items;
-  MG_DO(unpack_iterable(in.ctx, frame.top(), kAll, items));
+  MG_DO(unpack_iterable(in.ctx, frame.top(), kAll, before, items));
   if (items.size() < before + after)
     return wrong_count(in.ctx, before + after, items.size(), true);
   std::span<const V> all(items);

@@ -35,7 +35,7 @@ Outcome<Next> op_CallFunctionEx(Interpreter& in, Frame& frame,
   const size_t used = (ins.arg & 1) ? 4 : 3;
   V callable = frame.top(used - 1);
   std::vector<V> positional;
-  MG_DO(values::unpack(ctx, frame.top(used - 2), positional));
+  MG_DO(values::unpack_to_list(ctx, frame.top(used - 2), positional));
   std::vector<V> keyword_values;
   std::vector<PyObject*> keyword_names;
   if (ins.arg & 1) {

@@ -264,17 +264,18 @@ Status plain_set_item(Context& ctx, V container, V key, V value) {
         return done;
       }
       std::vector<V> items;
-      Status unpacked = unpack(ctx, value, items);
-      if (!unpacked) {
-        if (unpacked.signal() != Signal::Raised ||
+      Outcome<V> iterator = iterate(ctx, value);
+      if (!iterator) {
+        if (iterator.signal() != Signal::Raised ||
             !ctx.exception_is(PyExc_TypeError))
-          return unpacked;
+          return iterator.signal();
         (void)ctx.take_exception();
         return ctx.raise(PyExc_TypeError,
                          index.step == 1 ? "can only assign an iterable"
                                          : "must assign iterable to extended "
                                            "slice");
       }
+      MG_DO(unpack_to_list(ctx, *iterator, items));
       if (index.step == 1) {
         ctx.heap.splice(
             container->heap, static_cast<size_t>(index.start),

@@ -231,10 +231,7 @@ Outcome<V> repetitions(Context& ctx, V count) {
 
 Outcome<V> sequence_add(Context& ctx, V left, V right, bool in_place) {
   if (left->kind == Kind::List && in_place) {
-    std::vector<V> more;
-    MG_DO(unpack(ctx, right, more));
-    const size_t end = ctx.heap[left->heap].items.size();
-    ctx.heap.splice(left->heap, end, 0, more);
+    MG_DO(list_extend(ctx, left, right));
     return left;
   }
   std::vector<V> items = items_of(ctx, left);

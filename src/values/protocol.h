@@ -97,6 +97,16 @@ Outcome<V> plain_iterate(Context& ctx, V iterable);
 Outcome<V> next(Context& ctx, V iterator);
 // All values of an iterable.
 Status unpack(Context& ctx, V iterable, std::vector<V>& into);
+// The same as list() does it, which asks the iterable how many there are
+// (length_hint.cpp).
+Status unpack_to_list(Context& ctx, V iterable, std::vector<V>& into);
+// list.extend
+Status list_extend(Context& ctx, V list, V iterable);
+
+// An iterator of the caller's, and its next value (begun_iterators.cpp). Null if
+// it is of a class that isn't known.
+V begun_iterator(Context& ctx, PyObject* object, SourceId source);
+Outcome<V> next_begun(Context& ctx, V iterator);
 
 // Whether a number that isn't known, or a text with one, is in there: itself,
 // or in tuples and lists.
