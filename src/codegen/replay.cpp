@@ -26,6 +26,7 @@ class Replay {
   void replay_set(V owner, const HeapObject& state);
   void replay_attributes(V object, const HeapObject& state);
   void replay_cell(V owner, const HeapObject& state);
+  void replay_iterator(V owner, const HeapObject& state);
 
   Context& ctx_;
   Rebuilder& rebuilder_;
@@ -50,6 +51,8 @@ void Replay::object(const HeapObject& state) {
       return replay_set(owner, state);
     case Kind::Cell:
       return replay_cell(owner, state);
+    case Kind::Iterator:
+      return replay_iterator(owner, state);
     case Kind::Tensor:
       return;  // in-place operations are in the graph
     default:
@@ -135,6 +138,18 @@ void Replay::replay_cell(V owner, const HeapObject& state) {
                  {rebuilder_.build(owner), rebuilder_.build(content)});
   else
     builder_.act(StepOp::ClearCell, {rebuilder_.build(owner)});
+}
+
+// One that the caller had begun (values/begun_iterators.cpp).
+void Replay::replay_iterator(V owner, const HeapObject& state) {
+  if (owner->type == &PyEnum_Type) {
+    builder_.act(StepOp::SetEnumerate, {rebuilder_.build(owner),
+                                        rebuilder_.build(state.slots[1])});
+    return;
+  }
+  builder_.act(StepOp::AdvanceIterator,
+               {rebuilder_.build(owner),
+                builder_.constant(Ref::steal(PyLong_FromLongLong(state.number)))});
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "codegen/program.h"
 #include "codegen/raw_writes.h"
 #include "python/frame.h"
+#include "python/layout.h"
 
 namespace magneto::codegen {
 
@@ -194,6 +195,12 @@ bool act(StepOp op, Operands& o) {
       return PyCell_Set(o[0], o[1]) == 0;
     case StepOp::ClearCell:
       return PyCell_Set(o[0], nullptr) == 0;
+    case StepOp::AdvanceIterator:
+      python::advance_iterator(o[0], PyLong_AsSsize_t(o[1]));
+      return true;
+    case StepOp::SetEnumerate:
+      python::set_enumerate_position(o[0], PyLong_AsSsize_t(o[1]));
+      return true;
     case StepOp::SetDefaults:
       return PyFunction_SetDefaults(o[0], o[1]) == 0;
     case StepOp::SetKwDefaults:

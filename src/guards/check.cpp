@@ -100,6 +100,12 @@ bool fields_of(PyObject* object, Fields& fields) noexcept {
   return true;
 }
 
+int64_t iterator_trait(PyObject* value) noexcept {
+  if (Py_IS_TYPE(value, &PyZip_Type)) return python::zip_is_strict(value);
+  const auto iterator = python::counting_iterator(value);
+  return iterator.is_one ? iterator.step : 0;
+}
+
 Py_ssize_t plain_length(PyObject* value) noexcept {
   if (PyList_Check(value) || PyTuple_Check(value) || PyBytes_Check(value) ||
       PyByteArray_Check(value)) {
@@ -121,6 +127,12 @@ bool check_slow(const Check& check, PyObject* value) noexcept {
       return is_unmodified(value, check);
     case GuardKind::Length:
       return plain_length(value) == check.number;
+    case GuardKind::IteratorPosition: {
+      const auto iterator = python::counting_iterator(value);
+      return iterator.is_one && iterator.next == check.number;
+    }
+    case GuardKind::IteratorTrait:
+      return iterator_trait(value) == check.number;
     case GuardKind::DictKeys:
       return has_keys(value, check.keys);
     case GuardKind::InstanceKeys:

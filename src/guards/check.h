@@ -40,6 +40,9 @@ inline bool holds(const Check& check, PyObject* value) noexcept {
   }
 }
 
+// The step of a range's iterator, whether a zip is strict; 0 for anything else.
+int64_t iterator_trait(PyObject* value) noexcept;
+
 // len() of the built-in containers; -1 for anything else.
 Py_ssize_t plain_length(PyObject* value) noexcept;
 

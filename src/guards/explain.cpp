@@ -131,6 +131,18 @@ Wording word_check(const Check& check, const std::string& name,
                 const Py_ssize_t n = plain_length(v);
                 return n < 0 ? show(v) : std::to_string(n);
               })};
+    case GuardKind::IteratorPosition:
+      return {"next(" + name + ") == " + std::to_string(check.number),
+              it_is([](PyObject* v) {
+                const auto iterator = python::counting_iterator(v);
+                return iterator.is_one ? std::to_string(iterator.next)
+                                       : show(v);
+              })};
+    case GuardKind::IteratorTrait:
+      return {name + " steps like " + std::to_string(check.number),
+              it_is([](PyObject* v) {
+                return std::to_string(iterator_trait(v));
+              })};
     case GuardKind::DictKeys:
       return {"list(" + name + ") == " + show_keys(check.keys),
               it_is(show_dict_keys)};

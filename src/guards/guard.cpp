@@ -93,6 +93,14 @@ void GuardSet::length(SourceId source, Py_ssize_t n) {
   add({.kind = GuardKind::Length, .source = source, .number = n});
 }
 
+void GuardSet::iterator_position(SourceId source, int64_t n) {
+  add({.kind = GuardKind::IteratorPosition, .source = source, .number = n});
+}
+
+void GuardSet::iterator_trait(SourceId source, int64_t n) {
+  add({.kind = GuardKind::IteratorTrait, .source = source, .number = n});
+}
+
 void GuardSet::dict_keys(SourceId source, PyObject* keys) {
   MG_CHECK(PyTuple_CheckExact(keys), "keys are given as a tuple");
   add({.kind = GuardKind::DictKeys,

@@ -46,7 +46,14 @@ struct Guard {
 };
 
 // A number of the call's that a symbol stands for.
-enum class IntKind : uint8_t { Value, Length, Size, Stride, StorageOffset };
+enum class IntKind : uint8_t {
+  Value,
+  Length,
+  Position,  // of a counting iterator: see iterator_position()
+  Size,
+  Stride,
+  StorageOffset,
+};
 
 struct IntSource {
   IntKind kind;
@@ -107,6 +114,10 @@ class GuardSet final : public Journaled {
   void present(SourceId source);
   // Of a list, tuple, dict, set, str or bytes.
   void length(SourceId source, Py_ssize_t n);
+  // The iterator of a range, or the enumerate, gives this number next.
+  void iterator_position(SourceId source, int64_t n);
+  // What else tells two iterators of one class apart: see iterator_trait().
+  void iterator_trait(SourceId source, int64_t n);
   // The dict (or OrderedDict) has exactly these keys in this order; keys as in
   // is_plain_key(), others are compared by identity. `keys` is a tuple.
   void dict_keys(SourceId source, PyObject* keys);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "guards/check.h"
+#include "python/layout.h"
 
 namespace magneto::guards {
 namespace {
@@ -34,6 +35,11 @@ bool read_number(const NumberBinding& binding, PyObject* value,
     }
     case IntKind::Length:
       return found(plain_length(value), result);
+    case IntKind::Position: {
+      const auto iterator = python::counting_iterator(value);
+      *result = shapes::Number::of(iterator.next);
+      return iterator.is_one;
+    }
     case IntKind::Size:
       return tensor.size != nullptr &&
              found(tensor.size(value, binding.dim), result);

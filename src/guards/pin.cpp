@@ -200,6 +200,7 @@ bool WordGroup::add_child(const Source& child) {
     case SourceKind::TypeAttr:
     case SourceKind::TypeOwnAttr:
     case SourceKind::TypeMro:
+    case SourceKind::TypeBases:
       return add_tag();
     default: {
       PyObject** place = field_place(child.kind, value_);
@@ -236,6 +237,7 @@ bool WordGroup::gives_stable(SourceKind kind) const {
     case SourceKind::TypeAttr:
     case SourceKind::TypeOwnAttr:
     case SourceKind::TypeMro:
+    case SourceKind::TypeBases:
       return true;
     case SourceKind::InstanceAttr:
       return (parts_ & kInstanceVersion) != 0;

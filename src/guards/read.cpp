@@ -86,6 +86,18 @@ PyObject** field_place(SourceKind kind, PyObject* base) noexcept {
       auto* type = as<PyHeapTypeObject>(base);
       return kind == SourceKind::TypeName ? &type->ht_name : &type->ht_qualname;
     }
+    case SourceKind::EnumeratedIterator:
+      return private_field(base, PrivateField::EnumeratedIterator);
+    case SourceKind::ZippedIterators:
+      return private_field(base, PrivateField::ZippedIterators);
+    case SourceKind::MappedIterators:
+      return private_field(base, PrivateField::MappedIterators);
+    case SourceKind::MappedFunction:
+      return private_field(base, PrivateField::MappedFunction);
+    case SourceKind::FilterFunction:
+      return private_field(base, PrivateField::FilterFunction);
+    case SourceKind::FilteredIterator:
+      return private_field(base, PrivateField::FilteredIterator);
     case SourceKind::MethodSelf:
       return PyMethod_Check(base) ? &as<PyMethodObject>(base)->im_self
                                   : nullptr;
@@ -162,6 +174,21 @@ bool is_slot_member(PyObject* descriptor) noexcept {
   return type == T_OBJECT_EX || type == T_OBJECT;
 }
 
+Reading read_iterator_item(PyObject* iterator, size_t i) noexcept {
+  if (Py_IS_TYPE(iterator, &PyRangeIter_Type)) {
+    const auto left = python::counting_iterator(iterator).left;
+    return static_cast<int64_t>(i) < left ? Reading::of(Py_None)
+                                          : Reading::absent();
+  }
+  const auto [is_one, sequence, position] =
+      python::sequence_iterator(iterator);
+  if (!is_one) return Reading::unreadable();
+  if (!sequence) return Reading::absent();
+  return item_at(PySequence_Fast_ITEMS(sequence),
+                 PySequence_Fast_GET_SIZE(sequence),
+                 static_cast<size_t>(position) + i);
+}
+
 // ---- Rows ------------------------------------------------------------------
 
 Reading read_Local(const Source&, PyObject*) noexcept { return root_only(); }
@@ -225,6 +252,15 @@ Reading read_TypeMro(const Source&, PyObject* base) noexcept {
   return present_or_absent(as<PyTypeObject>(base)->tp_mro);
 }
 
+Reading read_TypeBases(const Source&, PyObject* base) noexcept {
+  if (!PyType_Check(base)) return Reading::unreadable();
+  return present_or_absent(as<PyTypeObject>(base)->tp_bases);
+}
+
+Reading read_IteratorItem(const Source& source, PyObject* base) noexcept {
+  return read_iterator_item(base, source.index);
+}
+
 Reading read_WeakrefTarget(const Source&, PyObject* base) noexcept {
   if (!PyWeakref_CheckRef(base)) return Reading::unreadable();
   // None once the target is gone, as calling the reference gives.
@@ -246,6 +282,12 @@ Reading read_TensorGrad(const Source&, PyObject* base) noexcept {
   }
 MG_FIELD(CellContents)
 MG_FIELD(DefaultFactory)
+MG_FIELD(EnumeratedIterator)
+MG_FIELD(ZippedIterators)
+MG_FIELD(MappedFunction)
+MG_FIELD(MappedIterators)
+MG_FIELD(FilterFunction)
+MG_FIELD(FilteredIterator)
 MG_FIELD(MappingProxyTarget)
 MG_FIELD(FunctionCode)
 MG_FIELD(FunctionDefaults)

@@ -140,6 +140,10 @@ SourceId SourceTable::tuple_item(SourceId tuple, size_t i) {
   return indexed(tuple, SourceKind::TupleItem, i);
 }
 
+SourceId SourceTable::iterator_item(SourceId iterator, size_t i) {
+  return indexed(iterator, SourceKind::IteratorItem, i);
+}
+
 SourceId SourceTable::type_attr(SourceId type, PyObject* name) {
   return named(type, SourceKind::TypeAttr, name);
 }

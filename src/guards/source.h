@@ -121,6 +121,8 @@ class SourceTable {
   SourceId dict_key_at(SourceId dict, size_t i);
   SourceId list_item(SourceId list, size_t i);
   SourceId tuple_item(SourceId tuple, size_t i);
+  // See read_iterator_item().
+  SourceId iterator_item(SourceId iterator, size_t i);
   SourceId type_attr(SourceId type, PyObject* name);
   SourceId type_own_attr(SourceId type, PyObject* name);
 
@@ -157,6 +159,9 @@ class SourceTable {
 // One step of a path, for the tracer's own reads of real objects. Total: any
 // object may be the base.
 Reading read_field(SourceKind kind, PyObject* base) noexcept;
+// The item that the iterator of a list, tuple or range gives after `i` others;
+// of a range, whose ints are made when they are asked for, something.
+Reading read_iterator_item(PyObject* iterator, size_t i) noexcept;
 Reading read_instance_attr(PyObject* object, PyObject* name) noexcept;
 Reading read_slot_member(PyObject* object, PyObject* member) noexcept;
 Reading read_dict_item(PyObject* dict, PyObject* key, Py_hash_t hash) noexcept;

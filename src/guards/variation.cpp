@@ -19,6 +19,8 @@ std::string number_name(const std::string& path, IntKind kind, int64_t dim) {
       return path;
     case IntKind::Length:
       return "len(" + path + ")";
+    case IntKind::Position:
+      return "next(" + path + ")";
     case IntKind::Size:
       return path + ".size(" + std::to_string(dim) + ")";
     case IntKind::Stride:
@@ -77,6 +79,9 @@ std::vector<std::string> GuardProgram::variations(const CallView& view) const {
         if (!holds(check, value))
           add_variations(check.object, value, print_path(sources, SourceId(i)),
                          names);
+      } else if (check.kind == GuardKind::IteratorPosition) {
+        if (!holds(check, value))
+          names.push_back(print_path(sources, SourceId(i)));
       } else if (check.kind == GuardKind::Tensor &&
                  hooks().tensor.other_sizes != nullptr) {
         for (uint32_t dimension :

@@ -4,6 +4,8 @@
 // which makes the real one of it.
 #include "natives/iterators.h"
 
+#include <opcode.h>
+
 #include "natives/signature.h"
 #include "python/names.h"
 #include "values/construction.h"
@@ -98,8 +100,13 @@ Outcome<V> next_enumerate(Context& ctx, V iterator) {
   MG_TRY(V item, next(ctx, slot(ctx, iterator, 0)));
   if (!item) return nullptr;
   V index = slot(ctx, iterator, 1);
-  const Py_ssize_t number = PyLong_AsSsize_t(index->object);
-  ctx.heap.set_slot(iterator->heap, 1, ctx.integer(number + 1));
+  V after = nullptr;
+  if (index->is_constant()) {
+    after = ctx.integer(PyLong_AsSsize_t(index->object) + 1);
+  } else {
+    MG_TRY(after, binary_operation(ctx, NB_ADD, index, ctx.integer(1)));
+  }
+  ctx.heap.set_slot(iterator->heap, 1, after);
   V pair[] = {index, item};
   return ctx.tuple(pair);
 }

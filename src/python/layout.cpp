@@ -130,6 +130,38 @@ struct Partial {
   PyObject* args;
   PyObject* keywords;
 };
+// Objects/listobject.c, tupleobject.c
+struct OverSequence {
+  PyObject_HEAD Py_ssize_t position;
+  PyObject* sequence;
+};
+// Objects/rangeobject.c
+struct OverRange {
+  PyObject_HEAD long position;
+  long start;
+  long step;
+  long length;
+};
+// Objects/enumobject.c
+struct Enumerate {
+  PyObject_HEAD Py_ssize_t position;
+  PyObject* iterator;
+};
+// Python/bltinmodule.c
+struct Zip {
+  PyObject_HEAD Py_ssize_t count;
+  PyObject* iterators;
+  PyObject* result;
+  int strict;
+};
+struct Map {
+  PyObject_HEAD PyObject* iterators;
+  PyObject* function;
+};
+struct Filter {
+  PyObject_HEAD PyObject* function;
+  PyObject* iterator;
+};
 struct CacheItem {
   PyObject_HEAD CacheItem* previous;
   CacheItem* next;
@@ -312,8 +344,68 @@ PyObject** private_field(PyObject* object, PrivateField field) noexcept {
       if (!cache_item_type || !Py_IS_TYPE(object, cache_item_type))
         return nullptr;
       return &reinterpret_cast<CacheItem*>(object)->result;
+    case PrivateField::EnumeratedIterator:
+      if (!Py_IS_TYPE(object, &PyEnum_Type)) return nullptr;
+      return &reinterpret_cast<Enumerate*>(object)->iterator;
+    case PrivateField::ZippedIterators:
+      if (!Py_IS_TYPE(object, &PyZip_Type)) return nullptr;
+      return &reinterpret_cast<Zip*>(object)->iterators;
+    case PrivateField::MappedIterators:
+    case PrivateField::MappedFunction:
+      if (!Py_IS_TYPE(object, &PyMap_Type)) return nullptr;
+      return field == PrivateField::MappedFunction
+                 ? &reinterpret_cast<Map*>(object)->function
+                 : &reinterpret_cast<Map*>(object)->iterators;
+    case PrivateField::FilterFunction:
+    case PrivateField::FilteredIterator:
+      if (!Py_IS_TYPE(object, &PyFilter_Type)) return nullptr;
+      return field == PrivateField::FilterFunction
+                 ? &reinterpret_cast<Filter*>(object)->function
+                 : &reinterpret_cast<Filter*>(object)->iterator;
   }
   return nullptr;
+}
+
+SequenceIterator sequence_iterator(PyObject* object) noexcept {
+  if (!Py_IS_TYPE(object, &PyListIter_Type) &&
+      !Py_IS_TYPE(object, &PyTupleIter_Type))
+    return {};
+  const auto* iterator = reinterpret_cast<OverSequence*>(object);
+  return {true, iterator->sequence, iterator->position};
+}
+
+CountingIterator counting_iterator(PyObject* object) noexcept {
+  if (Py_IS_TYPE(object, &PyRangeIter_Type)) {
+    const auto* range = reinterpret_cast<OverRange*>(object);
+    return {true, range->start + range->position * range->step, range->step,
+            range->length - range->position};
+  }
+  if (!Py_IS_TYPE(object, &PyEnum_Type)) return {};
+  const Py_ssize_t position = reinterpret_cast<Enumerate*>(object)->position;
+  // From there on it counts with ints of any size.
+  if (position == PY_SSIZE_T_MAX) return {};
+  return {.is_one = true, .next = position};
+}
+
+void advance_iterator(PyObject* object, Py_ssize_t count) noexcept {
+  if (Py_IS_TYPE(object, &PyRangeIter_Type)) {
+    auto* range = reinterpret_cast<OverRange*>(object);
+    range->position = count < 0 ? range->length : range->position + count;
+    return;
+  }
+  auto* iterator = reinterpret_cast<OverSequence*>(object);
+  if (count < 0)
+    Py_CLEAR(iterator->sequence);
+  else
+    iterator->position += count;
+}
+
+void set_enumerate_position(PyObject* object, Py_ssize_t position) noexcept {
+  reinterpret_cast<Enumerate*>(object)->position = position;
+}
+
+bool zip_is_strict(PyObject* zip) noexcept {
+  return reinterpret_cast<Zip*>(zip)->strict != 0;
 }
 
 CacheKeys cache_keys(PyObject* cached) noexcept {

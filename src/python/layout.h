@@ -91,6 +91,12 @@ enum class PrivateField : uint8_t {
   MappingProxyTarget,
   CachedResults,  // functools.lru_cache: the dict of what it has
   CachedResult,   // of an item of that dict, if the cache has a maximal size
+  EnumeratedIterator,
+  ZippedIterators,  // a tuple, as the next one
+  MappedIterators,
+  MappedFunction,
+  FilterFunction,
+  FilteredIterator,
 };
 PyObject** private_field(PyObject* object, PrivateField field) noexcept;
 // How a function behind functools.lru_cache makes its keys.
@@ -99,6 +105,31 @@ struct CacheKeys {
   PyObject* mark;  // stands before keywords; borrowed
 };
 CacheKeys cache_keys(PyObject* cached) noexcept;
+
+// ---- Iterators ---------------------------------------------------------------
+// The iterator of a list or tuple: what it goes over (borrowed; null at its
+// end), and how far it is.
+struct SequenceIterator {
+  bool is_one = false;
+  PyObject* sequence = nullptr;
+  Py_ssize_t position = 0;
+};
+SequenceIterator sequence_iterator(PyObject* object) noexcept;
+// The iterator of a range, or an enumerate, while a Py_ssize_t holds its number:
+// which it gives next, what is added each time, and how many are left (of an
+// enumerate: as many as there may be).
+struct CountingIterator {
+  bool is_one = false;
+  int64_t next = 0;
+  int64_t step = 1;
+  int64_t left = INT64_MAX;
+};
+CountingIterator counting_iterator(PyObject* object) noexcept;
+// Moves the iterator of a list, tuple or range over so many items that it has;
+// -1: to its end. That may free the list or tuple, which runs user code.
+void advance_iterator(PyObject* iterator, Py_ssize_t count) noexcept;
+void set_enumerate_position(PyObject* enumerate, Py_ssize_t position) noexcept;
+bool zip_is_strict(PyObject* zip) noexcept;
 
 // ---- Abstract base classes --------------------------------------------------
 // A number that grows whenever a class is registered with one

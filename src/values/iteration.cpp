@@ -179,6 +179,7 @@ Outcome<V> next(Context& ctx, V iterator) {
       type != &PyRangeIter_Type && type != kKeyIterator &&
       type != &PySetIter_Type && type != &PySeqIter_Type)
     return ctx.natives->next_item(ctx, iterator);
+  if (iterator->source.valid()) return next_begun(ctx, iterator);
 
   const HeapObject& state = ctx.heap[iterator->heap];
   const int64_t position = state.number;

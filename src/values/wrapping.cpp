@@ -138,6 +138,8 @@ V Context::wrap(PyObject* object, SourceId source, bool known) {
     made = wrap_set(object, source);
   else if (V proxy = wrap_mapping_proxy(object, source))
     made = proxy;
+  else if (V iterator = begun_iterator(*this, object, source))
+    made = iterator;
   else if (type == &PyMethod_Type)
     made = wrap_method(object, source);
   else if (type == &PyCell_Type)

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Iterators that the caller has begun. Those of lists, tuples and ranges are
+// read from where they are: what is guarded is that there are as many items as
+// the trace takes, and, if it takes all of them, no more; how far the iterator
+// was doesn't matter. Their heap number is how many were taken, -1 at the end.
+// Those around others have the slots of ones that the trace made
+// (construction.cpp). What was taken is replayed when the piece ends.
+#include <opcode.h>
+
+#include "python/layout.h"
+#include "values/protocol.h"
+
+namespace magneto::values {
+
+namespace {
+
+using guards::Reading;
+using guards::SourceKind;
+
+V begun(Context& ctx, PyObject* object, SourceId source,
+        std::span<const V> slots, int64_t number = 0) {
+  ctx.guards.type_is(source, Py_TYPE(object));
+  const HeapId id = ctx.heap.make();
+  V made = ctx.arena.make<Value>(Value{.kind = Kind::Iterator,
+                                  .source = source,
+                                  .heap = id,
+                                  .type = Py_TYPE(object),
+                                  .object = object});
+  HeapObject& state = ctx.heap.initial(id);
+  state.owner = made;
+  state.slots.assign(slots.begin(), slots.end());
+  state.number = number;
+  return made;
+}
+
+// Null where there is nothing.
+V part(Context& ctx, PyObject* object, SourceId source, SourceKind kind) {
+  const Reading reading = guards::read_field(kind, object);
+  if (!reading.is_present()) return nullptr;
+  const SourceId at = ctx.sources.field(source, kind);
+  ctx.guards.present(at);
+  return ctx.lazy(reading.value(), at);
+}
+
+// Appends the iterators in the tuple that is such a part.
+void parts(Context& ctx, PyObject* object, SourceId source, SourceKind kind,
+           std::vector<V>& slots) {
+  V tuple = part(ctx, object, source, kind);
+  MG_CHECK(tuple, "a zip or map has iterators");
+  const Status unpacked = unpack(ctx, tuple, slots);
+  MG_CHECK(unpacked, "a tuple can be unpacked");
+}
+
+// Of a counting iterator: as an int of the caller's would be, it is a symbol
+// once it has varied.
+V position(Context& ctx, PyObject* object, SourceId source, int64_t next) {
+  constexpr int64_t kMost = int64_t{1} << 40;
+  const bool is_special = next == 0 || next == 1 || next > kMost ||
+                          next < -kMost;
+  if (!is_special && ctx.symbol_policy &&
+      ctx.symbol_policy->is_symbolic(object, source))
+    return ctx.symbol(ctx.new_symbol(shapes::Number::of(next),
+                                     {guards::IntKind::Position, source},
+                                     shapes::Type::Integer));
+  ctx.guards.iterator_position(source, next);
+  return ctx.integer(next);
+}
+
+// Whether the trace has written to what the iterator goes over.
+bool is_written(Context& ctx, PyObject* sequence) {
+  for (HeapId id : ctx.heap.modified()) {
+    V owner = ctx.heap[id].owner;
+    if (owner && owner->object == sequence) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+V begun_iterator(Context& ctx, PyObject* object, SourceId source) {
+  PyTypeObject* type = Py_TYPE(object);
+  const auto counting = python::counting_iterator(object);
+  if (type == &PyListIter_Type || type == &PyTupleIter_Type)
+    return begun(ctx, object, source, {});
+  if (type == &PyRangeIter_Type) {
+    ctx.guards.iterator_trait(source, counting.step);
+    V slots[] = {position(ctx, object, source, counting.next)};
+    return begun(ctx, object, source, slots);
+  }
+  if (type == &PyEnum_Type && counting.is_one) {
+    V iterator = part(ctx, object, source, SourceKind::EnumeratedIterator);
+    if (!iterator) return nullptr;
+    V slots[] = {iterator, position(ctx, object, source, counting.next)};
+    return begun(ctx, object, source, slots);
+  }
+  std::vector<V> slots;
+  if (type == &PyZip_Type) {
+    const bool is_strict = python::zip_is_strict(object);
+    ctx.guards.iterator_trait(source, is_strict);
+    parts(ctx, object, source, SourceKind::ZippedIterators, slots);
+    return begun(ctx, object, source, slots, is_strict);
+  }
+  if (type == &PyMap_Type) {
+    slots = {part(ctx, object, source, SourceKind::MappedFunction)};
+    parts(ctx, object, source, SourceKind::MappedIterators, slots);
+    return begun(ctx, object, source, slots);
+  }
+  if (type == &PyFilter_Type) {
+    slots = {part(ctx, object, source, SourceKind::FilterFunction),
+             part(ctx, object, source, SourceKind::FilteredIterator)};
+    return begun(ctx, object, source, slots);
+  }
+  return nullptr;
+}
+
+Outcome<V> next_begun(Context& ctx, V iterator) {
+  const int64_t taken = ctx.heap[iterator->heap].number;
+  if (taken < 0) return nullptr;
+  const auto over = python::sequence_iterator(iterator->object);
+  if (over.sequence && is_written(ctx, over.sequence))
+    return ctx.graph_break("caller-iterator",
+                           "a list that changes while it is gone over",
+                           "go over a copy of the list");
+  const auto at = static_cast<size_t>(taken);
+  const SourceId source = ctx.sources.iterator_item(iterator->source, at);
+  const Reading item = guards::read_iterator_item(iterator->object, at);
+  if (!item.is_present()) {
+    ctx.guards.absent(source);
+    ctx.heap.set_number(iterator->heap, -1);
+    return nullptr;
+  }
+  ctx.guards.present(source);
+  V value = nullptr;
+  if (over.is_one) {
+    value = ctx.lazy(item.value(), source);
+  } else {
+    const auto counting = python::counting_iterator(iterator->object);
+    MG_TRY(value, binary_operation(ctx, NB_ADD,
+                                   ctx.heap[iterator->heap].slots[0],
+                                   ctx.integer(taken * counting.step)));
+  }
+  ctx.heap.set_number(iterator->heap, taken + 1);
+  return value;
+}
+
+}  // namespace magneto::values

@@ -1,0 +1,281 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Iterators that the caller has begun: they go on where they are, and are where
+they would be in plain Python when the function ends or its graph breaks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+
+import magneto
+from magneto.testing import RecordingBackend, compare
+
+X = torch.arange(3.0)
+
+
+def keep(x: Any) -> bool:
+    return x != 2
+
+
+def double(x: Any) -> Any:
+    return x * 2
+
+
+class Holder:
+    def __init__(self, iterator):
+        self.iterator = iterator
+
+
+MAKERS: dict[str, Callable[[], Any]] = {
+    "list": lambda: iter([1, 2, 3, 4, 5]),
+    "tuple": lambda: iter((1.5, X, "a", None, 2)),
+    "tensors": lambda: iter([X + i for i in range(5)]),
+    "range": lambda: iter(range(3, 20, 4)),
+    "backwards": lambda: iter(range(5, -20, -3)),
+    "enumerate": lambda: enumerate([5, 6, 7, 8, 9], 4),
+    "enumerate tensors": lambda: enumerate([X, X + 1, X + 2, X + 3]),
+    "zip": lambda: zip([1, 2, 3, 4], (5, 6, 7, 8, 9), strict=False),
+    "strict zip": lambda: zip([1, 2, 3, 4], (5, 6, 7, 8, 9), strict=True),
+    "zip of one": lambda: zip(*[iter(range(9))] * 2, strict=False),
+    "empty zip": lambda: zip(),
+    "map": lambda: map(double, [1, 2, 3, 4, 5]),
+    "map of two": lambda: map(max, [1, 2, 3, 4, 5], range(7, 0, -1)),
+    "filter": lambda: filter(keep, [1, 2, 2, 3, 4, 2, 5]),
+    "filter none": lambda: filter(None, [0, 1, "", 2, 3, 4]),
+    "enumerate zip": lambda: enumerate(zip([1, 2, 3, 4], range(9))),
+    "big": lambda: iter(range(2**40, 2**40 + 9)),
+}
+
+
+def two(iterator, x):
+    return next(iterator, "end"), next(iterator, "end"), x + 1
+
+
+def rest(iterator, x):
+    return list(iterator), next(iterator, "end"), x + 1
+
+
+def loop(iterator, x):
+    total = []
+    for item in iterator:
+        total.append(item)
+        if len(total) == 2:
+            break
+    return total, x * 2
+
+
+def loop_with_breaks(iterator, x):
+    total = []
+    for item in iterator:
+        x = x + 1
+        magneto.graph_break()
+        total.append(item)
+    return total, x
+
+
+def raised_at_the_end(iterator, x):
+    try:
+        for _ in range(20):
+            x = x + 1
+            next(iterator)
+    except StopIteration:
+        return "ended", x
+    except ValueError as error:
+        return str(error), x
+
+
+def given_back(iterator, x):
+    first = next(iterator, None)
+    return first, iterator, x + 1
+
+
+def held(iterator, x):
+    holder = Holder(iterator)
+    magneto.graph_break()
+    taken = [next(holder.iterator, None)]
+    taken.extend(holder.iterator)
+    return taken, x + 1
+
+
+def untouched(iterator, x):
+    return isinstance(iterator, type(iter([]))), iter(iterator), x + 1
+
+
+FORMS = [
+    two,
+    rest,
+    loop,
+    loop_with_breaks,
+    raised_at_the_end,
+    given_back,
+    held,
+    untouched,
+]
+
+
+def remaining(value: Any) -> Any:
+    """With iterators as the lists of what they have left."""
+    if isinstance(value, tuple | list):
+        return type(value)(remaining(each) for each in value)
+    if hasattr(value, "__next__"):
+        left = []
+        try:
+            for item in value:
+                left.append(item)
+        except ValueError as error:
+            left.append(str(error))
+        return type(value).__name__, left
+    return value
+
+
+def outcome(function: Callable[..., Any], *args: Any) -> Any:
+    try:
+        return function(*args)
+    except ValueError as error:
+        return str(error)
+
+
+@pytest.mark.parametrize("form", FORMS, ids=lambda each: each.__name__)
+@pytest.mark.parametrize("name", MAKERS)
+def test_as_in_plain_python(name: str, form: Callable[..., Any]) -> None:
+    compiled = magneto.compile(form, backend="eager")
+    for taken in (0, 1, 2, 3, 4, 7, 0):
+        results = []
+        for call in (form, compiled):
+            iterator = MAKERS[name]()
+            for _ in range(taken):
+                outcome(next, iterator, None)
+            result = outcome(call, iterator, X)
+            results.append((remaining(result), remaining(iterator)))
+        compare(*results)
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_one_iterator_for_many_calls(name: str) -> None:
+    def step(iterator, x):
+        return next(iterator, "end"), x + 1
+
+    compiled = magneto.compile(step, backend="eager")
+    plain, other = MAKERS[name](), MAKERS[name]()
+    for _ in range(8):
+        compare(outcome(step, plain, X), outcome(compiled, other, X))
+
+
+@pytest.mark.parametrize("name", ["list", "tensors", "zip", "map", "filter"])
+def test_traced_whole(name: str) -> None:
+    backend = RecordingBackend()
+    compiled = magneto.compile(two, backend=backend, fullgraph=True)
+    for taken in (0, 1, 0):
+        iterator = MAKERS[name]()
+        for _ in range(taken):
+            next(iterator)
+        compiled(iterator, X)
+
+
+def test_items_are_guarded_and_not_the_position() -> None:
+    def step(iterator, x):
+        return x * next(iterator)
+
+    compiled = magneto.compile(step, backend="eager", fullgraph=True)
+    before = magneto.stats()["compilations"]
+    iterator = iter([torch.full((3,), float(i)) for i in range(20)])
+    for i in range(20):
+        compare(compiled(iterator, X), X * float(i))
+    assert magneto.stats()["compilations"] == before + 1
+
+
+@pytest.mark.parametrize(
+    "make",
+    [lambda n: iter(range(n)), lambda n: enumerate([X] * n)],
+    ids=["range", "enumerate"],
+)
+def test_loops_with_breaks_are_not_compiled_for_each_step(make) -> None:
+    def loop(iterator, x):
+        for item in iterator:
+            x = x + (item[0] if isinstance(item, tuple) else item)
+            magneto.graph_break()
+        return x
+
+    compiled = magneto.compile(loop, backend="eager")
+    compiled(make(6), X)
+    before = magneto.stats()["compilations"]
+    compare(compiled(make(40), X), loop(make(40), X))
+    assert magneto.stats()["compilations"] <= before + 2
+
+
+def test_two_places_of_one_iterator() -> None:
+    def pairs(a, b, x):
+        return [next(a), next(b), next(a), next(b)], x + 1
+
+    compiled = magneto.compile(pairs, backend="eager")
+    for same in (False, True, False):
+        results = []
+        for call in (pairs, compiled):
+            a, b = iter([1, 2, 3, 4, 5]), iter([10, 20, 30])
+            result = call(a, a if same else b, X)
+            results.append((result, list(a), list(b)))
+        compare(*results)
+
+
+def appended(items, iterator, x):
+    first = next(iterator)
+    items.append(9)
+    return first, list(iterator), x + 1
+
+
+def removed(items, iterator, x):
+    items.pop(0)
+    return list(iterator), items, x + 1
+
+
+def removed_behind(items, iterator, x):
+    first = next(iterator)
+    del items[:]
+    return first, list(iterator), items, x + 1
+
+
+def replaced(items, iterator, x):
+    items[:] = [7, 8]
+    return next(iterator, None), x + 1
+
+
+@pytest.mark.parametrize(
+    "program",
+    [appended, removed, removed_behind, replaced],
+    ids=lambda each: each.__name__,
+)
+def test_lists_that_change_meanwhile(program: Callable[..., Any]) -> None:
+    compiled = magneto.compile(program, backend="eager")
+    for length in (3, 1, 5):
+        results = []
+        for call in (program, compiled):
+            items = list(range(length))
+            iterator = iter(items)
+            next(iterator)
+            try:
+                result = call(items, iterator, X)
+            except StopIteration:
+                result = "stop"
+            results.append((result, items, list(iterator)))
+        compare(*results)
+
+
+def test_global_and_closure() -> None:
+    closed = iter([X, X + 1, X + 2])
+    namespace = {"begun": iter([1, 2, 3]), "next": next}
+    exec("def of_globals(x): return x + next(begun)", namespace)
+
+    def of_closure(x):
+        return x + next(closed)
+
+    for function, expected in (
+        (namespace["of_globals"], [X + 1, X + 2, X + 3]),
+        (of_closure, [X + X, X + X + 1, X + X + 2]),
+    ):
+        compiled = magneto.compile(function, backend="eager", fullgraph=True)
+        compare(expected, [compiled(X) for _ in range(3)])
+        with pytest.raises(StopIteration):
+            compiled(X)
