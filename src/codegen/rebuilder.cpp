@@ -49,6 +49,16 @@ Operand Rebuilder::from_source(SourceId source) {
   return builder_.input(found->second);
 }
 
+// A class that the user's program makes dies with that program: the guards
+// refer to it weakly.
+Operand Rebuilder::known(PyObject* object) {
+  const bool may_die = PyType_Check(object) &&
+                       PyType_HasFeature(reinterpret_cast<PyTypeObject*>(object),
+                                         Py_TPFLAGS_HEAPTYPE);
+  return may_die ? from_source(ctx_.sources.constant(object))
+                 : builder_.constant(object);
+}
+
 // Known when the guards have run, or computed by the graph.
 Operand Rebuilder::of_number(shapes::E number) {
   number = ctx_.environment()->simplify(number);
@@ -75,7 +85,7 @@ Operand Rebuilder::build(V value) {
   MG_CHECK(value && !value->is_null(), "NULL can't be rebuilt");
   if (value->kind == Kind::Constant && !value->heap.valid() &&
       (is_plain_constant(value->object) || !value->source.valid())) {
-    return builder_.constant(value->object);
+    return known(value->object);
   }
   if (value->source.valid()) return from_source(value->source);
   auto found = built_.find(value);

@@ -63,8 +63,10 @@ class Rebuilder {
                                   : builder_.constant(dict);
   }
   Operand text(PyObject* name) { return builder_.constant(name); }
+  // An object that the program names.
+  Operand known(PyObject* object);
   Operand type_of(values::V value) {
-    return builder_.constant(reinterpret_cast<PyObject*>(value->type));
+    return known(reinterpret_cast<PyObject*>(value->type));
   }
 
   void fill(values::V value, Operand target);

@@ -12,12 +12,14 @@ namespace {
 using values::V;
 
 // Whether somebody may see the death of `object`, by a weak reference to it or
-// to what it holds. Tensors aren't looked at: what they hold is worth more.
+// to what it holds, or since it calls back at another's death. Tensors aren't
+// looked at: what they hold is worth more.
 bool is_seen_from_outside(PyObject* object, int depth = 0) {
   constexpr int kDeepest = 2;
   constexpr Py_ssize_t kMost = 64;  // more items are like the first ones
   if (tensor::is_tensor(object)) return false;
-  if (PyType_SUPPORTS_WEAKREFS(Py_TYPE(object))) return true;
+  if (PyType_SUPPORTS_WEAKREFS(Py_TYPE(object)) || PyWeakref_Check(object))
+    return true;
   if (depth > kDeepest) return false;
   if (PyDict_CheckExact(object)) {
     PyObject *key = nullptr, *value = nullptr;

@@ -55,7 +55,13 @@ Outcome<V> referent(Context& ctx, const Arguments& args) {
   guards::SourceId source =
       ctx.sources.field(reference->source, guards::SourceKind::WeakrefTarget);
   // None where the target is gone.
-  return ctx.lazy(PyWeakref_GetObject(reference->object), source);
+  PyObject* target = PyWeakref_GetObject(reference->object);
+  if (target != Py_None && !ctx.inliner->surely_lives(target))
+    return ctx.graph_break("native-call",
+                           "a weak reference behind what may have ended the "
+                           "life of its object",
+                           "ask the weak reference first");
+  return ctx.lazy(target, source);
 }
 
 // importlib.import_module of what has been imported already.

@@ -135,6 +135,7 @@ values::Capture capture_frame(values::Context& ctx,
     capture.info = exception.info;
     return capture;
   }
+  interpreter.begin(frame);
   PyObject* handled = python::handled_exception();
   interpreter.handled =
       ctx.lazy(handled ? handled : Py_None, handled_source(ctx));

@@ -45,6 +45,8 @@ class Interpreter final : public values::Inliner, public Journaled {
   // caller's isn't looked at before somebody asks.
   V handled;
 
+  // Notes what the outermost frame holds (lifetimes.cpp).
+  void begin(const Frame& frame);
   // Runs a frame until it returns, yields, or a signal leaves it.
   Outcome<Next> run(Frame& frame);
   // The outermost frame: as run(), and a step that breaks is undone, so that
@@ -62,6 +64,7 @@ class Interpreter final : public values::Inliner, public Journaled {
   PyObject* current_globals() override;
   std::vector<std::pair<PyObject*, V>> current_locals() override;
   V handled_exception() override { return handled; }
+  bool surely_lives(PyObject* object) const override;
 
   // After a break: the frames inside of the outermost one that are gone on with
   // by themselves, outermost first.
@@ -97,6 +100,7 @@ class Interpreter final : public values::Inliner, public Journaled {
   Frame* frame_ = nullptr;  // innermost
   size_t depth_ = python::recursion_depth();
   bool calls_in_blocks_ = false;
+  std::vector<V> begun_;                     // see begin()
   std::vector<values::BrokenFrame> broken_;  // innermost first
   int32_t steps_to_check_ = 0;               // until check_progress()
   int32_t checks_ = 0;

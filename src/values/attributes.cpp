@@ -323,16 +323,40 @@ Outcome<V> generic_get(Context& ctx, V object, PyObject* name) {
 
 namespace {
 
+// The tuple's items, each by its identity.
+void guard_items(Context& ctx, SourceId source, PyObject* tuple) {
+  const Py_ssize_t count = PyTuple_GET_SIZE(tuple);
+  ctx.guards.length(source, count);
+  for (Py_ssize_t i = 0; i < count; ++i)
+    ctx.guards.identity(
+        ctx.sources.tuple_item(source, static_cast<size_t>(i)),
+        PyTuple_GET_ITEM(tuple, i));
+}
+
 // What a program may give a class of its own anew.
 void guard_own_field(Context& ctx, PyTypeObject* type, PyObject* name) {
   if (type->tp_flags & Py_TPFLAGS_IMMUTABLETYPE) return;
   const std::string which = text(name);
   if (which == "__module__" || which == "__doc__")
     ctx.guard_type_attribute(type, name, _PyType_Lookup(type, name));
-  else if (which == "__bases__" || which == "__base__" || which == "__mro__")
-    ctx.guards.identity(
-        ctx.sources.field(type_source(ctx, type), guards::SourceKind::TypeMro),
-        type->tp_mro);
+  else if (which == "__base__")
+    guard_items(ctx,
+                ctx.sources.field(type_source(ctx, type),
+                                  guards::SourceKind::TypeBases),
+                type->tp_bases);
+}
+
+// __mro__ and __bases__ as tuples of the caller's: a guard on the tuple itself
+// would keep it, and so the class, alive. Null for other names.
+V classes_of(Context& ctx, PyTypeObject* type, PyObject* name) {
+  if (type->tp_flags & Py_TPFLAGS_IMMUTABLETYPE) return nullptr;
+  const std::string which = text(name);
+  if (which != "__mro__" && which != "__bases__") return nullptr;
+  const bool is_mro = which == "__mro__";
+  return ctx.known(is_mro ? type->tp_mro : type->tp_bases,
+                   ctx.sources.field(type_source(ctx, type),
+                                     is_mro ? guards::SourceKind::TypeMro
+                                            : guards::SourceKind::TypeBases));
 }
 
 Outcome<V> type_get(Context& ctx, V object, PyObject* name) {
@@ -349,6 +373,7 @@ Outcome<V> type_get(Context& ctx, V object, PyObject* name) {
     // __name__, __mro__, __dict__ and the like: C code over the type itself.
     if (Py_IS_TYPE(in_meta, &PyGetSetDescr_Type) ||
         Py_IS_TYPE(in_meta, &PyMemberDescr_Type)) {
+      if (V classes = classes_of(ctx, type, name)) return classes;
       guard_own_field(ctx, type, name);
       V field = name_of_constant(ctx, object, name);
       return field ? Outcome<V>(field) : read_real(ctx, object->object, name);

@@ -24,53 +24,13 @@
 #include "tensor/symbols.h"
 #include "tensor/tensor_snapshot.h"
 #include "values/heap.h"
+#include "values/inliner.h"
 #include "values/reasons.h"
 #include "values/value.h"
 
 namespace magneto::values {
 
 class Context;
-
-// Arguments of a call in the traced program: positional ones, and keyword
-// values in the order of their names (interned str).
-struct Arguments {
-  std::span<const V> positional;
-  std::span<const V> keyword_values;
-  std::span<PyObject* const> keyword_names;
-
-  size_t count() const { return positional.size(); }
-  bool has_keywords() const { return !keyword_names.empty(); }
-  // The keyword argument of that name, or null.
-  V keyword(PyObject* name) const;
-};
-
-// Implemented by trace/: runs a Python function's body over symbolic values.
-class Inliner {
- public:
-  virtual Outcome<V> inline_function(V function, const Arguments& args) = 0;
-  // Runs a generator until it yields: the value, or null at its end, when
-  // *returned is what it returned. `sent` is None for next(); `thrown`, if not
-  // null, is an exception raised where the generator stands.
-  virtual Outcome<V> resume_generator(V generator, V sent, V thrown,
-                                      V* returned) = 0;
-  // Where the program stands, for nodes of the graph.
-  virtual graph::Origin origin() = 0;
-  // The same for what isn't a call of the graph.
-  virtual graph::LocationId location() = 0;
-  // For super() without arguments: the class cell's content and first argument.
-  virtual bool super_arguments(V* type, V* self) = 0;
-  // The globals of the frame that runs, for globals() and imports.
-  virtual PyObject* current_globals() = 0;
-  // Names and values of the frame's locals, for locals().
-  virtual std::vector<std::pair<PyObject*, V>> current_locals() = 0;
-  // The exception being handled (sys.exc_info), or null.
-  virtual V handled_exception() = 0;
-  // How many calls the trace is in: 0 in the outermost frame.
-  virtual size_t depth() const = 0;
-
- protected:
-  ~Inliner() = default;
-};
 
 // Implemented by natives/: calls of what is written in C, and of the Python
 // functions that have a row in its tables.
