@@ -12,6 +12,7 @@
 #include "support/check.h"
 #include "values/exceptions.h"
 #include "values/functions.h"
+#include "values/torch_types.h"
 
 namespace magneto::codegen {
 
@@ -49,12 +50,16 @@ Operand Rebuilder::from_source(SourceId source) {
   return builder_.input(found->second);
 }
 
-// A class that the user's program makes dies with that program: the guards
-// refer to it weakly.
+// A class that the user's program makes, and the members of an enumeration, die
+// with that program: the guards refer to them weakly.
 Operand Rebuilder::known(PyObject* object) {
-  const bool may_die = PyType_Check(object) &&
-                       PyType_HasFeature(reinterpret_cast<PyTypeObject*>(object),
-                                         Py_TPFLAGS_HEAPTYPE);
+  const bool is_member = PyType_IsSubtype(Py_TYPE(Py_TYPE(object)),
+                                          values::torch_types().enum_meta);
+  const bool may_die =
+      is_member ||
+      (PyType_Check(object) &&
+       PyType_HasFeature(reinterpret_cast<PyTypeObject*>(object),
+                         Py_TPFLAGS_HEAPTYPE));
   return may_die ? from_source(ctx_.sources.constant(object))
                  : builder_.constant(object);
 }

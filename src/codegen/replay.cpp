@@ -143,13 +143,14 @@ void Replay::replay_cell(V owner, const HeapObject& state) {
 // One that the caller had begun (values/begun_iterators.cpp).
 void Replay::replay_iterator(V owner, const HeapObject& state) {
   if (owner->type == &PyEnum_Type) {
-    builder_.act(StepOp::SetEnumerate, {rebuilder_.build(owner),
-                                        rebuilder_.build(state.slots[1])});
+    builder_.act(StepOp::SetEnumerate,
+                 {rebuilder_.build(owner), rebuilder_.build(state.slots[1])});
     return;
   }
-  builder_.act(StepOp::AdvanceIterator,
-               {rebuilder_.build(owner),
-                builder_.constant(Ref::steal(PyLong_FromLongLong(state.number)))});
+  builder_.act(
+      StepOp::AdvanceIterator,
+      {rebuilder_.build(owner),
+       builder_.constant(Ref::steal(PyLong_FromLongLong(state.number)))});
 }
 
 }  // namespace

@@ -139,10 +139,9 @@ Wording word_check(const Check& check, const std::string& name,
                                        : show(v);
               })};
     case GuardKind::IteratorTrait:
-      return {name + " steps like " + std::to_string(check.number),
-              it_is([](PyObject* v) {
-                return std::to_string(iterator_trait(v));
-              })};
+      return {
+          name + " steps like " + std::to_string(check.number),
+          it_is([](PyObject* v) { return std::to_string(iterator_trait(v)); })};
     case GuardKind::DictKeys:
       return {"list(" + name + ") == " + show_keys(check.keys),
               it_is(show_dict_keys)};

@@ -180,8 +180,7 @@ Reading read_iterator_item(PyObject* iterator, size_t i) noexcept {
     return static_cast<int64_t>(i) < left ? Reading::of(Py_None)
                                           : Reading::absent();
   }
-  const auto [is_one, sequence, position] =
-      python::sequence_iterator(iterator);
+  const auto [is_one, sequence, position] = python::sequence_iterator(iterator);
   if (!is_one) return Reading::unreadable();
   if (!sequence) return Reading::absent();
   return item_at(PySequence_Fast_ITEMS(sequence),

@@ -31,6 +31,20 @@ bool never_dies(PyObject* object) {
           Py_TPFLAGS_HEAPTYPE) == 0;
 }
 
+// The class that has `object` as a member, and keeps it alive: members that are
+// ints can't be referred to weakly. Null if there is none.
+PyObject* enumeration_of(PyObject* object) {
+  PyTypeObject* type = Py_TYPE(object);
+  if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) return nullptr;
+  PyObject* members = PyDict_GetItemString(type->tp_dict, "_member_map_");
+  if (!members || !PyDict_Check(members)) return nullptr;
+  PyObject *name = nullptr, *member = nullptr;
+  Py_ssize_t position = 0;
+  while (PyDict_Next(members, &position, &name, &member))
+    if (member == object) return reinterpret_cast<PyObject*>(type);
+  return nullptr;
+}
+
 // Making a weak reference may start a garbage collection, and that may run any
 // code; the objects that a program is looking at must not die meanwhile.
 class CollectionPause {
@@ -65,6 +79,7 @@ void Watch::add(PyObject* object) {
     held_.push_back(Ref::share(object));
   } else if (seen_.insert(object).second) {
     if (PyObject* module = module_of_namespace(object)) object = module;
+    if (PyObject* enumeration = enumeration_of(object)) object = enumeration;
     if (PyType_SUPPORTS_WEAKREFS(Py_TYPE(object))) {
       watch(object);
     } else {

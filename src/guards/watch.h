@@ -21,8 +21,9 @@ class Watch {
 
   // Runs no user code. From now on `object` is alive, or alive() is false. Held
   // strongly, as the only way left, if it is a constant or can't be referred to
-  // weakly; through its module, if it is a module's namespace; not at all if it
-  // never dies (types of C modules, None).
+  // weakly; through its module, if it is a module's namespace, or its class, if
+  // it is a member of an enumeration; not at all if it never dies (types of C
+  // modules, None).
   void add(PyObject* object);
 
   bool alive() const { return !*died_; }

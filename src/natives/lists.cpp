@@ -48,7 +48,8 @@ Outcome<V> make_of_class(Context& ctx, const Arguments& args) {
 
 Outcome<V> initialise(Context& ctx, const Arguments& args) {
   MG_TRY(V list, list_receiver(ctx, args));
-  if (size_of(ctx, list)) ctx.heap.splice(list->heap, 0, size_of(ctx, list), {});
+  if (size_of(ctx, list))
+    ctx.heap.splice(list->heap, 0, size_of(ctx, list), {});
   if (args.count() > 1) MG_DO(list_extend(ctx, list, args.positional[1]));
   return ctx.none();
 }

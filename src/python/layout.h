@@ -106,18 +106,19 @@ struct CacheKeys {
 };
 CacheKeys cache_keys(PyObject* cached) noexcept;
 
-// ---- Iterators ---------------------------------------------------------------
-// The iterator of a list or tuple: what it goes over (borrowed; null at its
-// end), and how far it is.
+// ---- Iterators
+// --------------------------------------------------------------- The iterator
+// of a list or tuple: what it goes over (borrowed; null at its end), and how
+// far it is.
 struct SequenceIterator {
   bool is_one = false;
   PyObject* sequence = nullptr;
   Py_ssize_t position = 0;
 };
 SequenceIterator sequence_iterator(PyObject* object) noexcept;
-// The iterator of a range, or an enumerate, while a Py_ssize_t holds its number:
-// which it gives next, what is added each time, and how many are left (of an
-// enumerate: as many as there may be).
+// The iterator of a range, or an enumerate, while a Py_ssize_t holds its
+// number: which it gives next, what is added each time, and how many are left
+// (of an enumerate: as many as there may be).
 struct CountingIterator {
   bool is_one = false;
   int64_t next = 0;

@@ -27,8 +27,7 @@ class Held {
       add(method->function, depth + 1);
       add(method->self, depth + 1);
     }
-    if (value->kind == Kind::Cell)
-      add(heap_[value->heap].slots[0], depth + 1);
+    if (value->kind == Kind::Cell) add(heap_[value->heap].slots[0], depth + 1);
   }
   bool contains(PyObject* object) const { return objects_.contains(object); }
 

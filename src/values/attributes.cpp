@@ -328,9 +328,8 @@ void guard_items(Context& ctx, SourceId source, PyObject* tuple) {
   const Py_ssize_t count = PyTuple_GET_SIZE(tuple);
   ctx.guards.length(source, count);
   for (Py_ssize_t i = 0; i < count; ++i)
-    ctx.guards.identity(
-        ctx.sources.tuple_item(source, static_cast<size_t>(i)),
-        PyTuple_GET_ITEM(tuple, i));
+    ctx.guards.identity(ctx.sources.tuple_item(source, static_cast<size_t>(i)),
+                        PyTuple_GET_ITEM(tuple, i));
 }
 
 // What a program may give a class of its own anew.

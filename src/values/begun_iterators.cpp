@@ -22,10 +22,10 @@ V begun(Context& ctx, PyObject* object, SourceId source,
   ctx.guards.type_is(source, Py_TYPE(object));
   const HeapId id = ctx.heap.make();
   V made = ctx.arena.make<Value>(Value{.kind = Kind::Iterator,
-                                  .source = source,
-                                  .heap = id,
-                                  .type = Py_TYPE(object),
-                                  .object = object});
+                                       .source = source,
+                                       .heap = id,
+                                       .type = Py_TYPE(object),
+                                       .object = object});
   HeapObject& state = ctx.heap.initial(id);
   state.owner = made;
   state.slots.assign(slots.begin(), slots.end());
@@ -55,8 +55,8 @@ void parts(Context& ctx, PyObject* object, SourceId source, SourceKind kind,
 // once it has varied.
 V position(Context& ctx, PyObject* object, SourceId source, int64_t next) {
   constexpr int64_t kMost = int64_t{1} << 40;
-  const bool is_special = next == 0 || next == 1 || next > kMost ||
-                          next < -kMost;
+  const bool is_special =
+      next == 0 || next == 1 || next > kMost || next < -kMost;
   if (!is_special && ctx.symbol_policy &&
       ctx.symbol_policy->is_symbolic(object, source))
     return ctx.symbol(ctx.new_symbol(shapes::Number::of(next),
@@ -135,9 +135,9 @@ Outcome<V> next_begun(Context& ctx, V iterator) {
     value = ctx.lazy(item.value(), source);
   } else {
     const auto counting = python::counting_iterator(iterator->object);
-    MG_TRY(value, binary_operation(ctx, NB_ADD,
-                                   ctx.heap[iterator->heap].slots[0],
-                                   ctx.integer(taken * counting.step)));
+    MG_TRY(value,
+           binary_operation(ctx, NB_ADD, ctx.heap[iterator->heap].slots[0],
+                            ctx.integer(taken * counting.step)));
   }
   ctx.heap.set_number(iterator->heap, taken + 1);
   return value;

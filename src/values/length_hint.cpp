@@ -31,8 +31,7 @@ Status ask_hint(Context& ctx, V object) {
   const Py_ssize_t number = PyLong_AsSsize_t(hint->object);
   if (number == -1 && PyErr_Occurred()) return ctx.raise_from_python();
   if (number < 0)
-    return ctx.raise(PyExc_ValueError,
-                     "__length_hint__() should return >= 0");
+    return ctx.raise(PyExc_ValueError, "__length_hint__() should return >= 0");
   return done;
 }
 

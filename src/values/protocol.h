@@ -103,8 +103,8 @@ Status unpack_to_list(Context& ctx, V iterable, std::vector<V>& into);
 // list.extend
 Status list_extend(Context& ctx, V list, V iterable);
 
-// An iterator of the caller's, and its next value (begun_iterators.cpp). Null if
-// it is of a class that isn't known.
+// An iterator of the caller's, and its next value (begun_iterators.cpp). Null
+// if it is of a class that isn't known.
 V begun_iterator(Context& ctx, PyObject* object, SourceId source);
 Outcome<V> next_begun(Context& ctx, V iterator);
 

@@ -56,15 +56,6 @@ REASONS: dict[str, str] = {
     "test_traceback.TestStack.test_format_locals": (
         "looks at variables that are not read again: a graph break drops them"
     ),
-    "test_traceback.TestTracebackException."
-    "test_no_refs_to_exception_and_traceback_objects": (
-        "counts references to objects on both sides of a graph break, at "
-        "which a compiled piece holds them, too"
-    ),
-    "test_weakref.ReferencesTestCase.test_ref_reuse": (
-        "counts weak references to an object, which a compiled piece refers "
-        "to weakly, too"
-    ),
 }
 """Tests that pass in plain Python only, by `module.Class.method`, and why that
 is as it should be."""
