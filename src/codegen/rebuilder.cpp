@@ -56,10 +56,9 @@ Operand Rebuilder::known(PyObject* object) {
   const bool is_member = PyType_IsSubtype(Py_TYPE(Py_TYPE(object)),
                                           values::torch_types().enum_meta);
   const bool may_die =
-      is_member ||
-      (PyType_Check(object) &&
-       PyType_HasFeature(reinterpret_cast<PyTypeObject*>(object),
-                         Py_TPFLAGS_HEAPTYPE));
+      is_member || (PyType_Check(object) &&
+                    PyType_HasFeature(reinterpret_cast<PyTypeObject*>(object),
+                                      Py_TPFLAGS_HEAPTYPE));
   return may_die ? from_source(ctx_.sources.constant(object))
                  : builder_.constant(object);
 }

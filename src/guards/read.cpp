@@ -180,6 +180,13 @@ Reading read_iterator_item(PyObject* iterator, size_t i) noexcept {
     return static_cast<int64_t>(i) < left ? Reading::of(Py_None)
                                           : Reading::absent();
   }
+  if (const auto table = python::table_iterator(iterator); table.is_one) {
+    if (table.is_changed) return Reading::unreadable();
+    const auto entry = python::table_entry(iterator, i);
+    if (entry.is_extra) return Reading::unreadable();
+    return present_or_absent(
+        Py_IS_TYPE(iterator, &PyDictIterValue_Type) ? entry.value : entry.key);
+  }
   const auto [is_one, sequence, position] = python::sequence_iterator(iterator);
   if (!is_one) return Reading::unreadable();
   if (!sequence) return Reading::absent();
@@ -258,6 +265,13 @@ Reading read_TypeBases(const Source&, PyObject* base) noexcept {
 
 Reading read_IteratorItem(const Source& source, PyObject* base) noexcept {
   return read_iterator_item(base, source.index);
+}
+
+Reading read_IteratorPairValue(const Source& source, PyObject* base) noexcept {
+  if (!Py_IS_TYPE(base, &PyDictIterItem_Type) ||
+      python::table_iterator(base).is_changed)
+    return Reading::unreadable();
+  return present_or_absent(python::table_entry(base, source.index).value);
 }
 
 Reading read_WeakrefTarget(const Source&, PyObject* base) noexcept {

@@ -144,6 +144,10 @@ SourceId SourceTable::iterator_item(SourceId iterator, size_t i) {
   return indexed(iterator, SourceKind::IteratorItem, i);
 }
 
+SourceId SourceTable::iterator_pair_value(SourceId iterator, size_t i) {
+  return indexed(iterator, SourceKind::IteratorPairValue, i);
+}
+
 SourceId SourceTable::type_attr(SourceId type, PyObject* name) {
   return named(type, SourceKind::TypeAttr, name);
 }

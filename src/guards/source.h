@@ -123,6 +123,7 @@ class SourceTable {
   SourceId tuple_item(SourceId tuple, size_t i);
   // See read_iterator_item().
   SourceId iterator_item(SourceId iterator, size_t i);
+  SourceId iterator_pair_value(SourceId iterator, size_t i);
   SourceId type_attr(SourceId type, PyObject* name);
   SourceId type_own_attr(SourceId type, PyObject* name);
 
@@ -159,8 +160,9 @@ class SourceTable {
 // One step of a path, for the tracer's own reads of real objects. Total: any
 // object may be the base.
 Reading read_field(SourceKind kind, PyObject* base) noexcept;
-// The item that the iterator of a list, tuple or range gives after `i` others;
-// of a range, whose ints are made when they are asked for, something.
+// The item that the iterator of a list, tuple, range, dict or set gives after
+// `i` others; of a range, whose ints are made when they are asked for,
+// something; of a dict's items the key.
 Reading read_iterator_item(PyObject* iterator, size_t i) noexcept;
 Reading read_instance_attr(PyObject* object, PyObject* name) noexcept;
 Reading read_slot_member(PyObject* object, PyObject* member) noexcept;

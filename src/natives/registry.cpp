@@ -539,7 +539,8 @@ Outcome<V> call_row(Context& ctx, const Row& row, PyObject* callable,
                                    " that was made outside of the trace",
                                "make the iterator inside of the compiled "
                                "function, or pass a list");
-      MG_TRY(V item, row.next(ctx, iterator));
+      MG_TRY(V item, is_begun(iterator) ? next_begun(ctx, iterator)
+                                        : row.next(ctx, iterator));
       if (item) return item;
       return ctx.raise_value(make_exception(
           ctx, reinterpret_cast<PyTypeObject*>(PyExc_StopIteration), {}));

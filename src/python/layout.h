@@ -126,8 +126,27 @@ struct CountingIterator {
   int64_t left = INT64_MAX;
 };
 CountingIterator counting_iterator(PyObject* object) noexcept;
-// Moves the iterator of a list, tuple or range over so many items that it has;
-// -1: to its end. That may free the list or tuple, which runs user code.
+// The iterator of a dict (not of an OrderedDict), of its values or items, or of
+// a set: what it goes over (borrowed; null at its end), and whether that has
+// another size than when the iterator was made.
+struct TableIterator {
+  bool is_one = false;
+  PyObject* table = nullptr;
+  bool is_changed = false;
+};
+TableIterator table_iterator(PyObject* object) noexcept;
+// What such an iterator gives after `i` others; null behind the end. A set has
+// keys only. Takes time with `i`.
+struct TableEntry {
+  PyObject* key = nullptr;
+  PyObject* value = nullptr;
+  // Of a dict that got other keys meanwhile: the iterator raises.
+  bool is_extra = false;
+};
+TableEntry table_entry(PyObject* iterator, size_t i) noexcept;
+// Moves the iterator of a list, tuple, range, dict or set over so many items
+// that it has; -1: to its end. That may free what it goes over, which runs user
+// code.
 void advance_iterator(PyObject* iterator, Py_ssize_t count) noexcept;
 void set_enumerate_position(PyObject* enumerate, Py_ssize_t position) noexcept;
 bool zip_is_strict(PyObject* zip) noexcept;

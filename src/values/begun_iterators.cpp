@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Iterators that the caller has begun. Those of lists, tuples and ranges are
-// read from where they are: what is guarded is that there are as many items as
-// the trace takes, and, if it takes all of them, no more; how far the iterator
-// was doesn't matter. Their heap number is how many were taken, -1 at the end.
-// Those around others have the slots of ones that the trace made
+// Iterators that the caller has begun. Those of lists, tuples, ranges, dicts
+// and sets are read from where they are: what is guarded is that there are as
+// many items as the trace takes, and, if it takes all of them, no more; how far
+// the iterator was doesn't matter. Their heap number is how many were taken, -1
+// at the end. Those around others have the slots of ones that the trace made
 // (construction.cpp). What was taken is replayed when the piece ends.
 #include <opcode.h>
 
@@ -66,21 +66,48 @@ V position(Context& ctx, PyObject* object, SourceId source, int64_t next) {
   return ctx.integer(next);
 }
 
-// Whether the trace has written to what the iterator goes over.
-bool is_written(Context& ctx, PyObject* sequence) {
+// What the iterator goes over that can change; null if there is no such, or the
+// iterator is at its end.
+PyObject* container_of(PyObject* iterator) {
+  const auto table = python::table_iterator(iterator);
+  if (table.is_one) return table.table;
+  PyObject* sequence = python::sequence_iterator(iterator).sequence;
+  return sequence && PyList_Check(sequence) ? sequence : nullptr;
+}
+
+// Whether the trace has written to it. That it is none of the others to which it
+// has is guarded.
+bool is_written(Context& ctx, V iterator, PyObject* container) {
+  std::vector<SourceId> others{
+      ctx.sources.field(iterator->source, SourceKind::EnumeratedIterator)};
   for (HeapId id : ctx.heap.modified()) {
-    V owner = ctx.heap[id].owner;
-    if (owner && owner->object == sequence) return true;
+    const HeapObject& state = ctx.heap[id];
+    // The dictionary of an object's attributes has no source.
+    if (state.attributes_of.valid()) {
+      if (PyDict_Check(container)) return true;
+      continue;
+    }
+    V owner = state.owner;
+    if (!owner || !owner->source.valid() || !owner->object) continue;
+    if (owner->object == container) return true;
+    if (owner->kind == Kind::List || owner->kind == Kind::Dict ||
+        owner->kind == Kind::Set)
+      others.push_back(owner->source);
   }
+  if (others.size() > 1) ctx.guards.distinct(others);
   return false;
 }
+
+// To skip the entries before takes longer with each.
+constexpr int64_t kMostEntries = 256;
 
 }  // namespace
 
 V begun_iterator(Context& ctx, PyObject* object, SourceId source) {
   PyTypeObject* type = Py_TYPE(object);
   const auto counting = python::counting_iterator(object);
-  if (type == &PyListIter_Type || type == &PyTupleIter_Type)
+  if (type == &PyListIter_Type || type == &PyTupleIter_Type ||
+      python::table_iterator(object).is_one)
     return begun(ctx, object, source, {});
   if (type == &PyRangeIter_Type) {
     ctx.guards.iterator_trait(source, counting.step);
@@ -113,27 +140,52 @@ V begun_iterator(Context& ctx, PyObject* object, SourceId source) {
   return nullptr;
 }
 
+bool is_begun(V iterator) {
+  PyTypeObject* type = iterator->type;
+  return iterator->source.valid() && type != &PyEnum_Type &&
+         type != &PyZip_Type && type != &PyMap_Type && type != &PyFilter_Type;
+}
+
 Outcome<V> next_begun(Context& ctx, V iterator) {
   const int64_t taken = ctx.heap[iterator->heap].number;
   if (taken < 0) return nullptr;
-  const auto over = python::sequence_iterator(iterator->object);
-  if (over.sequence && is_written(ctx, over.sequence))
+  PyTypeObject* type = iterator->type;
+  PyObject* container = container_of(iterator->object);
+  if (container && is_written(ctx, iterator, container))
     return ctx.graph_break("caller-iterator",
-                           "a list that changes while it is gone over",
-                           "go over a copy of the list");
+                           std::string("a ") + Py_TYPE(container)->tp_name +
+                               " that changes while it is gone over",
+                           "go over a copy of it");
+  const auto table = python::table_iterator(iterator->object);
+  if (table.is_one && taken >= kMostEntries)
+    return ctx.graph_break("caller-iterator",
+                           std::string("a ") + type->tp_name +
+                               " that was made outside of the trace",
+                           "make the iterator inside of the compiled "
+                           "function, or pass a list");
   const auto at = static_cast<size_t>(taken);
   const SourceId source = ctx.sources.iterator_item(iterator->source, at);
   const Reading item = guards::read_iterator_item(iterator->object, at);
+  if (item.is_unreadable())
+    return ctx.graph_break(
+        "caller-iterator",
+        std::string("a ") + type->tp_name + " of something that has changed",
+        "go over a copy of it");
   if (!item.is_present()) {
     ctx.guards.absent(source);
     ctx.heap.set_number(iterator->heap, -1);
     return nullptr;
   }
   ctx.guards.present(source);
-  V value = nullptr;
-  if (over.is_one) {
-    value = ctx.lazy(item.value(), source);
-  } else {
+  V value = ctx.lazy(item.value(), source);
+  if (type == &PyDictIterItem_Type) {
+    const SourceId second =
+        ctx.sources.iterator_pair_value(iterator->source, at);
+    ctx.guards.present(second);
+    V pair[] = {value, ctx.lazy(python::table_entry(iterator->object, at).value,
+                                second)};
+    value = ctx.tuple(pair);
+  } else if (type == &PyRangeIter_Type) {
     const auto counting = python::counting_iterator(iterator->object);
     MG_TRY(value,
            binary_operation(ctx, NB_ADD, ctx.heap[iterator->heap].slots[0],

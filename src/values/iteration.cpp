@@ -175,11 +175,11 @@ Outcome<V> next(Context& ctx, V iterator) {
     return value;
   }
   PyTypeObject* type = iterator->type;
+  if (is_begun(iterator)) return next_begun(ctx, iterator);
   if (type != &PyListIter_Type && type != &PyTupleIter_Type &&
       type != &PyRangeIter_Type && type != kKeyIterator &&
       type != &PySetIter_Type && type != &PySeqIter_Type)
     return ctx.natives->next_item(ctx, iterator);
-  if (iterator->source.valid()) return next_begun(ctx, iterator);
 
   const HeapObject& state = ctx.heap[iterator->heap];
   const int64_t position = state.number;

@@ -107,6 +107,9 @@ Status list_extend(Context& ctx, V list, V iterable);
 // if it is of a class that isn't known.
 V begun_iterator(Context& ctx, PyObject* object, SourceId source);
 Outcome<V> next_begun(Context& ctx, V iterator);
+// Whether that is how its next value is had; else it goes over others, as one
+// that the trace made does.
+bool is_begun(V iterator);
 
 // Whether a number that isn't known, or a text with one, is in there: itself,
 // or in tuples and lists.

@@ -4,6 +4,7 @@ they would be in plain Python when the function ends or its graph breaks."""
 
 from __future__ import annotations
 
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable
 from typing import Any
 
@@ -29,6 +30,13 @@ class Holder:
         self.iterator = iterator
 
 
+def with_gaps():
+    d = {i: X + i for i in range(7)}
+    for i in (0, 2, 6):
+        del d[i]
+    return d
+
+
 MAKERS: dict[str, Callable[[], Any]] = {
     "list": lambda: iter([1, 2, 3, 4, 5]),
     "tuple": lambda: iter((1.5, X, "a", None, 2)),
@@ -47,6 +55,18 @@ MAKERS: dict[str, Callable[[], Any]] = {
     "filter none": lambda: filter(None, [0, 1, "", 2, 3, 4]),
     "enumerate zip": lambda: enumerate(zip([1, 2, 3, 4], range(9))),
     "big": lambda: iter(range(2**40, 2**40 + 9)),
+    "dict": lambda: iter({"a": 1, 3: 2, None: X, "d": 4, "e": 5}),
+    "values": lambda: iter({"a": 1, 3: X, None: 3, "d": "x", "e": 5}.values()),
+    "items": lambda: iter({"a": 1, 3: 2, None: X, "d": 4, "e": 5}.items()),
+    "attributes": lambda: iter(vars(Holder(X)).items()),
+    "with gaps": lambda: iter(with_gaps().items()),
+    "ordered": lambda: iter(OrderedDict(a=1, b=2, c=3, d=4).items()),
+    "subclass": lambda: iter(defaultdict(int, a=1, b=2, c=3).items()),
+    "set": lambda: iter({1, 2, 3, "four", 5.5}),
+    "frozen set": lambda: iter(frozenset(range(5))),
+    "enumerate items": lambda: enumerate({"a": 1, "b": 2, "c": 3}.items()),
+    "zip of values": lambda: zip({"a": 1, "b": 2}.values(), {4, 5, 6}),
+    "reversed": lambda: reversed([1, 2, 3, 4, 5]),
 }
 
 
@@ -134,7 +154,7 @@ def remaining(value: Any) -> Any:
 def outcome(function: Callable[..., Any], *args: Any) -> Any:
     try:
         return function(*args)
-    except ValueError as error:
+    except (ValueError, RuntimeError) as error:
         return str(error)
 
 
@@ -261,6 +281,133 @@ def test_lists_that_change_meanwhile(program: Callable[..., Any]) -> None:
                 result = "stop"
             results.append((result, items, list(iterator)))
         compare(*results)
+
+
+def other_list_written(items, iterator, x):
+    items.append(5)
+    return list(iterator), items, x + 1
+
+
+def other_dict_written(d, iterator, x):
+    d["a"] = 5
+    return list(iterator), d, x + 1
+
+
+def attribute_written(holder, iterator, x):
+    holder.iterator = 5
+    return list(iterator), x + 1
+
+
+@pytest.mark.parametrize(
+    ("program", "make", "begin"),
+    [
+        (other_list_written, lambda: [1, 2, 3], iter),
+        (other_dict_written, lambda: {"a": 1, "b": 2}, lambda d: iter(d)),
+        (
+            other_dict_written,
+            lambda: {"a": 1, "b": 2},
+            lambda d: iter(d.items()),
+        ),
+        (
+            attribute_written,
+            lambda: Holder(1),
+            lambda h: iter(vars(h).values() if isinstance(h, Holder) else h),
+        ),
+    ],
+    ids=["list", "keys", "items", "attributes"],
+)
+def test_what_is_written_may_be_what_is_gone_over(
+    program: Callable[..., Any], make: Any, begin: Any
+) -> None:
+    compiled = magneto.compile(program, backend="eager")
+    for same in (False, True, False):
+        results = []
+        for call in (program, compiled):
+            written = make()
+            iterator = begin(written if same else make())
+            result = call(written, iterator, X)
+            results.append((result, outcome(list, iterator)))
+        compare(*results)
+
+
+def added_key(d, iterator, x):
+    first = next(iterator)
+    d["new"] = 1
+    return first, list(iterator), x + 1
+
+
+def other_key(d, iterator, x):
+    del d["a"]
+    d["new"] = 1
+    return list(iterator), x + 1
+
+
+def other_value(d, iterator, x):
+    first = next(iterator)
+    for key in list(d):
+        d[key] = 7
+    return first, list(iterator), x + 1
+
+
+def changed_before(d, iterator, x):
+    return next(iterator), x + 1
+
+
+@pytest.mark.parametrize(
+    "program",
+    [added_key, other_key, other_value, changed_before],
+    ids=lambda each: each.__name__,
+)
+@pytest.mark.parametrize("view", ["keys", "values", "items"])
+def test_dicts_that_change_meanwhile(
+    view: str, program: Callable[..., Any]
+) -> None:
+    compiled = magneto.compile(program, backend="eager")
+    for others in ({}, {"other": 2}, {"a": 9}, {"b": 3, "c": 4}):
+        results = []
+        for call in (program, compiled):
+            d = {"a": 1, "b": 2, "c": 3}
+            iterator = iter(getattr(d, view)())
+            next(iterator)
+            if program is changed_before:
+                d.update(others)
+            try:
+                result = call(d, iterator, X)
+            except RuntimeError as error:
+                result = str(error)
+            results.append((result, d, outcome(list, iterator)))
+        compare(*results)
+
+
+def test_keys_that_change_before() -> None:
+    def step(iterator, x):
+        return list(iterator), x + 1
+
+    compiled = magneto.compile(step, backend="eager")
+    for change in (False, True, False):
+        results = []
+        for call in (step, compiled):
+            d = dict.fromkeys("abc")
+            iterator = iter(d)
+            next(iterator)
+            if change:
+                del d["a"]
+                d["z"] = 1
+            try:
+                results.append(call(iterator, X))
+            except RuntimeError as error:
+                results.append(str(error))
+        compare(*results)
+
+
+def test_long_dicts() -> None:
+    def total(iterator, x):
+        return sum(iterator), x + 1
+
+    compiled = magneto.compile(total, backend="eager")
+    for size in (600, 600, 20):
+        d = {i: i for i in range(size)}
+        compare(compiled(iter(d), X), total(iter(d), X))
 
 
 def test_global_and_closure() -> None:
