@@ -2,12 +2,12 @@
 # Graph breaks while an exception is being handled: what is before and behind
 # them is compiled, and sys.exc_info(), contexts and tracebacks are what they
 # are in plain Python.
+import _testcapi
 import contextlib
 import logging
 import sys
 import traceback
 
-import _testcapi
 import pytest
 import torch
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+import torch
 
 import magneto
 from magneto.testing import check_calls
@@ -111,7 +112,7 @@ FORMS: dict[str, Callable[[Any], Any]] = {
     "tuple_display": lambda x: (*x, 4),
     "call": lambda x: max(*x),
     "unpacked": lambda x: (lambda a, b, c: a + b + c)(*x),
-    "by_name": lambda x: [a for a, in zip(x)],
+    "by_name": lambda x: [a for (a,) in zip(x)],
     "iterator": lambda x: list(iter(x)),
     "sum": sum,
 }
@@ -238,8 +239,6 @@ def errors_inside(x):
     ids=lambda each: each.__name__,
 )
 def test_lists_grow_item_by_item(program: Callable[[Any], Any]) -> None:
-    import torch
-
     check_calls(program, [((torch.ones(2),), {})], graphs=1, graph_breaks=0)
 
 

@@ -107,7 +107,7 @@ def callback_of_a_class():
 
     made = Made()
     made.own = made
-    reference = weakref.ref(Made, lambda _: log.append("gone"))
+    _reference = weakref.ref(Made, lambda _: log.append("gone"))
     del made, Made
     gc.collect()
     return log
@@ -121,7 +121,7 @@ def callback_of_a_class_with_methods():
             return log
 
     made = Made()
-    reference = weakref.ref(Made, lambda _: log.append("gone"))
+    _reference = weakref.ref(Made, lambda _: log.append("gone"))
     made.method().append(1)
     made.own = made
     del made, Made
