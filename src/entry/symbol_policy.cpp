@@ -269,7 +269,11 @@ bool FrameSymbols::has_symbolic_items(PyObject* tuple,
                     });
 }
 
-bool FrameSymbols::is_symbolic(PyObject*, guards::SourceId source) {
+bool FrameSymbols::is_symbolic(PyObject* number, guards::SourceId source) {
+  // An iterator that counts: the next call has it at another number.
+  if (PyIter_Check(number))
+    return mode_ == Mode::Always ||
+           (mode_ == Mode::Varied && config_flag("automatic_dynamic_shapes"));
   if (mode_ == Mode::Always && is_argument(sources_, source)) return true;
   return mode_ != Mode::Never && !varied_.empty() &&
          varied_.contains(sources_.print(source));

@@ -79,9 +79,6 @@ std::vector<std::string> GuardProgram::variations(const CallView& view) const {
         if (!holds(check, value))
           add_variations(check.object, value, print_path(sources, SourceId(i)),
                          names);
-      } else if (check.kind == GuardKind::IteratorPosition) {
-        if (!holds(check, value))
-          names.push_back(print_path(sources, SourceId(i)));
       } else if (check.kind == GuardKind::Tensor &&
                  hooks().tensor.other_sizes != nullptr) {
         for (uint32_t dimension :

@@ -51,13 +51,11 @@ void parts(Context& ctx, PyObject* object, SourceId source, SourceKind kind,
   MG_CHECK(unpacked, "a tuple can be unpacked");
 }
 
-// Of a counting iterator: as an int of the caller's would be, it is a symbol
-// once it has varied.
+// The number that a counting iterator gives next: a symbol, so that a loop with
+// a graph break in it isn't compiled for each step, unless the user wants none.
 V position(Context& ctx, PyObject* object, SourceId source, int64_t next) {
   constexpr int64_t kMost = int64_t{1} << 40;
-  const bool is_special =
-      next == 0 || next == 1 || next > kMost || next < -kMost;
-  if (!is_special && ctx.symbol_policy &&
+  if (next <= kMost && next >= -kMost && ctx.symbol_policy &&
       ctx.symbol_policy->is_symbolic(object, source))
     return ctx.symbol(ctx.new_symbol(shapes::Number::of(next),
                                      {guards::IntKind::Position, source},
@@ -75,8 +73,8 @@ PyObject* container_of(PyObject* iterator) {
   return sequence && PyList_Check(sequence) ? sequence : nullptr;
 }
 
-// Whether the trace has written to it. That it is none of the others to which it
-// has is guarded.
+// Whether the trace has written to it. That it is none of the others to which
+// it has is guarded.
 bool is_written(Context& ctx, V iterator, PyObject* container) {
   std::vector<SourceId> others{
       ctx.sources.field(iterator->source, SourceKind::EnumeratedIterator)};

@@ -233,7 +233,7 @@ def test_break_in_a_long_loop_compiles_a_constant_number_of_times():
 
     moved = counted(f, X)
     assert moved["compilations"] <= 5
-    assert moved["recompiles"] == 0
+    assert moved["recompiles"] == 1  # the iterator's end
     assert torch.equal(compiled(f)(X), X + 100)
 
 

@@ -425,7 +425,7 @@ GRAPHS = {
     caught_error: 3,
     swallowed_error: 2,
     # The first and, for each name, the rest of the body.
-    contexts_in_a_loop: 5,
+    contexts_in_a_loop: 4,
     nullcontext_and_suppress: 2,
     # What was entered before a break is left in plain Python.
     autocast: 3,
