@@ -86,8 +86,8 @@ PyObject** field_place(SourceKind kind, PyObject* base) noexcept {
       auto* type = as<PyHeapTypeObject>(base);
       return kind == SourceKind::TypeName ? &type->ht_name : &type->ht_qualname;
     }
-    case SourceKind::EnumeratedIterator:
-      return private_field(base, PrivateField::EnumeratedIterator);
+    case SourceKind::IteratedOver:
+      return private_field(base, PrivateField::IteratedOver);
     case SourceKind::ZippedIterators:
       return private_field(base, PrivateField::ZippedIterators);
     case SourceKind::MappedIterators:
@@ -295,7 +295,7 @@ Reading read_TensorGrad(const Source&, PyObject* base) noexcept {
   }
 MG_FIELD(CellContents)
 MG_FIELD(DefaultFactory)
-MG_FIELD(EnumeratedIterator)
+MG_FIELD(IteratedOver)
 MG_FIELD(ZippedIterators)
 MG_FIELD(MappedFunction)
 MG_FIELD(MappedIterators)

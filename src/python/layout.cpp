@@ -368,7 +368,7 @@ PyObject** private_field(PyObject* object, PrivateField field) noexcept {
       if (!cache_item_type || !Py_IS_TYPE(object, cache_item_type))
         return nullptr;
       return &reinterpret_cast<CacheItem*>(object)->result;
-    case PrivateField::EnumeratedIterator:
+    case PrivateField::IteratedOver:
       if (Py_IS_TYPE(object, &PyEnum_Type))
         return &reinterpret_cast<Enumerate*>(object)->iterator;
       if (is_over_dict(object))

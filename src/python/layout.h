@@ -91,7 +91,7 @@ enum class PrivateField : uint8_t {
   MappingProxyTarget,
   CachedResults,  // functools.lru_cache: the dict of what it has
   CachedResult,   // of an item of that dict, if the cache has a maximal size
-  EnumeratedIterator,
+  IteratedOver,   // of an enumerate, and of what goes over a list, dict or set
   ZippedIterators,  // a tuple, as the next one
   MappedIterators,
   MappedFunction,

@@ -77,7 +77,7 @@ PyObject* container_of(PyObject* iterator) {
 // it has is guarded.
 bool is_written(Context& ctx, V iterator, PyObject* container) {
   std::vector<SourceId> others{
-      ctx.sources.field(iterator->source, SourceKind::EnumeratedIterator)};
+      ctx.sources.field(iterator->source, SourceKind::IteratedOver)};
   for (HeapId id : ctx.heap.modified()) {
     const HeapObject& state = ctx.heap[id];
     // The dictionary of an object's attributes has no source.
@@ -113,7 +113,7 @@ V begun_iterator(Context& ctx, PyObject* object, SourceId source) {
     return begun(ctx, object, source, slots);
   }
   if (type == &PyEnum_Type && counting.is_one) {
-    V iterator = part(ctx, object, source, SourceKind::EnumeratedIterator);
+    V iterator = part(ctx, object, source, SourceKind::IteratedOver);
     if (!iterator) return nullptr;
     V slots[] = {iterator, position(ctx, object, source, counting.next)};
     return begun(ctx, object, source, slots);

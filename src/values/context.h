@@ -96,7 +96,7 @@ class SymbolPolicy {
   // symbol. Empty: none is.
   using Sizes = std::vector<std::optional<Size>>;
   virtual Sizes symbolic_sizes(PyObject* tensor, SourceId source) = 0;
-  // Of a plain int or float.
+  // Of a plain int or float, or what an iterator counts.
   virtual bool is_symbolic(PyObject* number, SourceId source) = 0;
   // Whether any number in a tuple of constants is; else it is one constant.
   virtual bool has_symbolic_items(PyObject* tuple, SourceId source) = 0;
