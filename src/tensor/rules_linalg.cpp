@@ -259,8 +259,13 @@ bool is_plain_transform(const at::Tensor& self, c10::IntArrayRef dims) {
       !self.is_contiguous_or_false()) {
     return false;
   }
-  for (const Dim& size : self.sym_sizes())
+  // Dimensions of size one are in order with others only in front of them all.
+  bool is_first = true;
+  for (const Dim& size : self.sym_sizes()) {
+    if (is_first && size == 1) continue;
+    is_first = false;
     if (size <= 1) return false;
+  }
   const int64_t ndim = self.dim(), count = static_cast<int64_t>(dims.size());
   c10::SmallVector<bool, 5> seen(ndim, false);
   for (int64_t dim : dims) {

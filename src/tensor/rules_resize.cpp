@@ -80,8 +80,7 @@ MaybeTensor sampled(const at::Tensor& self, const at::Tensor& grid, int64_t,
   const int64_t ndim = self.dim();
   if (grid.dim() != ndim || self.device() != grid.device() ||
       self.scalar_type() != grid.scalar_type() || padding_mode > 2 ||
-      !self.is_cpu() || !self.is_contiguous_or_false() ||
-      !grid.is_contiguous_or_false() || self.sym_size(0) != grid.sym_size(0) ||
+      !self.is_cpu() || self.sym_size(0) != grid.sym_size(0) ||
       grid.sym_size(-1) != ndim - 2) {
     return std::nullopt;
   }

@@ -147,10 +147,13 @@ PyObject* callers_key(Context& ctx, V key, PyObject* token) {
 
 void guard_identities(Context& ctx) {
   guard_keys(ctx);
+  std::vector<PyTypeObject*> types;
   std::unordered_map<PyTypeObject*, std::vector<SourceId>> written;
   for (HeapId id : ctx.heap.modified()) {
     V object = object_of(ctx.heap, id);
-    if (object && object->source.valid()) written[object->type];
+    if (object && object->source.valid() &&
+        written.try_emplace(object->type).second)
+      types.push_back(object->type);
   }
   if (written.empty()) return;
   for (size_t i = 0; i < ctx.heap.size(); ++i) {
@@ -161,8 +164,8 @@ void guard_identities(Context& ctx) {
     const auto found = written.find(object->type);
     if (found != written.end()) found->second.push_back(object->source);
   }
-  for (const auto& [type, sources] : written)
-    if (sources.size() > 1) ctx.guards.distinct(sources);
+  for (PyTypeObject* type : types)
+    if (written[type].size() > 1) ctx.guards.distinct(written[type]);
 }
 
 }  // namespace magneto::values

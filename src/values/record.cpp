@@ -207,13 +207,11 @@ Ref run_method(PyObject* name, size_t positional, const Lowered& lowered) {
 }
 
 // By torch's function or the name of a method: what says what comes out where
-// sizes are symbols (polyfills/torch_sizes.py). They live as long as the
-// process.
-struct SymbolicForms {
-  SymbolicForms() {
-    Ref module =
-        Ref::steal(PyImport_ImportModule("magneto.polyfills.torch_sizes"));
-    MG_CHECK(module, "magneto.polyfills.torch_sizes");
+// torch's own code can't. They live as long as the process.
+struct Forms {
+  explicit Forms(const char* module_name) {
+    Ref module = Ref::steal(PyImport_ImportModule(module_name));
+    MG_CHECK(module, module_name);
     functions = PyObject_GetAttrString(module, "FUNCTIONS");
     methods = PyObject_GetAttrString(module, "METHODS");
     MG_CHECK(functions && PyDict_Check(functions) && methods &&
@@ -225,15 +223,30 @@ struct SymbolicForms {
   PyObject* methods;
 };
 
+// A callable of the tensor program, and in which table its forms stand.
+struct Callee {
+  PyObject* callable;
+  PyObject* Forms::*table;
+
+  PyObject* form(const Forms& forms) const {
+    PyObject* found = PyDict_GetItemWithError(forms.*table, callable);
+    PyErr_Clear();  // a callable without a hash has no form
+    return found;
+  }
+};
+
 // For functions and methods whose own code asks for plain numbers; null if
 // there is no such form, or no symbol.
-PyObject* symbolic_form(const Context& ctx, PyObject* callable,
-                        PyObject* SymbolicForms::*table) {
+PyObject* symbolic_form(const Context& ctx, const Callee& callee) {
   if (!ctx.has_symbols()) return nullptr;
-  static const SymbolicForms forms;
-  PyObject* found = PyDict_GetItemWithError(forms.*table, callable);
-  PyErr_Clear();  // a callable without a hash has no form
-  return found;
+  static const Forms forms("magneto.polyfills.torch_sizes");
+  return callee.form(forms);
+}
+
+// For those whose own code asks for data, which it has done.
+PyObject* dataless_form(const Callee& callee) {
+  static const Forms forms("magneto.polyfills.torch_shapes");
+  return callee.form(forms);
 }
 
 // Floats that aren't known become those of the call that is traced, under a
@@ -260,8 +273,8 @@ bool specialize_floats(Context& ctx, std::span<const V> values) {
 // its value in a way that a symbol has no answer to.
 template <class Run>
 Status run_call(Context& ctx, const Arguments& args, Lowered& lowered,
-                PyObject* form, Ref& result, Run run) {
-  if (form) {
+                const Callee& callee, Ref& result, Run run) {
+  if (PyObject* form = symbolic_form(ctx, callee)) {
     result = run_function(form, args.count(), lowered);
     // Where a form raises, it leaves the call to torch's own; an interrupt is
     // nothing that a form says.
@@ -269,6 +282,13 @@ Status run_call(Context& ctx, const Arguments& args, Lowered& lowered,
     PyErr_Clear();
   }
   if (!result) result = run();
+  if (!result && PyErr_ExceptionMatches(tensor::needs_data_error())) {
+    python::PendingError needs_data = python::PendingError::take();
+    if (PyObject* form = dataless_form(callee))
+      result = run_function(form, args.count(), lowered);
+    else
+      std::move(needs_data).restore();
+  }
   if (result || !ctx.has_symbols()) return done;
   python::PendingError error = python::PendingError::take();
   const bool in_order = specialize_floats(ctx, args.positional);
@@ -346,9 +366,7 @@ Outcome<V> record_function_as(Context& ctx, PyObject* callable, PyObject* run,
   Lowered lowered;
   MG_DO(lower_call(ctx, args, lowered));
   Ref result;
-  MG_DO(run_call(ctx, args, lowered,
-                 symbolic_form(ctx, callable, &SymbolicForms::functions),
-                 result,
+  MG_DO(run_call(ctx, args, lowered, {callable, &Forms::functions}, result,
                  [&] { return run_function(run, args.count(), lowered); }));
   if (!result) return ctx.raise_from_python();
   if (is_question(result, lowered))
@@ -374,8 +392,7 @@ Outcome<V> record_method(Context& ctx, PyObject* name, const Arguments& args) {
   Lowered lowered;
   MG_DO(lower_call(ctx, args, lowered));
   Ref result;
-  MG_DO(run_call(ctx, args, lowered,
-                 symbolic_form(ctx, name, &SymbolicForms::methods), result,
+  MG_DO(run_call(ctx, args, lowered, {name, &Forms::methods}, result,
                  [&] { return run_method(name, args.count(), lowered); }));
   if (!result) return ctx.raise_from_python();
   if (is_question(result, lowered))

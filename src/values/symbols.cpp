@@ -131,13 +131,12 @@ V Context::specialized(V value) {
 
 V Context::wrap_number(PyObject* object, SourceId source) {
   Number value;
-  Type type;
+  Type type = Type::Float;
   if (PyFloat_CheckExact(object)) {
     const double real = PyFloat_AS_DOUBLE(object);
     // Those that aren't finite stand for something.
     if (!std::isfinite(real)) return nullptr;
     value = Number::of(real);
-    type = Type::Float;
   } else if (PyLong_CheckExact(object)) {
     int overflow = 0;
     const int64_t integer = PyLong_AsLongLongAndOverflow(object, &overflow);

@@ -124,6 +124,11 @@ y.topk(1), y.kthvalue(1), y.median(), y.mode()
 torch.einsum("i, j->ij", y, y)
 y.view(1, 1, -1).squeeze()
 torch.addmm(torch.ones(1), y[:, None], y[None])
+torch.stft(torch.cat([y, torch.ones(64)]), 16, return_complex=True, window=torch.ones(16))
+F.grid_sample(torch.ones(1, 1, 2, 2), y[None, :, None, None].expand(-1, -1, 1, 2), align_corners=False)
+y.quantile(0.5)
+torch.quantile(torch.stack([y, y]), torch.tensor([0.2, 0.9]), dim=-1, keepdim=True)
+torch.nanquantile(y, 0.1)
 """.strip().splitlines()
 
 # How many are above zero: 4, 6, 1, 0, 2, 3.

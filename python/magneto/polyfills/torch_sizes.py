@@ -362,6 +362,16 @@ def _connected(made: Tensor, sources: Sequence[Tensor]) -> Tensor:
     return made
 
 
+def grid_sampler(
+    input: Tensor, grid: Tensor, mode: int, padding: int, align: bool
+) -> Tensor:
+    """`torch.grid_sampler` by way of the operators below it."""
+    kernels = {4: _aten.grid_sampler_2d, 5: _aten.grid_sampler_3d}
+    if input.dim() not in kernels:
+        raise NotHandled
+    return kernels[input.dim()](input, grid, mode, padding, align)
+
+
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
     **{
         function: _resized(kernel, takes_align_corners)
@@ -376,6 +386,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     torch.linspace: linspace,
     torch.logspace: logspace,
     torch.cdist: cdist,
+    torch.grid_sampler: grid_sampler,
     torch.batch_norm: batch_norm,
     F.batch_norm: functional_batch_norm,
     torch.lstm: lstm,
