@@ -29,6 +29,7 @@ NAMES = {
     "kron",
     "vander",
     "cdist",
+    "combinations",
     "linspace",
     "logspace",
     "stft",

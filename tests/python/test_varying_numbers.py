@@ -163,3 +163,34 @@ def test_pytorchs_compilers_get_floats(backend):
         ]
         torch.testing.assert_close(*gradients)
     assert magneto.stats()["recompiles"] == before
+
+
+@pytest.mark.parametrize(
+    ("program", "needs_numbers"),
+    [
+        (lambda t, s: torch.arange(s), False),
+        (lambda t, s: torch.arange(end=s), False),
+        (lambda t, s: torch.arange(0, s, 0.3), False),
+        (lambda t, s: torch.arange(s, 0, -0.5), False),
+        (lambda t, s: torch.arange(-s, s, dtype=torch.float64), False),
+        (lambda t, s: torch.arange(0, s, dtype=torch.int64), True),
+        (lambda t, s: torch.arange(0, s, dtype=torch.float16), True),
+        (lambda t, s: torch.arange(0, 5, s), True),
+    ],
+)
+def test_ranges_of_floats(program, needs_numbers):
+    magneto.reset()
+    floats = (2.5, 3.25, 7.0, 9.5, 5.9)
+    check_calls(
+        program,
+        calls_of(*((x(2), s) for s in (*floats, 0.75, -2.5, 0.0))),
+        dynamic=True,
+    )
+    magneto.reset()
+    check_calls(
+        program,
+        calls_of(*((x(2), s) for s in floats)),
+        dynamic=True,
+        fullgraph=True,
+        recompiles=4 if needs_numbers else 0,
+    )

@@ -211,6 +211,48 @@ def logspace(
     return linspace(start, end, steps, **named)
 
 
+def arange(
+    *args: Any,
+    start: Any = 0,
+    end: Any = None,
+    step: Any = 1,
+    dtype: torch.dtype | None = None,
+    **named: Any,
+) -> Tensor:
+    """`torch.arange` between floats, for types that are computed in doubles."""
+    if len(args) == 1:
+        end = args[0]
+    elif len(args) == 2:
+        start, end = args
+    elif args:
+        start, end, step = args
+    if not any(isinstance(each, torch.SymFloat) for each in (start, end, step)):
+        raise NotHandled
+    dtype = torch.get_default_dtype() if dtype is None else dtype
+    plain_step = isinstance(step, (int, float)) and step != 0
+    if not plain_step or dtype not in (torch.float32, torch.float64):
+        raise NotHandled
+    if named.pop("out", None) is not None:
+        raise NotHandled
+    count = math.ceil((end - start) / step)
+    if count < 0:
+        raise NotHandled
+    return torch.empty(count, dtype=dtype, **named)
+
+
+def combinations(
+    input: Tensor, r: int = 2, with_replacement: bool = False
+) -> Tensor:
+    """`torch.combinations` of a vector."""
+    if input.dim() != 1 or not 1 <= r <= 4:
+        raise NotHandled
+    count = 1
+    for i in range(r):
+        count = count * (input.shape[0] + (i if with_replacement else -i))
+    rows = input.new_empty((count // math.factorial(r), r))
+    return _connected(rows, [input])
+
+
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, *_: Any, **__: Any) -> Tensor:
     """`torch.cdist`."""
     if x1.dtype != x2.dtype or not x1.is_floating_point() or p < 0:
@@ -383,6 +425,8 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     torch.vander: vander,
     torch.stft: torch._refs.stft,
     torch.istft: torch._refs.istft,
+    torch.arange: arange,
+    torch.combinations: combinations,
     torch.linspace: linspace,
     torch.logspace: logspace,
     torch.cdist: cdist,

@@ -54,6 +54,25 @@ def test_sizes_may_vary(row):
     assert len(backend.graphs) <= 1 + varying
 
 
+@pytest.mark.slow
+@torch.no_grad()
+@pytest.mark.parametrize("row", TWENTY, ids=lambda row: row.name)
+def test_no_more_compilations_than_under_torch_compile(row):
+    shapes, _ = shapes_of(row)
+    counts = []
+    for compiler in (magneto, torch):
+        magneto.reset()
+        torch._dynamo.reset()
+        backend = RecordingBackend()
+        compiled = compiler.compile(row.build(), backend=backend)
+        for shape in shapes:
+            compiled(**row.inputs(*shape))
+        counts.append(len(backend.graphs))
+    torch._dynamo.reset()
+    ours, theirs = counts
+    assert ours <= theirs, f"{ours} compilations, torch.compile {theirs}"
+
+
 @torch.no_grad()
 @pytest.mark.parametrize(
     ("backend", "name"),
