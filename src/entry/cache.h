@@ -20,6 +20,7 @@
 #include "codegen/island.h"
 #include "codegen/plan.h"
 #include "codegen/program.h"
+#include "entry/assertions.h"
 #include "entry/settings.h"
 #include "guards/program.h"
 
@@ -82,6 +83,8 @@ class Entry {
   // Its graph asserts more than the program says: that a size isn't negative
   // where -1 means something else.
   bool asserts = false;
+  // Of one that isn't repeatable, in the program's own words.
+  std::vector<Assertion> assertions;
   bool failure_was_reported = false;
 
  private:

@@ -315,6 +315,8 @@ std::optional<Compiled> Compilation::add(codegen::Plan& plan,
     cache_.takes_data = false;
     return std::nullopt;
   }
+  if (!entry->is_repeatable && ctx_.has_data_symbols())
+    entry->assertions = assertions_of(graph);
   if (program.calls_graph() && graph::only_sets_grad_mode(graph)) {
     const Ref handle = graph::make_handle(std::move(ctx_.owned_graph));
     Ref function = Ref::steal(

@@ -143,6 +143,7 @@ PyObject* run_again(const python::FrameRequest& frame, Entry& entry,
                     FrameValues& values) {
   python::PendingError error = python::PendingError::take();
   if (!entry.is_repeatable || !error.is(PyExc_Exception)) {
+    if (frame.start == 0) add_frames(error, entry.assertions, frame.globals);
     std::move(error).restore();
     return frame.start == 0
                ? nullptr

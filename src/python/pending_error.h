@@ -4,6 +4,8 @@
 
 #include <frameobject.h>
 
+#include <string>
+
 #include "python/ref.h"
 
 namespace magneto::python {
@@ -27,12 +29,7 @@ class PendingError {
   }
   // As the exception object that a handler gets, with its traceback.
   Ref as_object() && noexcept {
-    PyObject *type = type_.release(), *value = value_.release(),
-             *traceback = traceback_.release();
-    PyErr_NormalizeException(&type, &value, &traceback);
-    type_ = Ref::steal(type);
-    value_ = Ref::steal(value);
-    traceback_ = Ref::steal(traceback);
+    normalize();
     PyException_SetTraceback(value_, traceback_ ? traceback_.get() : Py_None);
     return std::move(value_);
   }
@@ -40,8 +37,31 @@ class PendingError {
   bool is(PyObject* exception_class) const noexcept {
     return PyErr_GivenExceptionMatches(type_, exception_class);
   }
+  // Its text, as str() gives it; empty if it has none.
+  std::string text() noexcept {
+    normalize();
+    Ref text = Ref::steal(PyObject_Str(value_));
+    const char* chars = text ? PyUnicode_AsUTF8(text) : nullptr;
+    PyErr_Clear();  // this error counts, not what its text raises
+    return chars ? chars : "";
+  }
+
+  // Null: it has none.
+  PyObject* traceback() const noexcept { return traceback_; }
+  void set_traceback(Ref traceback) noexcept {
+    traceback_ = std::move(traceback);
+  }
 
  private:
+  void normalize() noexcept {
+    PyObject *type = type_.release(), *value = value_.release(),
+             *traceback = traceback_.release();
+    PyErr_NormalizeException(&type, &value, &traceback);
+    type_ = Ref::steal(type);
+    value_ = Ref::steal(value);
+    traceback_ = Ref::steal(traceback);
+  }
+
   Ref type_, value_, traceback_;
 };
 

@@ -5,6 +5,7 @@ it, and where it fails, plain Python raises the program's own error."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import asserting_programs
@@ -169,15 +170,34 @@ def written_then_said(x, y):
     return y * 2
 
 
-def test_the_graph_itself_raises_what_torch_check_says() -> None:
+def at_least(n, least, y):
+    torch._check(n >= least, lambda: f"less than {least}")
+    return y + 1
+
+
+def written_then_said_in_a_call(x, y):
+    y.mul_(2)
+    return at_least(x.item(), 4, y)
+
+
+@pytest.mark.parametrize(
+    "program", [written_then_said, written_then_said_in_a_call]
+)
+def test_the_graph_itself_raises_what_torch_check_says(
+    program: Callable[..., Any],
+) -> None:
+    def raised(program: Callable[..., Any], y: torch.Tensor) -> tuple[Any, ...]:
+        with pytest.raises(RuntimeError) as error:
+            program(t(1), y)
+        own = [each for each in error.traceback if each.path == Path(__file__)]
+        return str(error.value), [(e.name, e.lineno) for e in own]
+
     calls = [((t(n), torch.ones(2)), {}) for n in (5, 7, 4)]
-    report = check_calls(written_then_said, calls, fullgraph=True)
+    report = check_calls(program, calls, fullgraph=True)
     assert len(report.graphs) == 1
-    compiled = magneto.compile(
-        written_then_said, backend="eager", fullgraph=True
-    )
-    with pytest.raises(RuntimeError, match="^too small$"):
-        compiled(t(1), y := torch.ones(2))
+    compiled = magneto.compile(program, backend="eager", fullgraph=True)
+    expected = raised(program, torch.ones(2))
+    assert raised(compiled, y := torch.ones(2)) == expected
     assert torch.equal(y, torch.full((2,), 2.0))
 
 
