@@ -38,6 +38,8 @@ def measure_once(row: Row, compiler: str) -> tuple[float | None, str]:
         "PYTHONPATH": os.environ.get("MAGNETO_PACKAGE", str(ROOT / "python")),
         "TRANSFORMERS_VERBOSITY": "error",
     }
+    # An installed package's modules are compiled once, as torch's are here.
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     try:
         done = subprocess.run(
             command,
