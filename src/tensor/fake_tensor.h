@@ -102,6 +102,9 @@ void record_metadata(PyObject* fake);
 // nothing is known of an operator: the graph must break there. A RuntimeError.
 // Borrowed; lives as long as the process.
 PyObject* needs_data_error() noexcept;
+// A subclass of it: PyTorch's FakeTensorMode raises something, in words of its
+// own. What the operator says, and whether it does, the real call tells.
+PyObject* refused_error() noexcept;
 // Whether an exception, an instance, says that data was asked for: one of
 // those above, or what torch itself raises where it reads a fake's memory
 // outside of any operator (`tolist()`, `numpy()`).

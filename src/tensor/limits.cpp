@@ -11,7 +11,18 @@
 namespace magneto::tensor {
 namespace {
 
-PyObject* needs_data_type = nullptr;  // made once, deliberately never freed
+// Made once, deliberately never freed.
+PyObject* needs_data_type = nullptr;
+PyObject* refused_type = nullptr;
+
+[[noreturn]] void throw_as(PyObject* type, const std::string& message) {
+  PyGILState_STATE state = PyGILState_Ensure();
+  PyErr_SetString(type, message.c_str());
+  python_error error;
+  error.persist();
+  PyGILState_Release(state);
+  throw error;
+}
 
 }  // namespace
 
@@ -21,10 +32,15 @@ bool initialize() {
       "magneto.NeedsDataError",
       "An operation on a tensor that is being traced needs the tensor's data.",
       PyExc_RuntimeError, nullptr);
-  return needs_data_type != nullptr;
+  if (!needs_data_type) return false;
+  refused_type = PyErr_NewExceptionWithDoc(
+      "magneto.RefusedError", "PyTorch's fake tensors refuse an operation.",
+      needs_data_type, nullptr);
+  return refused_type != nullptr;
 }
 
 PyObject* needs_data_error() noexcept { return needs_data_type; }
+PyObject* refused_error() noexcept { return refused_type; }
 
 bool is_needs_data(PyObject* exception) noexcept {
   if (PyErr_GivenExceptionMatches(exception, needs_data_type)) return true;
@@ -38,12 +54,11 @@ bool is_needs_data(PyObject* exception) noexcept {
 }
 
 void throw_needs_data(const std::string& message) {
-  PyGILState_STATE state = PyGILState_Ensure();
-  PyErr_SetString(needs_data_type, message.c_str());
-  python_error error;
-  error.persist();
-  PyGILState_Release(state);
-  throw error;
+  throw_as(needs_data_type, message);
+}
+
+void throw_refused(const std::string& message) {
+  throw_as(refused_type, message);
 }
 
 }  // namespace magneto::tensor

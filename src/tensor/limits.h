@@ -9,5 +9,7 @@ namespace magneto::tensor {
 // Throws the exception that Python sees as needs_data_error(). Takes the GIL
 // if the thread doesn't hold it.
 [[noreturn]] void throw_needs_data(const std::string& message);
+// The same with refused_error().
+[[noreturn]] void throw_refused(const std::string& message);
 
 }  // namespace magneto::tensor

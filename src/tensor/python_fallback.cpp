@@ -37,6 +37,7 @@ std::map<std::string, uint64_t>& counts() {
 struct PythonMode {
   py::object mode;
   py::object fake_tensor_class;
+  py::object log;       // the mode's logger
   py::tuple no_answer;  // exceptions that mean "needs data" or "unsupported"
 
   static PythonMode& get() {
@@ -48,6 +49,7 @@ struct PythonMode {
   PythonMode() {
     py::module_ module = py::module_::import("torch._subclasses.fake_tensor");
     fake_tensor_class = module.attr("FakeTensor");
+    log = module.attr("log");
     mode =
         module.attr("FakeTensorMode")(py::arg("allow_non_fake_inputs") = true);
     no_answer = py::make_tuple(
@@ -187,6 +189,28 @@ py::object find_op(const c10::OperatorName& name) {
                                        : name.overload_name.c_str());
 }
 
+// The mode logs what its kernels raise, with their frames. It is the program's
+// own error, which may well be caught.
+class Silence {
+ public:
+  explicit Silence(const py::object& log)
+      : log_(log), before_(log.attr("disabled")) {
+    log_.attr("disabled") = true;
+  }
+  ~Silence() {
+    PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
+    PyErr_Fetch(&type, &value, &traceback);
+    if (PyObject_SetAttrString(log_.ptr(), "disabled", before_.ptr()) != 0)
+      PyErr_WriteUnraisable(log_.ptr());
+    PyErr_Restore(type, value, traceback);
+  }
+  Silence(const Silence&) = delete;
+
+ private:
+  const py::object& log_;
+  py::object before_;
+};
+
 py::object call_under_mode(const OpInfo& op, Crossing& crossing,
                            const c10::IValue* args) {
   py::list positional;
@@ -200,6 +224,7 @@ py::object call_under_mode(const OpInfo& op, Crossing& crossing,
       positional.append(value);
     }
   }
+  const Silence silence(PythonMode::get().log);
   py::object mode = PythonMode::get().mode;
   mode.attr("__enter__")();
   // __exit__ must run whatever happens, or the mode stays on for good.
@@ -232,11 +257,13 @@ void take_results(const OpInfo& op, Crossing& crossing,
 }
 
 [[noreturn]] void rethrow(const OpInfo& op, py::error_already_set& error) {
-  if (error.matches(PythonMode::get().no_answer)) {
-    std::string reason =
+  if (error.matches(PyExc_Exception)) {
+    const std::string reason =
+        op.name + ": " +
         py::str(error.type().attr("__name__")).cast<std::string>() + ": " +
         py::str(error.value()).cast<std::string>();
-    throw_needs_data(op.name + ": " + reason);
+    if (error.matches(PythonMode::get().no_answer)) throw_needs_data(reason);
+    throw_refused(reason);
   }
   error.restore();
   python_error native;

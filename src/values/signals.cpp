@@ -103,7 +103,11 @@ Signal Context::raise_from_python() {
     Ref text = Ref::steal(PyObject_Str(owned_value));
     const char* chars = text ? PyUnicode_AsUTF8(text) : nullptr;
     if (!chars) PyErr_Clear();
-    return graph_break("data-dependent", chars ? chars : "");
+    const bool is_refused =
+        PyErr_GivenExceptionMatches(owned_value, tensor::refused_error());
+    return graph_break(
+        is_refused ? Reason("refused-call") : Reason("data-dependent"),
+        chars ? chars : "");
   }
   Ref args = Ref::steal(PyObject_GetAttrString(owned_value, "args"));
   std::vector<V> values;

@@ -136,6 +136,13 @@ def recorded(x, thing):
     return x + 1
 
 
+def asks_for_what_is_refused(x):
+    try:
+        return torch.cdist(x.int().view(2, 2), x.int().view(2, 2))
+    except RuntimeError as error:
+        return x + 1, str(error)
+
+
 def class_body(x):
     class Inner:
         value = 1
@@ -185,6 +192,7 @@ PROGRAMS = {
     "operator": (lambda x, d: x + float(d + d), (decimal.Decimal(2),)),
     "raised": (raises, ()),
     "recursion": (recursion, ()),
+    "refused-call": (asks_for_what_is_refused, ()),
     "set-item": (lambda x, s: x + len(s), ({Alike()},)),
     "tensor-as-index": (lambda x, i: x + [1, 2][i], (torch.tensor(1),)),
     "tensor-attribute": (lambda x, w: (x, (w * 2).grad_fn.name()), (W,)),

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # A compiled graph that raises when it runs: the exception is the one that plain
 # Python raises, where it raises it, and what would be caught is caught.
+import logging
 import warnings
 
 import pytest
@@ -129,3 +130,16 @@ def test_graph_that_wrote_to_an_input_is_not_run_twice():
     with pytest.raises(IndexError):
         magneto.compile(program, backend="eager")(x)
     assert torch.equal(x, torch.arange(4.0) + 1)
+
+
+def caught_while_tracing(x):
+    try:
+        return torch.cdist(x, x)
+    except RuntimeError as error:
+        return x + 1, str(error)
+
+
+def test_an_error_that_the_program_catches_is_not_logged(caplog):
+    with caplog.at_level(logging.DEBUG, "torch"):
+        check_calls(caught_while_tracing, [((torch.ones(2, 2).int(),), {})])
+    assert not [each for each in caplog.records if each.exc_info]

@@ -30,6 +30,8 @@ NAMES = {
     "vander",
     "cdist",
     "combinations",
+    "cov",
+    "corrcoef",
     "linspace",
     "logspace",
     "stft",

@@ -20,6 +20,8 @@ import torch._refs
 import torch.nn.functional as F
 from torch import Tensor
 
+from magneto.polyfills import torch_shapes
+
 
 class NotHandled(Exception):
     """PyTorch's own function is to say what comes out."""
@@ -253,6 +255,20 @@ def combinations(
     return _connected(rows, [input])
 
 
+def cov(input: Tensor, *, correction: int = 1, **weights: Any) -> Tensor:
+    """`torch.cov` without weights."""
+    if input.dim() > 2 or weights:
+        raise NotHandled
+    return torch_shapes.cov(input)
+
+
+def corrcoef(input: Tensor) -> Tensor:
+    """`torch.corrcoef`."""
+    if input.dim() > 2:
+        raise NotHandled
+    return torch_shapes.corrcoef(input)
+
+
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, *_: Any, **__: Any) -> Tensor:
     """`torch.cdist`."""
     if x1.dtype != x2.dtype or not x1.is_floating_point() or p < 0:
@@ -427,6 +443,8 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     torch.istft: torch._refs.istft,
     torch.arange: arange,
     torch.combinations: combinations,
+    torch.cov: cov,
+    torch.corrcoef: corrcoef,
     torch.linspace: linspace,
     torch.logspace: logspace,
     torch.cdist: cdist,
@@ -443,6 +461,8 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
 METHODS: dict[str, Callable[..., Any]] = {
     "take_along_dim": take_along_dim,
     "kron": kron,
+    "cov": cov,
+    "corrcoef": corrcoef,
     "stft": torch._refs.stft,
     "istft": torch._refs.istft,
 }
