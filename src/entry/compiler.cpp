@@ -14,6 +14,7 @@
 #include "entry/symbol_policy.h"
 #include "entry/symbol_report.h"
 #include "entry/trace_report.h"
+#include "entry/view.h"
 #include "graph/passes.h"
 #include "graph/python_handle.h"
 #include "guards/hooks.h"

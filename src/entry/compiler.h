@@ -23,16 +23,6 @@ enum class Compiled : uint8_t {
 // `why`: what failed last in each entry that there is, for logs; may be empty.
 Compiled compile_frame(CodeCache& cache, const python::FrameRequest& request);
 
-// What guards look at.
-inline guards::CallView view_of(const python::FrameRequest& request) {
-  return {.locals = request.values.data(),
-          .nlocals = request.values.size(),
-          .cells = request.cells.data(),
-          .ncells = request.cells.size(),
-          .globals = request.globals,
-          .builtins = request.builtins};
-}
-
 // True while this thread traces a frame or a backend compiles its graph.
 bool is_compiling() noexcept;
 

@@ -9,6 +9,7 @@
 #include "entry/foreign.h"
 #include "entry/report.h"
 #include "entry/rest.h"
+#include "entry/view.h"
 #include "python/code_object.h"
 #include "python/handled.h"
 #include "python/pending_error.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "entry/symbol_policy.h"
 
-#include "entry/compiler.h"
 #include "entry/report.h"
+#include "entry/view.h"
 #include "shapes/environment.h"
 #include "tensor/fake_tensor.h"
 #include "values/torch_types.h"

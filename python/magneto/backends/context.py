@@ -17,6 +17,7 @@ from typing import Any
 import torch
 from torch._guards import _TLS, CompileContext, CompileId, TracingContext
 
+from magneto.backends.fake_mode import make_fake_mode
 from magneto.backends.symbols import GraphSymbols
 from magneto.untraced import untraced
 
@@ -81,21 +82,6 @@ class BackendContext(TracingContext):
         mode = self._fake_mode
         if mode is not None and mode.shape_env is not None:
             mode.shape_env.cleanup()
-
-
-def make_fake_mode() -> Any:
-    """A mode of PyTorch's with a shape environment of its own."""
-    import torch._functorch.config as functorch_config
-    from torch._subclasses.fake_tensor import FakeTensorMode
-    from torch.fx.experimental.symbolic_shapes import ShapeEnv
-
-    shape_env = ShapeEnv(
-        assume_static_by_default=True,
-        allow_scalar_outputs=True,
-        allow_dynamic_output_shape_ops=True,
-    )
-    with functorch_config.patch(fake_tensor_allow_unsafe_data_ptr_access=False):
-        return FakeTensorMode(shape_env=shape_env)
 
 
 @contextlib.contextmanager

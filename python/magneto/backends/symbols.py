@@ -27,6 +27,7 @@ from typing import Any
 import torch
 
 from magneto import _C
+from magneto.backends.fake_mode import make_fake_mode
 
 Tree = Any
 
@@ -126,8 +127,6 @@ class GraphSymbols:
     @functools.cached_property
     def mode(self) -> Any:
         """The fake mode in whose environment the symbols are declared."""
-        from magneto.backends.context import make_fake_mode
-
         return make_fake_mode()
 
     def number(self, value: Any) -> Any:
