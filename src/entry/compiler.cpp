@@ -6,6 +6,7 @@
 
 #include "codegen/plan.h"
 #include "entry/backend_conditions.h"
+#include "entry/continuation.h"
 #include "entry/counters.h"
 #include "entry/describe.h"
 #include "entry/foreign.h"
@@ -92,23 +93,6 @@ class Compilation {
                     const Capture& capture, Entry& entry);
   bool add_backend_guards(PyObject* list,
                           std::span<const guards::Request> requests);
-  Continuation continuation(const Capture& capture,
-                            std::span<const codegen::FrameShape> shapes);
-  // A frame that breaks: where its pieces are cached, and what stays alive.
-  struct BrokenAt {
-    PyCodeObject* code;
-    CodeRecord& caches;
-    std::span<const int32_t> kept;
-  };
-  Continuation continuation_of(const BrokenAt& frame, size_t index,
-                               const codegen::FrameShape& shape);
-  Continuation::Way way(const BrokenAt& frame, const Continuation& from,
-                        int32_t next, std::vector<bool> stack_is_null);
-  Continuation::Way way(const BrokenAt& frame, const Continuation& from,
-                        const codegen::Branch& branch);
-  Continuation::Way way(const BrokenAt& frame, const Continuation& from,
-                        const bytecode::Handler& handler);
-
   CodeCache& cache_;
   const python::FrameRequest& request_;
   PyCodeObject* code_;
@@ -306,7 +290,7 @@ std::optional<Compiled> Compilation::add(codegen::Plan& plan,
   codegen::DirectProgram& program = entry->program.emplace(
       plan.builder.finish(graph_inputs, graph.call_count() != 0));
   if (capture.ending == Ending::Break)
-    entry->rest = continuation(capture, plan.shapes);
+    entry->rest = continuation(cache_, capture, slots_, plan.shapes);
   entry->calls_in_blocks = capture.calls_in_blocks;
   entry->asserts = ctx_.needs_rerun();
   entry->draws = tensor::hidden_effects().draws != 0;
@@ -411,88 +395,6 @@ bool Compilation::add_backend_guards(
                             requests[static_cast<size_t>(other)].source);
   }
   return true;
-}
-
-// A function's builtins, as its globals have them.
-Ref builtins_of(PyCodeObject* code, PyObject* globals) {
-  Ref function =
-      Ref::steal(PyFunction_New(reinterpret_cast<PyObject*>(code), globals));
-  MG_CHECK(function, "out of memory");
-  return Ref::share(
-      reinterpret_cast<PyFunctionObject*>(function.get())->func_builtins);
-}
-
-Continuation Compilation::continuation(
-    const Capture& capture, std::span<const codegen::FrameShape> shapes) {
-  std::unique_ptr<Continuation> inner;
-  for (size_t i = capture.inner.size(); i-- > 0;) {
-    const values::BrokenFrame& frame = capture.inner[i];
-    auto rest = std::make_unique<Continuation>(continuation_of(
-        {frame.code, CodeRecord::of(frame.code), slots_.kept[i + 1]},
-        frame.index, shapes[i + 1]));
-    rest->function = {BasicRef<PyCodeObject>::share(frame.code),
-                      Ref::share(frame.globals),
-                      builtins_of(frame.code, frame.globals)};
-    rest->inner = std::move(inner);
-    inner = std::move(rest);
-  }
-  Continuation outermost = continuation_of(
-      {code_, cache_.record(), slots_.kept[0]}, capture.index, shapes[0]);
-  outermost.inner = std::move(inner);
-  return outermost;
-}
-
-Continuation Compilation::continuation_of(const BrokenAt& frame, size_t index,
-                                          const codegen::FrameShape& shape) {
-  Continuation rest;
-  rest.index = static_cast<int32_t>(index);
-  rest.island = CodeRecord::of(frame.code).island(frame.code, rest.index);
-  rest.shape = shape;
-  if (rest.island->through)
-    rest.through = way(frame, rest, *rest.island->through);
-  if (rest.island->jump) rest.jump = way(frame, rest, *rest.island->jump);
-  rest.handler = python::decoded(frame.code).handler_for(rest.index);
-  if (rest.handler) rest.raised = way(frame, rest, *rest.handler);
-  return rest;
-}
-
-Continuation::Way Compilation::way(const BrokenAt& frame,
-                                   const Continuation& from, int32_t next,
-                                   std::vector<bool> stack_is_null) {
-  const bytecode::Liveness& liveness =
-      CodeRecord::of(frame.code).liveness(frame.code);
-  Continuation::Way way;
-  Point point{.code = frame.code, .start = next};
-  for (int32_t slot : from.shape.locals) {
-    const bool is_live = liveness.is_live(next, slot) ||
-                         std::find(frame.kept.begin(), frame.kept.end(),
-                                   slot) != frame.kept.end();
-    way.keeps.push_back(is_live);
-    if (is_live) point.shape.locals.push_back(slot);
-  }
-  point.shape.stack_is_null = std::move(stack_is_null);
-  point.shape.handlers = from.shape.handlers;
-  way.cache = &frame.caches.cache(cache_.settings(), point);
-  return way;
-}
-
-Continuation::Way Compilation::way(const BrokenAt& frame,
-                                   const Continuation& from,
-                                   const codegen::Branch& branch) {
-  const auto& before = from.shape.stack_is_null;
-  std::vector<bool> stack(before.begin(), before.end() - from.island->operands);
-  for (bool is_value : branch.pushes) stack.push_back(!is_value);
-  return way(frame, from, branch.next, std::move(stack));
-}
-
-Continuation::Way Compilation::way(const BrokenAt& frame,
-                                   const Continuation& from,
-                                   const bytecode::Handler& handler) {
-  const auto& before = from.shape.stack_is_null;
-  std::vector<bool> stack(before.begin(), before.begin() + handler.depth);
-  if (handler.push_lasti) stack.push_back(false);
-  stack.push_back(false);
-  return way(frame, from, handler.target, std::move(stack));
 }
 
 // -- recompilation ------------------------------------------------------------

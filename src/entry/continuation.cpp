@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "entry/continuation.h"
+
+#include <algorithm>
+
+#include "python/code_object.h"
+#include "support/check.h"
+
+namespace magneto::entry {
+
+namespace {
+
+// Of one frame that breaks. `caches`: where its pieces are; `kept`: what stays
+// alive though nobody reads it again.
+class Ways {
+ public:
+  Ways(Settings* settings, PyCodeObject* code, CodeRecord& caches,
+       std::span<const int32_t> kept)
+      : settings_(settings), code_(code), caches_(caches), kept_(kept) {}
+
+  Continuation continuation(size_t index, const codegen::FrameShape& shape);
+
+ private:
+  Continuation::Way way(const Continuation& from, int32_t next,
+                        std::vector<bool> stack_is_null);
+  Continuation::Way way(const Continuation& from,
+                        const codegen::Branch& branch);
+  Continuation::Way way(const Continuation& from,
+                        const bytecode::Handler& handler);
+
+  Settings* settings_;
+  PyCodeObject* code_;
+  CodeRecord& caches_;
+  std::span<const int32_t> kept_;
+};
+
+Continuation Ways::continuation(size_t index,
+                                const codegen::FrameShape& shape) {
+  Continuation rest;
+  rest.index = static_cast<int32_t>(index);
+  rest.island = CodeRecord::of(code_).island(code_, rest.index);
+  rest.shape = shape;
+  if (rest.island->through) rest.through = way(rest, *rest.island->through);
+  if (rest.island->jump) rest.jump = way(rest, *rest.island->jump);
+  rest.handler = python::decoded(code_).handler_for(rest.index);
+  if (rest.handler) rest.raised = way(rest, *rest.handler);
+  return rest;
+}
+
+Continuation::Way Ways::way(const Continuation& from, int32_t next,
+                            std::vector<bool> stack_is_null) {
+  const bytecode::Liveness& liveness = CodeRecord::of(code_).liveness(code_);
+  Continuation::Way way;
+  Point point{.code = code_, .start = next};
+  for (int32_t slot : from.shape.locals) {
+    const bool is_live =
+        liveness.is_live(next, slot) ||
+        std::find(kept_.begin(), kept_.end(), slot) != kept_.end();
+    way.keeps.push_back(is_live);
+    if (is_live) point.shape.locals.push_back(slot);
+  }
+  point.shape.stack_is_null = std::move(stack_is_null);
+  point.shape.handlers = from.shape.handlers;
+  way.cache = &caches_.cache(settings_, point);
+  return way;
+}
+
+Continuation::Way Ways::way(const Continuation& from,
+                            const codegen::Branch& branch) {
+  const auto& before = from.shape.stack_is_null;
+  std::vector<bool> stack(before.begin(), before.end() - from.island->operands);
+  for (bool is_value : branch.pushes) stack.push_back(!is_value);
+  return way(from, branch.next, std::move(stack));
+}
+
+Continuation::Way Ways::way(const Continuation& from,
+                            const bytecode::Handler& handler) {
+  const auto& before = from.shape.stack_is_null;
+  std::vector<bool> stack(before.begin(), before.begin() + handler.depth);
+  if (handler.push_lasti) stack.push_back(false);
+  stack.push_back(false);
+  return way(from, handler.target, std::move(stack));
+}
+
+// A function's builtins, as its globals have them.
+Ref builtins_of(PyCodeObject* code, PyObject* globals) {
+  Ref function =
+      Ref::steal(PyFunction_New(reinterpret_cast<PyObject*>(code), globals));
+  MG_CHECK(function, "out of memory");
+  return Ref::share(
+      reinterpret_cast<PyFunctionObject*>(function.get())->func_builtins);
+}
+
+}  // namespace
+
+Continuation continuation(CodeCache& cache, const values::Capture& capture,
+                          const LiveSlots& slots,
+                          std::span<const codegen::FrameShape> shapes) {
+  Settings* const settings = cache.settings();
+  std::unique_ptr<Continuation> inner;
+  for (size_t i = capture.inner.size(); i-- > 0;) {
+    const values::BrokenFrame& frame = capture.inner[i];
+    Ways ways(settings, frame.code, CodeRecord::of(frame.code),
+              slots.kept[i + 1]);
+    auto rest = std::make_unique<Continuation>(
+        ways.continuation(frame.index, shapes[i + 1]));
+    rest->function = {BasicRef<PyCodeObject>::share(frame.code),
+                      Ref::share(frame.globals),
+                      builtins_of(frame.code, frame.globals)};
+    rest->inner = std::move(inner);
+    inner = std::move(rest);
+  }
+  Ways ways(settings, cache.point().code, cache.record(), slots.kept[0]);
+  Continuation outermost = ways.continuation(capture.index, shapes[0]);
+  outermost.inner = std::move(inner);
+  return outermost;
+}
+
+}  // namespace magneto::entry

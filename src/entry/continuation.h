@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How a frame goes on behind a graph break: the instruction that runs in plain
+// Python, where its ways out lead, and which pieces are cached there.
+#pragma once
+
+#include <span>
+
+#include "entry/cache.h"
+#include "entry/live_slots.h"
+#include "values/capture.h"
+
+namespace magneto::entry {
+
+// Of a capture that ended in a break, with the frames of the inlined calls that
+// it stands in. `shapes`: what each frame leaves behind, the outermost first.
+Continuation continuation(CodeCache& cache, const values::Capture& capture,
+                          const LiveSlots& slots,
+                          std::span<const codegen::FrameShape> shapes);
+
+}  // namespace magneto::entry
