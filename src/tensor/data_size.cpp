@@ -137,17 +137,12 @@ std::optional<bool> decided(const c10::SymBool& condition) {
   return answer;
 }
 
-namespace {
-
-// Whether the graph can tell it where it stands.
 bool assert_in_graph(shapes::E condition) {
   if (!data_environment) return false;
   // Torch's functions give it up while they compute.
   const pybind11::gil_scoped_acquire gil;
   return data_environment->assert_in_graph(condition);
 }
-
-}  // namespace
 
 std::optional<bool> presumed(const SymbolNode& condition) {
   const std::optional<bool> answer = condition.usually();

@@ -33,6 +33,8 @@ std::optional<bool> decided(const c10::SymBool& condition);
 // asserts what follows from that. Where it doesn't hold, plain Python computes.
 // None: that doesn't settle it.
 std::optional<bool> presumed(const SymbolNode& condition);
+// The graph asserts the condition; false if it can't tell it where it stands.
+bool assert_in_graph(shapes::E condition);
 // Whether a size that is given is none to be inferred. Where only the graph's
 // run can tell, it is, and the graph asserts that.
 bool is_given(const Dim& size);

@@ -327,11 +327,18 @@ bool is_sign(E condition) {
 
 }  // namespace
 
-// Asked by torch's composite kernels of their arguments; the operator itself
-// raises where the condition doesn't hold. But for a size that might be -1,
-// which is then inferred: kernels ask for one that isn't.
+// Asked by torch's composite kernels of their arguments. Most operators raise
+// where it doesn't hold, but not all: of two sizes, one of which is broadcast
+// if it is one, kernels ask that they be equal. So the graph asserts it. A size
+// that might be -1, which is then inferred: kernels ask for one that isn't.
 bool SymbolNode::expect_true(const char* file, int64_t line) {
-  return is_sign(expression()) ? guard_bool(file, line) : must_hold();
+  const E condition = expression();
+  if (is_sign(condition)) return guard_bool(file, line);
+  if (const auto answer = environment_->decide(condition)) return *answer;
+  if (assert_in_graph(condition)) return true;
+  // Of what comes out of the call itself.
+  return condition->operation == Operation::Equal ? guard_bool(file, line)
+                                                  : must_hold();
 }
 
 bool SymbolNode::has_hint() {

@@ -175,6 +175,31 @@ def test_both_dimensions(first):
     )
 
 
+def product_with_itself(t):
+    return t.expand(3, *t.shape), t.T @ t
+
+
+def strides_of_results(t):
+    y = t * 2
+    return y.stride(), y.stride(0), y.stride(-1), y[::2].contiguous().stride()
+
+
+def layout_of_a_sum(t):
+    y = t + t[:1]
+    return y.stride(), torch.cat([t, t]) if y.is_contiguous() else t.sum()
+
+
+@pytest.mark.filterwarnings("ignore:The use of `x.T`")
+@pytest.mark.parametrize(
+    "program", [product_with_itself, strides_of_results, layout_of_a_sum]
+)
+def test_sizes_of_one_and_zero_have_kernels_of_their_own(program):
+    magneto.reset()
+    first = marked(4, 4, 4, dims=(0, 1, 2))
+    shapes = [(4, 4, 1), (3, 0, 1), (1, 4, 4), (0, 2, 3), (1, 1, 1), (2, 2, 2)]
+    check_calls(program, calls_of(first, *(x(*shape) for shape in shapes)))
+
+
 def test_training():
     def f(t):
         return (t.sin() @ torch.ones(4, 2)).sum()
