@@ -38,7 +38,7 @@ Outcome<V> stride(Context& ctx, const Arguments& args) {
   PyObject* dim = given ? as_constant(ctx, given) : nullptr;
   const auto ndim =
       static_cast<int64_t>(tensor::dim(as<TensorValue>(self)->fake));
-  if (!is_known_at_run_only(ctx, self) || (given && !dim) ||
+  if (!is_known_at_run_only(ctx, self) || args.count() > 2 || (given && !dim) ||
       (dim && dim != Py_None && !PyLong_CheckExact(dim)))
     return values::record_method(ctx, name<"stride">(), args);
   if (dim && dim != Py_None) {
@@ -64,7 +64,7 @@ Outcome<V> is_contiguous(Context& ctx, const Arguments& args) {
 }
 
 constexpr Row kRows[] = {
-    {"torch._C", "TensorBase.stride", stride, 1, 2, nullptr},
+    {"torch._C", "TensorBase.stride", stride},
     {"torch._C", "TensorBase.is_contiguous", is_contiguous},
 };
 

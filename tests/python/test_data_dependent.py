@@ -112,6 +112,11 @@ def bound_of_a_slice(x):
     return torch.arange(5)[:n], torch.arange(5)[n:], torch.arange(5)[1:n]
 
 
+def strides(x):
+    y = torch.ones(x.item(), 3) * 2
+    return y.stride(), y.stride(0), y.stride(dim=-1), y.t().stride()
+
+
 def expanded(x):
     n = x.item()
     torch._check(n >= 0)
@@ -396,6 +401,7 @@ PROGRAMS: dict[Callable[..., Any], list[torch.Tensor]] = {
     size_is_known_afterwards: _SIZES,
     checked_size: _SIZES[:3] + [t(4), t(5), t(-1)],
     bound_of_a_slice: [*_SIZES, t(-1), t(-9)],
+    strides: _SIZES,
     expanded: _SIZES,
     new_tensors: _SIZES,
     pieces: [t([1, 2, 3]), t([0, 6, 0]), t([2, 2, 2])],
