@@ -62,7 +62,7 @@ EXPRESSIONS: dict[str, list[tuple[int, str]]] = {
         (1, "random.randrange(5)"),
         (1, "sorted([{i}, {i}, {i}])[1]"),
         (1, "{l}.count({i})"),
-        (1, "hash({i})"),
+        (1, "hash(str({i}))"),
         (1, "known.get({key}, {i})"),
         (1, "len({{{key}, {key}}})"),
         (1, "[{v}, {v}, {o}].index({o})"),
