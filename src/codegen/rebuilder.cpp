@@ -418,7 +418,8 @@ void Rebuilder::fill_exception(const HeapObject& state, Operand target) {
     return;
   }
   const auto names = values::exception_slot_names(state.owner->type);
-  for (size_t i = 0; i < state.slots.size(); ++i) {
+  const size_t count = values::settable_fields(state.owner->type);
+  for (size_t i = 0; i < count; ++i) {
     Ref name = Ref::steal(PyUnicode_InternFromString(names[i]));
     builder_.act(
         StepOp::SetAttribute,

@@ -131,6 +131,24 @@ PyObject** field_place(SourceKind kind, PyObject* base) noexcept {
       return private_field(base, PrivateField::CachedResults);
     case SourceKind::CachedResult:
       return private_field(base, PrivateField::CachedResult);
+    case SourceKind::ExceptionArgs:
+    case SourceKind::ExceptionCause:
+    case SourceKind::ExceptionContext:
+    case SourceKind::ExceptionTraceback: {
+      if (!PyExceptionInstance_Check(base)) return nullptr;
+      auto* exception = as<PyBaseExceptionObject>(base);
+      if (kind == SourceKind::ExceptionArgs) return &exception->args;
+      if (kind == SourceKind::ExceptionCause) return &exception->cause;
+      if (kind == SourceKind::ExceptionContext) return &exception->context;
+      return &exception->traceback;
+    }
+    case SourceKind::GroupMessage:
+    case SourceKind::GroupExceptions: {
+      if (!PyObject_TypeCheck(base, as<PyTypeObject>(PyExc_BaseExceptionGroup)))
+        return nullptr;
+      auto* group = as<PyBaseExceptionGroupObject>(base);
+      return kind == SourceKind::GroupMessage ? &group->msg : &group->excs;
+    }
     case SourceKind::WeakrefTarget:
       return PyWeakref_CheckRef(base) ? &as<PyWeakReference>(base)->wr_object
                                       : nullptr;
@@ -325,6 +343,12 @@ MG_FIELD(PartialArgs)
 MG_FIELD(PartialKeywords)
 MG_FIELD(CachedResults)
 MG_FIELD(CachedResult)
+MG_FIELD(ExceptionArgs)
+MG_FIELD(ExceptionCause)
+MG_FIELD(ExceptionContext)
+MG_FIELD(ExceptionTraceback)
+MG_FIELD(GroupMessage)
+MG_FIELD(GroupExceptions)
 #undef MG_FIELD
 
 Reading read_step(const Source& source, PyObject* base) noexcept {

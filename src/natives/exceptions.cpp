@@ -5,6 +5,7 @@
 
 #include "natives/signature.h"
 #include "python/names.h"
+#include "values/exception_groups.h"
 
 namespace magneto::natives {
 
@@ -31,11 +32,18 @@ Outcome<V> make_of_class(Context& ctx, const Arguments& args) {
 
 template <Literal field>
 Outcome<V> read(Context& ctx, const Arguments& args) {
-  V value = exception_field(ctx, ctx.look(args.positional[0]), name<field>());
+  V self = ctx.look(args.positional[0]);
+  V value = exception_field(ctx, self, name<field>());
   if (value) return value;
   return ctx.graph_break("c-attribute",
                          std::string(field.text) + " of a caller's exception",
                          "read it outside of the compiled function");
+}
+
+// A field that those of the caller's have where it can be read.
+template <size_t slot>
+Outcome<V> read_part(Context& ctx, const Arguments& args) {
+  return exception_part(ctx, ctx.look(args.positional[0]), slot);
 }
 
 Outcome<V> with_traceback(Context& ctx, const Arguments& args) {
@@ -50,6 +58,50 @@ Outcome<V> with_traceback(Context& ctx, const Arguments& args) {
   return self;
 }
 
+Outcome<V> add_note(Context& ctx, const Arguments& args) {
+  V self = ctx.look(args.positional[0]);
+  V note = ctx.look_open(args.positional[1]);
+  if (!is_instance_of(note, &PyUnicode_Type))
+    return ctx.raise(PyExc_TypeError, std::string("note must be a str, not '") +
+                                          note->type->tp_name + "'");
+  MG_TRY(V notes, find_attribute(ctx, self, name<"__notes__">()));
+  if (!notes) {
+    notes = ctx.list({});
+    MG_DO(set_attribute(ctx, self, name<"__notes__">(), notes));
+  }
+  notes = ctx.look(notes);
+  if (!is_instance_of(notes, &PyList_Type))
+    return ctx.raise(PyExc_TypeError,
+                     "Cannot add note: __notes__ is not a list");
+  ctx.heap.append(notes->heap, note);
+  return ctx.none();
+}
+
+// -- groups -------------------------------------------------------------------
+
+Outcome<V> make_group(Context& ctx, const Arguments& args) {
+  V type = ctx.look(args.positional[0]);
+  return new_group(ctx, reinterpret_cast<PyTypeObject*>(type->object),
+                   args.positional.subspan(1));
+}
+
+Outcome<V> derive(Context& ctx, const Arguments& args) {
+  return derive_group(ctx, ctx.look(args.positional[0]), args.positional[1]);
+}
+
+Outcome<V> split(Context& ctx, const Arguments& args) {
+  MG_TRY(GroupParts parts,
+         split_group(ctx, args.positional[0], args.positional[1], true));
+  V pair[] = {parts.match, parts.rest};
+  return ctx.tuple(pair);
+}
+
+Outcome<V> subgroup(Context& ctx, const Arguments& args) {
+  MG_TRY(GroupParts parts,
+         split_group(ctx, args.positional[0], args.positional[1], false));
+  return parts.match;
+}
+
 constexpr const char* kBuiltins = "builtins";
 
 #define MG_EXCEPTION(type) \
@@ -57,15 +109,24 @@ constexpr const char* kBuiltins = "builtins";
 
 constexpr Row kRows[] = {
     {kBuiltins, "BaseException.__new__", make_of_class, 1, kAny, "*"},
-    {kBuiltins, "BaseException.args", read<"args">, 1, 1, nullptr},
-    {kBuiltins, "BaseException.__cause__", read<"__cause__">, 1, 1, nullptr},
-    {kBuiltins, "BaseException.__context__", read<"__context__">, 1, 1,
+    {kBuiltins, "BaseException.args", read_part<kArgs>, 1, 1, nullptr},
+    {kBuiltins, "BaseException.__cause__", read_part<kCause>, 1, 1, nullptr},
+    {kBuiltins, "BaseException.__context__", read_part<kContext>, 1, 1,
      nullptr},
     {kBuiltins, "BaseException.__suppress_context__",
      read<"__suppress_context__">, 1, 1, nullptr},
     {kBuiltins, "BaseException.with_traceback", with_traceback, 2, 2, nullptr},
-    {kBuiltins, "BaseException.__traceback__", read<"__traceback__">, 1, 1,
+    {kBuiltins, "BaseException.__traceback__", read_part<kTraceback>, 1, 1,
      nullptr},
+    {kBuiltins, "BaseException.add_note", add_note, 2, 2, nullptr},
+    {kBuiltins, "BaseExceptionGroup.__new__", make_group, 1, kAny, "*"},
+    {kBuiltins, "BaseExceptionGroup.message", read_part<kMessage>, 1, 1,
+     nullptr},
+    {kBuiltins, "BaseExceptionGroup.exceptions", read_part<kExceptions>, 1, 1,
+     nullptr},
+    {kBuiltins, "BaseExceptionGroup.derive", derive, 2, 2, nullptr},
+    {kBuiltins, "BaseExceptionGroup.split", split, 2, 2, nullptr},
+    {kBuiltins, "BaseExceptionGroup.subgroup", subgroup, 2, 2, nullptr},
     {kBuiltins, "AttributeError.name", read<"name">, 1, 1, nullptr},
     {kBuiltins, "AttributeError.obj", read<"obj">, 1, 1, nullptr},
     {kBuiltins, "NameError.name", read<"name">, 1, 1, nullptr},
@@ -75,6 +136,7 @@ constexpr Row kRows[] = {
     {kBuiltins, "ImportError.path", read<"path">, 1, 1, nullptr},
     {kBuiltins, "ImportError.msg", read<"msg">, 1, 1, nullptr},
     MG_EXCEPTION("BaseException"),
+    MG_EXCEPTION("BaseExceptionGroup"),
     MG_EXCEPTION("Exception"),
     MG_EXCEPTION("GeneratorExit"),
     MG_EXCEPTION("KeyboardInterrupt"),

@@ -139,15 +139,15 @@ Outcome<bool> check_receiver(Context& ctx, PyObject* callable,
                              _PyType_Name(receiver->type) + "' object");
 }
 
-// The class, of those that `type` inherits from, whose tp_new is C code.
+// The first of the classes that `type` inherits from, or itself, that has no
+// __new__ written in Python.
 PyTypeObject* made_by(PyTypeObject* type) {
-  static PyObject* const name = PyUnicode_InternFromString("__new__");
-  for (; type->tp_base; type = type->tp_base) {
-    PyObject* maker = PyDict_GetItemWithError(type->tp_dict, name);
-    if (maker && PyCFunction_Check(maker) &&
-        PyCFunction_GET_SELF(maker) == reinterpret_cast<PyObject*>(type))
-      break;
-  }
+  static const newfunc in_python = [] {
+    PyObject* has_own = find_object("abc.ABCMeta");
+    MG_CHECK(has_own, "a class with a __new__ in Python");
+    return reinterpret_cast<PyTypeObject*>(has_own)->tp_new;
+  }();
+  while (type->tp_base && type->tp_new == in_python) type = type->tp_base;
   return type;
 }
 

@@ -4,11 +4,14 @@
 // has an address in its text, which only the real program knows.
 #include "natives/text.h"
 
+#include <opcode.h>
+
 #include <algorithm>
 
 #include "natives/pure.h"
 #include "natives/signature.h"
 #include "python/names.h"
+#include "values/exception_groups.h"
 #include "values/exceptions.h"
 #include "values/sets.h"
 #include "values/symbolic.h"
@@ -240,12 +243,24 @@ Outcome<V> real_text(Context& ctx, PyTypeObject* type, V args) {
   return from_text(ctx, PyObject_Str(made));
 }
 
+Outcome<V> text_of_group(Context& ctx, V group) {
+  const auto& slots = ctx.heap[group->heap].slots;
+  std::vector<V> exceptions;
+  MG_DO(unpack(ctx, slots[kExceptions], exceptions));
+  MG_TRY(V message, str_of(ctx, slots[kMessage]));
+  return binary_operation(
+      ctx, NB_ADD, message,
+      ctx.string(" (" + std::to_string(exceptions.size()) + " sub-exception" +
+                 (exceptions.size() > 1 ? "s)" : ")")));
+}
+
 Outcome<V> plain_str(Context& ctx, V value) {
   if (value->is_constant() && is_safe(value->object))
     return from_text(ctx, PyObject_Str(value->object));
   if (value->kind == Kind::Object && is_exception_type(value->type)) {
     V args = exception_field(ctx, value, interned().args);
     if (!args) return address_in_text(ctx, value);
+    if (values::is_group_type(value->type)) return text_of_group(ctx, value);
     if (PyTypeObject* builtin = composes_text(value->type))
       return real_text(ctx, builtin, args);
     std::vector<V> items;
@@ -512,6 +527,7 @@ constexpr Row kRows[] = {
     {kBuiltins, "object.__format__", slot_format, 2, 2, nullptr},
     {kBuiltins, "BaseException.__repr__", slot_repr, 1, 1, nullptr},
     {kBuiltins, "BaseException.__str__", slot_str, 1, 1, nullptr},
+    {kBuiltins, "BaseExceptionGroup.__str__", slot_str, 1, 1, nullptr},
     {kBuiltins, "KeyError.__str__", slot_str, 1, 1, nullptr},
     row::pure(kBuiltins, "str.maketrans"),
     row::pure(kBuiltins, "bytes.maketrans"),

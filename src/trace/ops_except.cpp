@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Exceptions and with statements.
+#include <algorithm>
+
 #include "python/names.h"
 #include "trace/handlers.h"
+#include "values/exception_groups.h"
 #include "values/exceptions.h"
 
 namespace magneto::trace {
@@ -26,25 +29,28 @@ Outcome<Next> op_PopExcept(Interpreter& in, Frame& frame, Instruction) {
 
 namespace {
 
-// Whether `type`, a class or a tuple of classes, catches the exception.
-Outcome<bool> matches(Context& ctx, V exception, V type) {
+// The classes that `except type` names: a class or a tuple of classes.
+Status caught_types(Context& ctx, V type, std::vector<PyTypeObject*>& types) {
   type = ctx.look(type);
-  if (type->is_constant() && PyType_Check(type->object) &&
-      values::is_exception_type(reinterpret_cast<PyTypeObject*>(type->object)))
-    return values::is_instance_of(
-        exception, reinterpret_cast<PyTypeObject*>(type->object));
-  if (values::is_instance_of(type, &PyTuple_Type)) {
-    std::vector<V> types;
-    MG_DO(values::unpack(ctx, type, types));
-    for (V each : types) {
-      MG_TRY(bool found, matches(ctx, exception, each));
-      if (found) return true;
-    }
-    return false;
+  std::vector<V> classes{type};
+  if (type->kind == Kind::Tuple) {
+    const auto items = values::tuple_items(type);
+    classes.assign(items.begin(), items.end());
+  } else if (type->is_constant() && PyTuple_CheckExact(type->object)) {
+    classes.clear();
+    MG_DO(values::unpack(ctx, type, classes));
   }
-  return ctx.raise(PyExc_TypeError,
-                   "catching classes that do not inherit from BaseException "
-                   "is not allowed");
+  for (V each : classes) {
+    each = ctx.look(each);
+    if (!each->is_constant() || !PyType_Check(each->object) ||
+        !values::is_exception_type(
+            reinterpret_cast<PyTypeObject*>(each->object)))
+      return ctx.raise(PyExc_TypeError,
+                       "catching classes that do not inherit from "
+                       "BaseException is not allowed");
+    types.push_back(reinterpret_cast<PyTypeObject*>(each->object));
+  }
+  return done;
 }
 
 // An exception to raise: an instance, or a class to instantiate.
@@ -75,13 +81,44 @@ Outcome<V> as_exception(Context& ctx, V value) {
 
 Outcome<Next> op_CheckExcMatch(Interpreter& in, Frame& frame, Instruction) {
   // exc type -- exc bool
-  MG_TRY(bool found, matches(in.ctx, in.ctx.look(frame.top(2)), frame.top(1)));
+  std::vector<PyTypeObject*> types;
+  MG_DO(caught_types(in.ctx, frame.top(1), types));
+  V exception = in.ctx.look(frame.top(2));
+  const bool found = std::ranges::any_of(types, [&](PyTypeObject* type) {
+    return values::is_instance_of(exception, type);
+  });
   frame.replace(1, in.ctx.boolean(found));
   return Next::Continue;
 }
 
-MG_UNSUPPORTED(CheckEgMatch, "handle exception groups outside")
-MG_UNSUPPORTED(PrepReraiseStar, "handle exception groups outside")
+Outcome<Next> op_CheckEgMatch(Interpreter& in, Frame& frame, Instruction) {
+  // exc type -- rest match, or exc None
+  Context& ctx = in.ctx;
+  std::vector<PyTypeObject*> types;
+  MG_DO(caught_types(ctx, frame.top(1), types));
+  if (std::ranges::any_of(types, values::is_group_type))
+    return ctx.raise(PyExc_TypeError,
+                     "catching ExceptionGroup with except* is not allowed. "
+                     "Use except instead.");
+  MG_TRY(values::GroupParts parts,
+         values::match_star(ctx, frame.top(2), frame.top(1), types));
+  if (parts.match != ctx.none()) {
+    frame.stack[frame.stack.size() - 2] = parts.rest;
+    in.handled = parts.match;
+  }
+  frame.replace(1, parts.match);
+  return Next::Continue;
+}
+
+Outcome<Next> op_PrepReraiseStar(Interpreter& in, Frame& frame, Instruction) {
+  // orig excs -- exc
+  Context& ctx = in.ctx;
+  std::vector<V> exceptions;
+  MG_DO(values::unpack(ctx, frame.top(1), exceptions));
+  MG_TRY(V raised, values::exception_of_star(ctx, frame.top(2), exceptions));
+  frame.replace(2, raised);
+  return Next::Continue;
+}
 
 namespace {
 

@@ -624,6 +624,10 @@ Status write(Context& ctx, V object, PyObject* name, V value) {
       if (size_t field = function_field(name); field < kFunctionFields)
         return set_function_field(ctx, object,
                                   static_cast<FunctionField>(field), value);
+    if (kind == &PyMemberDescr_Type &&
+        (reinterpret_cast<PyMemberDescrObject*>(found)->d_member->flags &
+         READONLY))
+      return ctx.raise(PyExc_AttributeError, "readonly attribute");
     if (is_exception_type(object->type) && !object->object && value &&
         name != interned().args) {
       value = ctx.look(value);

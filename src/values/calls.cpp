@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "python/names.h"
+#include "values/exception_groups.h"
 #include "values/exceptions.h"
 #include "values/protocol.h"
 #include "values/recursion.h"
@@ -29,6 +30,7 @@ std::vector<V> prepend(V first, std::span<const V> rest) {
 Outcome<V> builtin_new(Context& ctx, PyTypeObject* type, PyObject* found,
                        const Arguments& args) {
   if (is_exception_type(type)) {
+    if (is_group_type(type)) return new_group(ctx, type, args.positional);
     if (has_own_fields(type, args.has_keywords()))
       return ctx.graph_break(
           "instantiate", std::string("an instance of ") + _PyType_Name(type),

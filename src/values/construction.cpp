@@ -21,6 +21,7 @@
 #include "values/construction.h"
 
 #include "python/handled.h"
+#include "values/exception_groups.h"
 #include "values/exceptions.h"
 #include "values/protocol.h"
 
@@ -33,6 +34,12 @@ V attribute_of_module(Context& ctx, const char* module, const char* name) {
   MG_CHECK(imported, "a module of the standard library or of magneto's");
   Ref found = Ref::steal(PyObject_GetAttrString(imported, name));
   MG_CHECK(found, "a function that is there");
+  return ctx.constant(std::move(found));
+}
+
+V attribute_of_class(Context& ctx, PyObject* type, const char* name) {
+  Ref found = Ref::steal(PyObject_GetAttrString(type, name));
+  MG_CHECK(found, "what the class has");
   return ctx.constant(std::move(found));
 }
 
@@ -155,6 +162,12 @@ std::optional<Construction> construction(Context& ctx, V value) {
     return Construction{attribute_of_module(ctx, "torch.autograd.grad_mode",
                                             "_enter_inference_mode"),
                         state.slots};
+  // Not through a __new__ or __init__ of the user's.
+  if (is_exception_type(type) && is_group_type(type) && !state.slots.empty())
+    return Construction{
+        attribute_of_class(ctx, PyExc_BaseExceptionGroup, "__new__"),
+        {class_value(ctx, value), state.slots[kMessage],
+         state.slots[kExceptions]}};
   // Raised by C code, whose constructor tells the fields by the arguments.
   if (is_exception_type(type) && has_own_fields(type, false)) {
     std::vector<V> args;

@@ -23,8 +23,7 @@ bool is_one_of(PyTypeObject* type, std::initializer_list<PyObject*> bases) {
 }  // namespace
 
 bool has_own_fields(PyTypeObject* type, bool has_keywords) {
-  if (is_one_of(type, {PyExc_OSError, PyExc_SyntaxError, PyExc_UnicodeError,
-                       PyExc_BaseExceptionGroup}))
+  if (is_one_of(type, {PyExc_OSError, PyExc_SyntaxError, PyExc_UnicodeError}))
     return true;
   return has_keywords && is_one_of(type, {PyExc_AttributeError, PyExc_NameError,
                                           PyExc_ImportError});
@@ -40,6 +39,7 @@ constexpr const char* kOfAttribute[] = {MG_COMMON, "name", "obj"};
 constexpr const char* kOfImport[] = {MG_COMMON, "name", "path", "msg"};
 constexpr const char* kOfStop[] = {MG_COMMON, "value"};
 constexpr const char* kOfExit[] = {MG_COMMON, "code"};
+constexpr const char* kOfGroup[] = {MG_COMMON, "message", "exceptions"};
 #undef MG_COMMON
 
 struct OwnFields {
@@ -51,7 +51,7 @@ std::span<const OwnFields> own_fields() {
   static const OwnFields rows[] = {
       {PyExc_NameError, kOfName},     {PyExc_AttributeError, kOfAttribute},
       {PyExc_ImportError, kOfImport}, {PyExc_StopIteration, kOfStop},
-      {PyExc_SystemExit, kOfExit},
+      {PyExc_SystemExit, kOfExit},    {PyExc_BaseExceptionGroup, kOfGroup},
   };
   return rows;
 }
@@ -149,6 +149,60 @@ V exception_field(Context& ctx, V exception, PyObject* name) {
   if (slots.empty()) return nullptr;
   if (auto slot = slot_named(exception->type, name)) return slots[*slot];
   return nullptr;
+}
+
+bool is_made_exception(const Context& ctx, V exception) {
+  return exception->heap.valid() && !ctx.heap[exception->heap].slots.empty();
+}
+
+namespace {
+
+using guards::SourceKind;
+
+SourceKind source_of_slot(size_t slot) {
+  switch (slot) {
+    case kArgs:
+      return SourceKind::ExceptionArgs;
+    case kCause:
+      return SourceKind::ExceptionCause;
+    case kContext:
+      return SourceKind::ExceptionContext;
+    case kTraceback:
+      return SourceKind::ExceptionTraceback;
+    case kMessage:
+      return SourceKind::GroupMessage;
+    case kExceptions:
+      return SourceKind::GroupExceptions;
+    default:
+      MG_CHECK(false, "a field that is an object");
+  }
+}
+
+}  // namespace
+
+V exception_part(Context& ctx, V exception, size_t slot) {
+  if (is_made_exception(ctx, exception))
+    return ctx.look_open(ctx.heap[exception->heap].slots[slot]);
+  MG_CHECK(exception->object, "an exception of the caller's");
+  const SourceKind kind = source_of_slot(slot);
+  const guards::Reading reading = guards::read_field(kind, exception->object);
+  // What a pure function made belongs to nobody else: nothing to guard.
+  if (!exception->source.valid())
+    return reading.is_present() ? ctx.constant_share(reading.value())
+                                : ctx.none();
+  const SourceId source = ctx.sources.field(exception->source, kind);
+  if (!reading.is_present()) {
+    ctx.guards.absent(source);
+    return ctx.none();
+  }
+  ctx.guards.present(source);
+  return ctx.look_open(ctx.lazy(reading.value(), source));
+}
+
+size_t settable_fields(PyTypeObject* type) {
+  return is_one_of(type, {PyExc_BaseExceptionGroup})
+             ? static_cast<size_t>(kOwnFields)
+             : exception_slot_names(type).size();
 }
 
 V exception_traceback(Context& ctx, V exception) {

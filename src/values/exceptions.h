@@ -18,6 +18,9 @@ enum ExceptionSlot : size_t {
   kSuppressContext,
   kTraceback,
   kOwnFields,  // the first of those
+  // Of exception groups.
+  kMessage = kOwnFields,
+  kExceptions,
 };
 // What they are called in Python, by number.
 std::span<const char* const> exception_slot_names(PyTypeObject* type);
@@ -54,6 +57,11 @@ V make_traceback(Context& ctx, PyCodeObject* code, V globals, int32_t unit,
 bool is_exception_type(PyTypeObject* type);
 // The field called `name` (args, __cause__, ...), or null if that is none.
 V exception_field(Context& ctx, V exception, PyObject* name);
+// The part in a slot, of one of the caller's too, for which it is read (not
+// kSuppressContext) and guarded.
+V exception_part(Context& ctx, V exception, size_t slot);
+// Whether the exception's fields are slots: the trace made it.
+bool is_made_exception(const Context& ctx, V exception);
 // The traceback, or null if it is a caller's exception.
 V exception_traceback(Context& ctx, V exception);
 // Whether C code keeps more of such an exception than its slots: an OSError's
@@ -62,6 +70,8 @@ bool has_own_fields(PyTypeObject* type, bool has_keywords);
 // The TypeError for what a call of an exception's class gave; `made_type`: how
 // it names the class of that.
 Signal not_an_exception(Context& ctx, V type, const std::string& made_type);
+// How many of the slots' fields can be set in a real exception.
+size_t settable_fields(PyTypeObject* type);
 // False if there is no such field.
 bool set_exception_field(Context& ctx, V exception, PyObject* name, V value);
 

@@ -6,7 +6,7 @@ MODULES = """
     functools collections deque enum dataclasses descr super property patma
     scope unpack_ex extcall call string fstring format int float complex bool
     range slice sort operator heapq bisect copy weakref abc types typing
-    coroutines raise traceback sys_settrace
+    coroutines raise traceback sys_settrace except_star exception_group
 """.split()
 """The names of the modules, without `test_`."""
 
