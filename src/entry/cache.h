@@ -20,7 +20,7 @@
 #include "codegen/island.h"
 #include "codegen/plan.h"
 #include "codegen/program.h"
-#include "entry/assertions.h"
+#include "entry/call_places.h"
 #include "entry/settings.h"
 #include "guards/program.h"
 
@@ -39,8 +39,8 @@ struct Point {
 
 // What a frame of an inlined call needs to run again.
 struct InnerFunction {
-  BasicRef<PyCodeObject> code;
-  Ref globals;
+  Ref code;     // a weak reference: it may be the code that this is kept with
+  Ref globals;  // null: the calling frame's, with its builtins
   Ref builtins;
 };
 
@@ -74,8 +74,10 @@ class Entry {
   // None: where the guards hold, the frame runs in plain Python.
   std::optional<codegen::DirectProgram> program;
   std::optional<Continuation> rest;
-  // The graph writes to no input: if it fails, plain Python may start over.
-  bool is_repeatable = false;
+  // Those of the graph's inputs that it writes to. Without any, plain Python
+  // may start over if the graph fails.
+  std::vector<size_t> written;
+  bool has_run = false;  // to its end
   // It draws random numbers, whose state must be the same for a second run.
   bool draws = false;
   // It has calls from inside with or try blocks, which may handle a failure.
@@ -83,8 +85,8 @@ class Entry {
   // Its graph asserts more than the program says: that a size isn't negative
   // where -1 means something else.
   bool asserts = false;
-  // Of one that isn't repeatable, in the program's own words.
-  std::vector<Assertion> assertions;
+  // Of a graph that writes to inputs.
+  CallPlaces places;
   bool failure_was_reported = false;
 
  private:

@@ -85,7 +85,7 @@ class Compilation {
   Compiled add_plain();
   std::optional<Compiled> add(codegen::Plan& plan, const Capture& capture);
   bool can_break(const Capture& capture, BreakInfo* why);
-  bool writes_inputs(std::span<PyObject* const> reals) const;
+  std::vector<size_t> written_inputs(std::span<PyObject* const> reals) const;
   std::unique_ptr<guards::GuardProgram> compile_guards(
       std::span<const guards::Request> requests);
   std::vector<guards::Request> requests(const codegen::Plan& plan);
@@ -238,8 +238,10 @@ std::vector<guards::Request> Compilation::requests(const codegen::Plan& plan) {
   return all;
 }
 
-// Whether the graph's inputs, given as the caller passed them, are written to.
-bool Compilation::writes_inputs(std::span<PyObject* const> reals) const {
+// Which of the graph's inputs, given as the caller passed them, it writes to.
+std::vector<size_t> Compilation::written_inputs(
+    std::span<PyObject* const> reals) const {
+  std::vector<size_t> written;
   const std::vector<uintptr_t>& hidden = tensor::hidden_effects().written;
   const std::span<const graph::Input> inputs = ctx_.graph.inputs();
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -248,9 +250,9 @@ bool Compilation::writes_inputs(std::span<PyObject* const> reals) const {
     if (tensor::version(fake) != tensor::version(reals[i]) ||
         std::find(hidden.begin(), hidden.end(), tensor::storage_id(fake)) !=
             hidden.end())
-      return true;
+      written.push_back(i);
   }
-  return false;
+  return written;
 }
 
 // An assertion fails with an error that only plain Python knows.
@@ -290,18 +292,18 @@ std::optional<Compiled> Compilation::add(codegen::Plan& plan,
   codegen::DirectProgram& program = entry->program.emplace(
       plan.builder.finish(graph_inputs, graph.call_count() != 0));
   if (capture.ending == Ending::Break)
-    entry->rest = continuation(cache_, capture, slots_, plan.shapes);
+    entry->rest =
+        continuation(cache_, capture, request_.globals, slots_, plan.shapes);
   entry->calls_in_blocks = capture.calls_in_blocks;
   entry->asserts = ctx_.needs_rerun();
   entry->draws = tensor::hidden_effects().draws != 0;
-  entry->is_repeatable = !writes_inputs({inputs.data(), graph_inputs});
-  if (!entry->is_repeatable && ctx_.needs_rerun()) {
+  entry->written = written_inputs({inputs.data(), graph_inputs});
+  if (!entry->written.empty() && ctx_.needs_rerun()) {
     if (ctx_.must_be_whole) return refuse(kNotRepeatable, request_.start);
     cache_.takes_data = false;
     return std::nullopt;
   }
-  if (!entry->is_repeatable && ctx_.has_data_symbols())
-    entry->assertions = assertions_of(graph);
+  if (!entry->written.empty()) entry->places = CallPlaces(graph);
   if (program.calls_graph() && graph::only_sets_grad_mode(graph)) {
     const Ref handle = graph::make_handle(std::move(ctx_.owned_graph));
     Ref function = Ref::steal(

@@ -94,7 +94,7 @@ Ref builtins_of(PyCodeObject* code, PyObject* globals) {
 }  // namespace
 
 Continuation continuation(CodeCache& cache, const values::Capture& capture,
-                          const LiveSlots& slots,
+                          PyObject* globals, const LiveSlots& slots,
                           std::span<const codegen::FrameShape> shapes) {
   Settings* const settings = cache.settings();
   std::unique_ptr<Continuation> inner;
@@ -104,9 +104,14 @@ Continuation continuation(CodeCache& cache, const values::Capture& capture,
               slots.kept[i + 1]);
     auto rest = std::make_unique<Continuation>(
         ways.continuation(frame.index, shapes[i + 1]));
-    rest->function = {BasicRef<PyCodeObject>::share(frame.code),
-                      Ref::share(frame.globals),
-                      builtins_of(frame.code, frame.globals)};
+    Ref code = Ref::steal(
+        PyWeakref_NewRef(reinterpret_cast<PyObject*>(frame.code), nullptr));
+    MG_CHECK(code, "code objects can be referred to weakly");
+    rest->function = {std::move(code), nullptr, nullptr};
+    if (frame.globals != (i > 0 ? capture.inner[i - 1].globals : globals)) {
+      rest->function.globals = Ref::share(frame.globals);
+      rest->function.builtins = builtins_of(frame.code, frame.globals);
+    }
     rest->inner = std::move(inner);
     inner = std::move(rest);
   }

@@ -12,9 +12,10 @@
 namespace magneto::entry {
 
 // Of a capture that ended in a break, with the frames of the inlined calls that
-// it stands in. `shapes`: what each frame leaves behind, the outermost first.
+// it stands in. `globals`: the outermost frame's; `shapes`: what each frame
+// leaves behind, the outermost first.
 Continuation continuation(CodeCache& cache, const values::Capture& capture,
-                          const LiveSlots& slots,
+                          PyObject* globals, const LiveSlots& slots,
                           std::span<const codegen::FrameShape> shapes);
 
 }  // namespace magneto::entry

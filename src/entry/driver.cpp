@@ -10,11 +10,13 @@
 #include "entry/report.h"
 #include "entry/rest.h"
 #include "entry/view.h"
+#include "graph/runner.h"
 #include "python/code_object.h"
 #include "python/handled.h"
 #include "python/pending_error.h"
 #include "support/check.h"
 #include "tensor/hidden_effects.h"
+#include "tensor/saved_tensors.h"
 
 namespace magneto::entry {
 
@@ -35,7 +37,36 @@ enum class Piece : uint8_t {
   Failed,       // a Python error is set
 };
 
-// Runs entry `index`, whose guards hold. Nothing here can throw.
+// What it takes to undo a run whose graph fails, which must be asked for
+// before.
+class Undo {
+ public:
+  Undo(const Entry& entry, PyObject* const* inputs) {
+    is_possible_ = entry.written.empty();
+    if (!is_possible_) {
+      graph::failed_call() = {};
+      if (entry.has_run) return;
+      std::vector<PyObject*> written;
+      for (size_t i : entry.written) written.push_back(inputs[i]);
+      saved_ = tensor::save(written);
+    }
+    if (entry.draws && (is_possible_ || saved_))
+      random_ = tensor::random_state();
+  }
+  // Whether nothing is left of the run. The Python error stays.
+  bool run() {
+    if (saved_) is_possible_ = tensor::put_back(saved_);
+    if (is_possible_ && random_) tensor::restore(random_);
+    return is_possible_;
+  }
+
+ private:
+  bool is_possible_;
+  tensor::SavedTensorsPtr saved_;
+  tensor::RandomState random_;
+};
+
+// Runs entry `index`, whose guards hold.
 Piece run_entry(CodeCache& cache, size_t index, PyObject** slots,
                 PyObject** result, Broken* broken) {
   // The list may change, and the entry be dropped, by what is run.
@@ -46,18 +77,21 @@ Piece run_entry(CodeCache& cache, size_t index, PyObject** slots,
   PyObject** target = result;
   if (entry->rest) {
     broken->results = FrameValues(program.result_count());
+    for (const Continuation* at = entry->rest->inner.get(); at;
+         at = at->inner.get())
+      broken->codes.push_back(
+          Ref::share(PyWeakref_GetObject(at->function.code)));
     target = broken->results.span().data();
   }
   python::FrameHookScope pause(false);
   ForeignPause foreign;
-  const tensor::RandomState random =
-      entry->draws && entry->is_repeatable ? tensor::random_state() : nullptr;
+  Undo undo(*entry, slots);
   const codegen::RunEnd end = program.run(slots, target);
   if (end == codegen::RunEnd::Failed) return Piece::Failed;
   const bool failed = end == codegen::RunEnd::GraphFailed;
-  // See run_again.
-  if (failed && random && PyErr_ExceptionMatches(PyExc_Exception))
-    tensor::restore(random);
+  if (failed && PyErr_ExceptionMatches(PyExc_Exception))
+    broken->is_undone = undo.run();
+  entry->has_run = entry->has_run || !failed;
   if (!failed && !entry->rest) return Piece::Returned;
   broken->at = entry->rest ? &*entry->rest : nullptr;
   broken->entry = std::move(entry);
@@ -140,11 +174,12 @@ bool report_failure(const python::FrameRequest& frame, Entry& entry) {
 // The graph of this piece raised. What raised in the user's code raises there,
 // as the user knows it, if the piece runs in plain Python from its beginning;
 // and what would have been caught is caught.
-PyObject* run_again(const python::FrameRequest& frame, Entry& entry,
+PyObject* run_again(const python::FrameRequest& frame, const Broken& broken,
                     FrameValues& values) {
+  Entry& entry = *broken.entry;
   python::PendingError error = python::PendingError::take();
-  if (!entry.is_repeatable || !error.is(PyExc_Exception)) {
-    if (frame.start == 0) add_frames(error, entry.assertions, frame.globals);
+  if (!broken.is_undone) {
+    if (frame.start == 0) entry.places.add_frames(error, frame.globals);
     std::move(error).restore();
     return frame.start == 0
                ? nullptr
@@ -188,7 +223,7 @@ Reached run_to_break(Running& at, PyObject** result, Broken* broken) {
     }
     case Piece::GraphFailed: {
       ActiveScope active_scope(at.cache->settings());
-      *result = run_again(frame, *broken->entry, at.values);
+      *result = run_again(frame, *broken, at.values);
       return Reached::End;
     }
     case Piece::Failed: {

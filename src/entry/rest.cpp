@@ -64,6 +64,7 @@ bool go_to_handler(const python::FrameRequest& frame, Broken& broken,
 
 // The frame of an inlined call, waiting for its caller's island to call it.
 struct InnerFrame {
+  Ref code, globals, builtins;
   Broken broken;
   Settings* settings;  // the outermost frame's: it is running
 };
@@ -89,10 +90,11 @@ PyObject* call_inner(PyObject* capsule, PyObject* const*, Py_ssize_t,
     cells.push_back(Ref::share(inner->broken.results[first + i]));
     borrowed.push_back(cells.back().get());
   }
-  const python::FrameRequest frame{.code = at.function.code.get(),
-                                   .globals = at.function.globals.get(),
-                                   .builtins = at.function.builtins.get(),
-                                   .cells = borrowed};
+  const python::FrameRequest frame{
+      .code = reinterpret_cast<PyCodeObject*>(inner->code.get()),
+      .globals = inner->globals,
+      .builtins = inner->builtins,
+      .cells = borrowed};
   try {
     return go_on(frame, std::move(inner->broken), inner->settings);
   } catch (const std::exception& error) {
@@ -102,7 +104,8 @@ PyObject* call_inner(PyObject* capsule, PyObject* const*, Py_ssize_t,
 }
 
 // Takes over what `broken` holds of the frames inside.
-Ref make_inner(Broken& broken, size_t first, Settings* settings) {
+Ref make_inner(const python::FrameRequest& caller, Broken& broken, size_t first,
+               Settings* settings) {
   static PyMethodDef method = {
       "inner_frame",
       reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(call_inner)),
@@ -111,6 +114,14 @@ Ref make_inner(Broken& broken, size_t first, Settings* settings) {
   inner->settings = settings;
   inner->broken.entry = broken.entry;
   inner->broken.at = broken.at->inner.get();
+  const InnerFunction& function = inner->broken.at->function;
+  inner->globals =
+      Ref::share(function.globals ? function.globals.get() : caller.globals);
+  inner->builtins =
+      Ref::share(function.globals ? function.builtins.get() : caller.builtins);
+  inner->code = std::move(broken.codes.front());
+  inner->broken.codes.assign(std::make_move_iterator(broken.codes.begin() + 1),
+                             std::make_move_iterator(broken.codes.end()));
   inner->broken.results = FrameValues(broken.results.size() - first);
   for (size_t i = first; i < broken.results.size(); ++i)
     inner->broken.results.put(i - first, broken.results.take(i));
@@ -159,8 +170,8 @@ bool run_island(const python::FrameRequest& frame, Broken broken,
   }
   if (at.inner) {
     // The second operand is the function; in front of it is NULL.
-    Ref inner =
-        make_inner(broken, at.shape.first_cell() + at.shape.cells, settings);
+    Ref inner = make_inner(frame, broken,
+                           at.shape.first_cell() + at.shape.cells, settings);
     if (!inner) return go_to_handler(frame, broken, rest);
     Ref filler = inside.take(slots + 1);
     inside.put(slots + 1, std::move(inner));

@@ -15,6 +15,11 @@ struct Broken {
   const Continuation* at = nullptr;
   // As at->shape says; then those of at->inner, and so on.
   FrameValues results;
+  // Of at->inner, and so on: what the piece has done may have let go of them.
+  std::vector<Ref> codes;
+  // Of a graph that has failed: nothing of what it did is left, so that plain
+  // Python may start over.
+  bool is_undone = false;
 };
 
 // The frame as it goes on behind an island.

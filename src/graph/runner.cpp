@@ -70,6 +70,11 @@ class GraphRunner::Frame {
   Buffer<PyObject*, 16> arguments_;
 };
 
+NodeId& failed_call() noexcept {
+  thread_local NodeId node;
+  return node;
+}
+
 GraphRunner::GraphRunner(const Graph& graph) {
   ok_ = Compiler(graph, *this).run();
   StateFunctions functions = find_state_functions();
@@ -103,6 +108,7 @@ Ref GraphRunner::run(PyObject* const* inputs) const {
   for (const Instruction& instruction : instructions_) {
     Ref result = execute(instruction, frame);
     if (!result) {
+      failed_call() = instruction.node;
       if (state_functions_.is_grad_enabled)
         restore_state(&instruction, grad_enabled, frame);
       return nullptr;

@@ -16,6 +16,10 @@
 
 namespace magneto::graph {
 
+// The call at which a runner of this thread has failed last; invalid: none has
+// since somebody has said so.
+NodeId& failed_call() noexcept;
+
 class GraphRunner {
  public:
   // Builds constant containers, so it may fail with a Python error, which the
@@ -58,6 +62,7 @@ class GraphRunner {
   };
   struct Instruction {
     Code code;
+    NodeId node;        // what it computes, or is a part of
     uint32_t target;    // index in constants_
     int32_t keywords;   // index in constants_ of a tuple of names, -1: none
     uint32_t operands;  // first one, in operands_

@@ -59,7 +59,8 @@ bool GraphRunner::Compiler::run() {
   find_last_uses();
   for (size_t i = 0; i < graph_.node_count(); ++i) {
     const Node& node = graph_.nodes()[i];
-    if (!node.erased && !emit_node(NodeId{i}, node)) return false;
+    node_ = NodeId{i};
+    if (!node.erased && !emit_node(node_, node)) return false;
   }
   return true;
 }
@@ -181,6 +182,7 @@ uint32_t GraphRunner::Compiler::take_slot() {
 
 void GraphRunner::Compiler::emit(Instruction instruction,
                                  std::span<const Operand> operands) {
+  instruction.node = node_;
   instruction.operands = static_cast<uint32_t>(runner_.operands_.size());
   instruction.operand_count = static_cast<uint32_t>(operands.size());
   instruction.releases = static_cast<uint32_t>(runner_.releases_.size());

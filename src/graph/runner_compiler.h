@@ -32,6 +32,7 @@ class GraphRunner::Compiler {
 
   const Graph& graph_;
   GraphRunner& runner_;
+  NodeId node_;                     // that instructions are emitted for
   std::vector<uint32_t> last_use_;  // by NodeId: the node that uses it last
   std::vector<std::vector<uint32_t>> dying_;  // by NodeId: who dies after it
   std::vector<Operand> place_;                // by NodeId

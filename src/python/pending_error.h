@@ -37,6 +37,11 @@ class PendingError {
   bool is(PyObject* exception_class) const noexcept {
     return PyErr_GivenExceptionMatches(type_, exception_class);
   }
+  // The exception object; borrowed.
+  PyObject* object() noexcept {
+    normalize();
+    return value_;
+  }
   // Its text, as str() gives it; empty if it has none.
   std::string text() noexcept {
     normalize();

@@ -254,6 +254,8 @@ std::vector<at::Tensor> split_with_sizes(const at::Tensor& self,
 
 std::vector<at::Tensor> unbind(const at::Tensor& self, int64_t dim) {
   dim = wrap_dim(dim, self.dim());
+  TORCH_CHECK_INDEX(self.dim() > 0, "Dimension specified as ", dim,
+                    " but tensor has no dimensions");
   int64_t count = self.sym_sizes()[dim].guard_int(__FILE__, __LINE__);
   std::vector<at::Tensor> result;
   result.reserve(count);

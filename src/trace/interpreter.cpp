@@ -280,9 +280,14 @@ graph::LocationId Interpreter::location(Frame& frame) {
 }
 
 graph::Origin Interpreter::origin() {
-  for (Frame* frame = frame_; frame && !calls_in_blocks_; frame = frame->caller)
-    calls_in_blocks_ = frame->code->handler_for(frame->current) != nullptr;
+  calls_in_blocks_ = calls_in_blocks_ || is_in_block();
   return {location(), ctx.scope};
+}
+
+bool Interpreter::is_in_block() {
+  for (const Frame* frame = frame_; frame; frame = frame->caller)
+    if (frame->code->handler_for(frame->current)) return true;
+  return false;
 }
 
 graph::LocationId Interpreter::location() {
@@ -349,7 +354,9 @@ std::vector<std::pair<PyObject*, V>> Interpreter::current_locals() {
 }
 
 V Interpreter::globals_value(PyObject* globals) {
-  return ctx.known(globals, ctx.sources.constant(globals));
+  return ctx.known(globals, globals == globals_
+                                ? ctx.sources.globals()
+                                : ctx.sources.constant(globals));
 }
 
 }  // namespace magneto::trace

@@ -58,6 +58,7 @@ class Interpreter final : public values::Inliner, public Journaled {
   Outcome<V> resume_generator(V generator, V sent, V thrown,
                               V* returned) override;
   graph::Origin origin() override;
+  bool is_in_block() override;
   graph::LocationId location() override;
   bool super_arguments(V* type, V* self) override;
   size_t depth() const override;
@@ -100,6 +101,7 @@ class Interpreter final : public values::Inliner, public Journaled {
   Frame* frame_ = nullptr;  // innermost
   size_t depth_ = python::recursion_depth();
   bool calls_in_blocks_ = false;
+  PyObject* globals_ = nullptr;              // of the outermost frame
   std::vector<V> begun_;                     // see begin()
   std::vector<values::BrokenFrame> broken_;  // innermost first
   int32_t steps_to_check_ = 0;               // until check_progress()

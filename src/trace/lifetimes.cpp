@@ -45,6 +45,7 @@ bool is_callers(const values::Heap& heap, const values::HeapObject& state) {
 }  // namespace
 
 void Interpreter::begin(const Frame& frame) {
+  globals_ = frame.globals;
   begun_ = frame.locals;
   begun_.insert(begun_.end(), frame.stack.begin(), frame.stack.end());
 }

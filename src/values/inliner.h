@@ -36,7 +36,9 @@ class Inliner {
                                       V* returned) = 0;
   // Where the program stands, for nodes of the graph.
   virtual graph::Origin origin() = 0;
-  // The same for what isn't a call of the graph.
+  // Whether a with or try block is around that, in this frame or a caller's.
+  virtual bool is_in_block() = 0;
+  // Where the program stands, for what isn't a call of the graph.
   virtual graph::LocationId location() = 0;
   // For super() without arguments: the class cell's content and first argument.
   virtual bool super_arguments(V* type, V* self) = 0;

@@ -294,3 +294,34 @@ def test_dropped_compiled_function_frees_what_it_closes_over():
 
 if __name__ == "__main__":
     print(growth_over_rounds(ROUNDS_OF[sys.argv[1]]()))
+
+
+RECURSIVE = """
+def callee(x, n):
+    y = x + 1
+    magneto.graph_break()
+    return y * n
+
+def call(x, n):
+    if n <= 0:
+        return callee(x, 2)
+    return call(x * 2, n - 1) + len(__name__)
+"""
+
+
+def test_what_was_compiled_keeps_no_namespace_alive():
+    names = {"magneto": magneto, "__name__": "somewhere"}
+    exec(RECURSIVE, names)
+    left = [
+        weakref.ref(names[name].__code__)
+        if of_code
+        else weakref.ref(names[name])
+        for name in ("call", "callee")
+        for of_code in (False, True)
+    ]
+    compiled = magneto.compile(names["call"], backend=run)
+    for n in (3, 2, 1, 0):
+        compiled(torch.ones(2), n)
+    del compiled, names
+    gc.collect()
+    assert [each() for each in left] == [None] * 4

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "entry/call_places.h"
+
+#include <algorithm>
+
+#include "graph/runner.h"
+#include "python/find.h"
+#include "python/handled.h"
+#include "support/check.h"
+
+namespace magneto::entry {
+
+CallPlaces::CallPlaces(const graph::Graph& graph) {
+  static PyObject* const assertion =
+      find_object("torch.ops.aten._assert_scalar.default");
+  for (const graph::Location& location : graph.locations()) {
+    Ref code = Ref::steal(PyWeakref_NewRef(
+        reinterpret_cast<PyObject*>(location.code.get()), nullptr));
+    MG_CHECK(code, "code objects can be referred to weakly");
+    frames_.push_back({std::move(code), location.instruction, location.caller});
+  }
+  for (const graph::Node& node : graph.nodes()) {
+    locations_.push_back(node.origin.location);
+    if (node.erased || node.op != graph::Op::CallFunction ||
+        node.target.get() != assertion || node.args[1].is_node())
+      continue;
+    const char* text = PyUnicode_AsUTF8(node.args[1].constant());
+    MG_CHECK(text, "the text of an assertion");
+    assertions_.emplace_back(text, node.origin.location);
+  }
+}
+
+graph::LocationId CallPlaces::failed(python::PendingError& error) const {
+  const graph::NodeId call = graph::failed_call();
+  if (call.valid() && call.index < locations_.size())
+    return locations_[call.index];
+  if (assertions_.empty() || !error.is(PyExc_RuntimeError)) return {};
+  const std::string text = error.text();
+  for (const auto& [asserted, location] : assertions_)
+    if (asserted == text) return location;
+  return {};
+}
+
+void CallPlaces::add_frames(python::PendingError& error,
+                            PyObject* globals) const {
+  Ref traceback = Ref::share(error.traceback());
+  for (graph::LocationId at = failed(error); at.valid();
+       at = frames_[at.index].caller) {
+    const Frame& frame = frames_[at.index];
+    const int unit = frame.instruction / static_cast<int>(sizeof(_Py_CODEUNIT));
+    traceback = Ref::steal(PyObject_CallFunction(
+        python::traceback_maker(), "OOiOi", PyWeakref_GetObject(frame.code),
+        globals, unit, traceback ? traceback.get() : Py_None, unit));
+    if (!traceback) {
+      PyErr_Clear();  // the error counts, with or without more frames
+      return;
+    }
+  }
+  if (traceback) error.set_traceback(std::move(traceback));
+}
+
+}  // namespace magneto::entry

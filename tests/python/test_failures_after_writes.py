@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Calls that fail behind a write to an input: the error, who catches it, and
+what was written are as in plain Python."""
+
+import pytest
+import torch
+from torch.nn import functional as F
+
+import magneto
+from magneto.testing import check, check_calls
+
+X = torch.arange(4.0)
+PAIRS = torch.arange(6.0).reshape(2, 3)
+BOOLS = torch.tensor([True, False, True, True])
+
+
+def catches_what_no_rule_tells(x, y):
+    notes = []
+    x.add_(1)
+    try:
+        notes.append("begun")
+        z = x.clone() - y
+    except RuntimeError as error:
+        notes.append(str(error))
+        z = x * 2
+    finally:
+        notes.append("done")
+    return z, notes
+
+
+def leaves_a_with_block(x, y):
+    x.mul_(2)
+    with torch.no_grad():
+        z = -(y > 1)
+    return z
+
+
+def leaves_callees(x, y):
+    def negate(a):
+        return -a
+
+    x.mul_(2)
+    return [negate(a) for a in (x, y)]
+
+
+def fails_behind_a_break(x, y):
+    x.add_(1)
+    magneto.graph_break()
+    x.add_(1)
+    try:
+        return x - y
+    except RuntimeError:
+        return x + 1
+
+
+def draws_before(x, y):
+    x.add_(torch.rand(4))
+    try:
+        return F.dropout(x, 0.5) - y
+    except RuntimeError:
+        return F.dropout(x, 0.5)
+
+
+def comes_to_require_grad(x, y):
+    weight = torch.ones(4, requires_grad=True)
+    x.add_(weight)
+    try:
+        return x - y
+    except RuntimeError:
+        return x * 2
+
+
+def writes_a_view(x, y):
+    x[1:].mul_(3)
+    x.view(2, 2)[0] += 1
+    try:
+        return x - y
+    except RuntimeError:
+        return x * 2
+
+
+def moves_the_memory(x, y):
+    x.t_()
+    try:
+        return x - y
+    except RuntimeError:
+        return x * 2
+
+
+def is_resized(x, y):
+    x.add_(1)
+    try:
+        return torch.gather(x, 0, torch.tensor([2, 1]), out=x)
+    except RuntimeError:
+        return x * 2
+
+
+class Normalized(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm = torch.nn.BatchNorm1d(3)
+
+    def forward(self, x, target):
+        self.norm.train()
+        x = self.norm(x)
+        try:
+            return F.nll_loss(x, target)
+        except (IndexError, RuntimeError) as error:
+            return type(error).__name__, x.sum()
+
+
+@pytest.mark.filterwarnings("ignore::magneto.exc.GraphFailedWarning")
+@pytest.mark.parametrize(
+    "program",
+    [
+        catches_what_no_rule_tells,
+        leaves_a_with_block,
+        leaves_callees,
+        fails_behind_a_break,
+        draws_before,
+        comes_to_require_grad,
+        writes_a_view,
+        moves_the_memory,
+        is_resized,
+    ],
+    ids=lambda p: p.__name__,
+)
+def test_failure_behind_a_write_is_what_it_is_in_plain_python(program):
+    check(program, X, BOOLS, calls=3)
+
+
+@pytest.mark.filterwarnings("ignore::magneto.exc.GraphFailedWarning")
+def test_failure_behind_a_write_to_buffers():
+    target = torch.tensor([0, 7])
+    check(Normalized(), PAIRS, target, calls=2)
+    check(Normalized(), PAIRS, target.double(), calls=2)
+
+
+def picks(x, index):
+    def pick(a, i):
+        return a[i]
+
+    x.add_(1)
+    y = x * 2
+    return pick(y, index) + 1
+
+
+def test_later_failure_behind_a_write_is_raised_where_the_user_sees_it():
+    """The same graph has run before, for other data: it isn't run twice."""
+    good, bad = torch.tensor([0, 1]), torch.tensor([0, 9])
+    check_calls(
+        picks,
+        [((X, good), {}), ((X, bad), {}), ((X, good), {}), ((X, bad), {})],
+        graphs=1,
+    )
+
+
+ERRORS = [
+    lambda x, b: torch.amax(x[:0]),
+    lambda x, b: torch.amin(x.reshape(2, 2)[:, :0], 1),
+    lambda x, b: torch.trace(x.reshape(1, 2, 2)),
+    lambda x, b: torch.cat([]),
+    lambda x, b: torch.unbind(x.sum()),
+    lambda x, b: F.max_pool1d(x, 2),
+    lambda x, b: F.max_pool1d(x.reshape(1, 4), 2, stride=0),
+    lambda x, b: F.gelu(x, approximate="roughly"),
+    lambda x, b: F.softshrink(x, -0.5),
+    lambda x, b: F.layer_norm(x.reshape(2, 2), [3]),
+    lambda x, b: x - b,
+    lambda x, b: b - True,
+    lambda x, b: -b,
+    lambda x, b: x.masked_fill(b, 1j),
+    lambda x, b: x.masked_scatter(x, x),
+    lambda x, b: torch.sin(x.half().to(torch.complex32)),
+    lambda x, b: torch.bucketize(x, x.reshape(2, 2)),
+    lambda x, b: x.gather(0, torch.tensor([9])),
+    lambda x, b: torch.roll(x.sum(), 0, 0),
+    lambda x, b: torch.empty_permuted((2, 3), (0, 0)),
+    lambda x, b: x @ x.reshape(2, 2),
+    lambda x, b: x.reshape(3),
+    lambda x, b: x.foo,
+    lambda x, b: torch.add(x),
+]
+
+
+@pytest.mark.filterwarnings("ignore::magneto.exc.GraphFailedWarning")
+@pytest.mark.parametrize("number", range(len(ERRORS)))
+def test_caught_errors_have_the_operators_words(number):
+    call = ERRORS[number]
+
+    def program(x, b):
+        x.add_(1)
+        try:
+            return call(x, b)
+        except (AttributeError, IndexError) as error:
+            return "lookup", type(error), str(error)
+        except Exception as error:
+            return type(error), str(error)
+
+    check(program, X, BOOLS, calls=2)

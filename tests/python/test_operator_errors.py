@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Wrong calls of every operator that PyTorch's operator database knows: what the
+program catches is the operator's own error, also behind a write to an input."""
+
+import copy
+import itertools
+import warnings
+
+import pytest
+import torch
+from torch.testing._internal.common_methods_invocations import op_db
+from torch.utils._pytree import tree_map_only
+
+import magneto
+
+DTYPES = [torch.bool, torch.int64, torch.complex64, torch.float16, torch.uint8]
+# Called with a plain number in place of a tensor.
+NOT_OF_TENSORS = {"__rdiv__"}
+
+WITH_ERRORS = [op for op in op_db if op.error_inputs_func is not None]
+
+
+def name_of(op):
+    return op.name + (op.variant_test_name and "." + op.variant_test_name)
+
+
+def outcome(call, operator, sample):
+    """What is caught, of which kind, or None; and what was written before."""
+    written = torch.zeros(2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return call(operator, written, *sample), written.tolist()
+        except Exception as error:
+            return "left by", type(error), str(error), written.tolist()
+
+
+def catching(operator, written, input, args, kwargs):
+    written.add_(1)
+    try:
+        operator(input, *args, **kwargs)
+    except Exception as error:
+        return type(error), str(error)
+    return None
+
+
+def check_error(operator, make_sample):
+    """Compare; what doesn't fail in plain Python isn't of interest."""
+    sample = make_sample()
+    expected = outcome(catching, operator, sample)
+    if expected[0] is None or expected[0] == "left by":
+        return
+    magneto.reset()
+    compiled = magneto.compile(catching, backend="eager")
+    assert outcome(compiled, operator, make_sample()) == expected, sample
+
+
+@pytest.mark.parametrize("op", WITH_ERRORS, ids=name_of)
+def test_wrong_arguments(op):
+    if op.name in NOT_OF_TENSORS:
+        return
+    for error in op.error_inputs("cpu"):
+        each = error.sample_input
+        parts = (each.input, each.args, each.kwargs)
+        check_error(op.op, lambda parts=parts: copy.deepcopy(parts))
+
+
+def converted(sample, dtype, which):
+    """The sample with all tensors, the first, or all others in a dtype."""
+    count = itertools.count()
+
+    def convert(tensor):
+        first = next(count) == 0
+        chosen = which == "all" or (which == "first") == first
+        return tensor.detach().to(dtype) if chosen else tensor.detach()
+
+    parts = (sample.input, sample.args, sample.kwargs)
+    return tree_map_only(torch.Tensor, convert, parts)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("op", op_db, ids=name_of)
+def test_dtypes_that_no_kernel_has(op):
+    if op.name in NOT_OF_TENSORS:
+        return
+    samples = list(itertools.islice(op.sample_inputs("cpu", torch.float32), 4))
+    for sample, dtype, which in itertools.product(
+        samples, DTYPES, ["all", "first", "rest"]
+    ):
+        try:
+            converted(sample, dtype, which)
+        except RuntimeError:
+            continue
+        check_error(
+            op.op, lambda s=sample, d=dtype, w=which: converted(s, d, w)
+        )
