@@ -140,10 +140,15 @@ bool splice_list(PyObject* list, PyObject* start, PyObject* stop,
                                       PyLong_AsSsize_t(stop), new_items) == 0;
 }
 
-bool assign_set(PyObject* set, std::span<PyObject* const> items) {
-  if (PySet_Clear(set) != 0) return false;
+bool add_items(PyObject* set, std::span<PyObject* const> items) {
   for (PyObject* item : items)
     if (PySet_Add(set, item) != 0) return false;
+  return true;
+}
+
+bool discard_items(PyObject* set, std::span<PyObject* const> items) {
+  for (PyObject* item : items)
+    if (PySet_Discard(set, item) < 0) return false;
   return true;
 }
 

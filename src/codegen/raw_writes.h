@@ -33,6 +33,7 @@ bool assign_items(PyObject* container, std::span<PyObject* const> items);
 // list[start:stop] = items.
 bool splice_list(PyObject* list, PyObject* start, PyObject* stop,
                  std::span<PyObject* const> items);
-bool assign_set(PyObject* set, std::span<PyObject* const> items);
+bool add_items(PyObject* set, std::span<PyObject* const> items);
+bool discard_items(PyObject* set, std::span<PyObject* const> items);
 
 }  // namespace magneto::codegen

@@ -12,6 +12,7 @@
 #include "support/check.h"
 #include "values/exceptions.h"
 #include "values/functions.h"
+#include "values/sets.h"
 #include "values/torch_types.h"
 
 namespace magneto::codegen {
@@ -358,6 +359,27 @@ Operand Rebuilder::build_filled(V value) {
   return built;
 }
 
+void Rebuilder::change_set(const HeapObject& set, Operand target) {
+  std::vector<Operand> operands{target};
+  const bool is_callers = set.owner->source.valid();
+  bool removes = false;
+  const auto act = [&] {
+    if (operands.size() > 1)
+      builder_.act(removes ? StepOp::DiscardItems : StepOp::AddItems, operands);
+    operands.resize(1, target);
+  };
+  for (const auto& [entry, is_removed] : values::set_history(*set.dict)) {
+    // What came and went again matters to the order only.
+    if (is_callers ? !entry->written
+                   : !entry->value && !entry->key->is_constant())
+      continue;
+    if (is_removed != removes) act();
+    removes = is_removed;
+    operands.push_back(build(entry->key));
+  }
+  act();
+}
+
 void Rebuilder::fill(V value, Operand target) {
   if (!filled_.insert(value).second) return;
   const HeapObject& state = ctx_.heap[value->heap];
@@ -376,13 +398,9 @@ void Rebuilder::fill(V value, Operand target) {
                      {target, build(entry.key), build(entry.value)});
       }
       break;
-    case Kind::Set: {
-      std::vector<Operand> operands{target};
-      for (const DictEntry& entry : state.dict->entries)
-        if (entry.value) operands.push_back(build(entry.key));
-      if (operands.size() > 1) builder_.act(StepOp::AssignSet, operands);
+    case Kind::Set:
+      change_set(state, target);
       break;
-    }
     case Kind::Cell:
       if (V content = state.slots[0]; content && !content->is_null())
         builder_.act(StepOp::SetCell, {target, build(content)});

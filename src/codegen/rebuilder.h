@@ -32,6 +32,8 @@ class Rebuilder {
   Operand build(values::V value);
   // Fills what build() has made.
   void fill_all();
+  // Does to the set at `target` what the trace has done to it, in order.
+  void change_set(const values::HeapObject& set, Operand target);
   void call(const values::Construction& what) { (void)make_by_call(what); }
   // Generators that nobody has any more, and that would run code of the user's
   // when they die, can't be left out.

@@ -105,10 +105,12 @@ void Replay::replay_dict(V owner, const HeapObject& state) {
 }
 
 void Replay::replay_set(V owner, const HeapObject& state) {
-  std::vector<Operand> operands{rebuilder_.build(owner)};
-  for (const DictEntry& entry : state.dict->entries)
-    if (entry.value) operands.push_back(rebuilder_.build(entry.key));
-  builder_.act(StepOp::AssignSet, operands);
+  const Operand target = rebuilder_.build(owner);
+  // All that it had is gone.
+  if (state.dict->complete &&
+      std::ranges::all_of(state.dict->entries, &values::DictEntry::written))
+    builder_.act(StepOp::ClearSet, {target});
+  rebuilder_.change_set(state, target);
 }
 
 void Replay::replay_attributes(V object, const HeapObject& state) {

@@ -183,8 +183,12 @@ bool act(StepOp op, Operands& o) {
       return write_item(o[0], o[1], nullptr);
     case StepOp::ClearDict:
       return clear_dict(o[0]);
-    case StepOp::AssignSet:
-      return assign_set(o[0], o.from(1));
+    case StepOp::ClearSet:
+      return PySet_Clear(o[0]) == 0;
+    case StepOp::AddItems:
+      return add_items(o[0], o.from(1));
+    case StepOp::DiscardItems:
+      return discard_items(o[0], o.from(1));
     case StepOp::SetAttribute:
       return write_attribute(o[0], o[1], o[2]);
     case StepOp::DropAttribute:

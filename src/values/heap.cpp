@@ -190,6 +190,7 @@ void Heap::dict_delete(HeapId id, PyObject* token) {
                     .flag = entry.written});
   entry.value = nullptr;
   entry.written = true;
+  entry.entries_before = static_cast<uint32_t>(dict.entries.size());
   --dict.live;
   journal_.record(this, static_cast<uint64_t>(Undo::EntryValue), id.index);
 }

@@ -33,6 +33,8 @@ struct DictEntry {
   V value = nullptr;  // null: no such key (deleted, or read and not found)
   Ref token;          // a real object that hashes and compares as the key does
   bool written = false;  // by the trace, as opposed to read from the caller
+  // Of one that was deleted: how many entries there were then.
+  uint32_t entries_before = 0;
 };
 
 // Ordered mapping from tokens to values.

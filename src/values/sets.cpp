@@ -1,9 +1,29 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "values/sets.h"
 
+#include <algorithm>
+
 #include "values/hashing.h"
 
 namespace magneto::values {
+
+std::vector<SetChange> set_history(const DictState& set) {
+  std::vector<const DictEntry*> removed;
+  for (const DictEntry& entry : set.entries)
+    if (!entry.value && entry.written) removed.push_back(&entry);
+  std::ranges::stable_sort(removed, {}, &DictEntry::entries_before);
+  std::vector<SetChange> history;
+  auto next = removed.begin();
+  for (size_t i = 0; i <= set.entries.size(); ++i) {
+    for (; next != removed.end() && (*next)->entries_before == i; ++next)
+      history.push_back({*next, true});
+    if (i == set.entries.size()) break;
+    const DictEntry& entry = set.entries[i];
+    // The rest was looked for and not found.
+    if (entry.value || entry.written) history.push_back({&entry, false});
+  }
+  return history;
+}
 
 std::vector<const DictEntry*> set_entries(Context& ctx, V set) {
   auto entries = dict_entries(ctx, set);
@@ -12,8 +32,12 @@ std::vector<const DictEntry*> set_entries(Context& ctx, V set) {
   if (entries.size() < 2 || (set->object && state.changes == 0)) return entries;
   Ref real = Ref::steal(PySet_New(nullptr));
   MG_CHECK(real, "out of memory");
-  for (const DictEntry* entry : entries)
-    MG_CHECK(PySet_Add(real, entry->token) == 0, "tokens are hashable");
+  for (const SetChange& change : set_history(*state.dict)) {
+    const int result = change.is_removed
+                           ? PySet_Discard(real, change.entry->token)
+                           : PySet_Add(real, change.entry->token);
+    MG_CHECK(result >= 0, "tokens are hashable");
+  }
   Ref order = Ref::steal(PySequence_Tuple(real));
   MG_CHECK(order, "out of memory");
   for (size_t i = 0; i < entries.size(); ++i) {
@@ -70,6 +94,25 @@ Status discard(Context& ctx, V set, V item) {
   return done;
 }
 
+// CPython takes the items of the smaller set, or of any other iterable, that
+// are in the other one: so does this, for the order of what comes out.
+Status add_common(Context& ctx, V made, V left, V right) {
+  right = ctx.look(right);
+  std::vector<V> items, others;
+  MG_DO(unpack(ctx, right, items));
+  MG_DO(unpack(ctx, left, others));
+  if (is_set(right) && items.size() > others.size()) {
+    std::swap(left, right);
+    std::swap(items, others);
+  }
+  MG_TRY(V container, to_set(ctx, left));
+  for (V item : items) {
+    MG_TRY(V found, dict_get(ctx, container, item));
+    if (found) MG_DO(set_add(ctx, made, item));
+  }
+  return done;
+}
+
 }  // namespace
 
 Status set_update(Context& ctx, SetOperation operation, V left, V right) {
@@ -85,12 +128,14 @@ Status set_update(Context& ctx, SetOperation operation, V left, V right) {
     case SetOperation::Union:
       for (V item : keys_of(ctx, other)) MG_DO(set_add(ctx, left, item));
       break;
-    case SetOperation::Intersection:
-      for (V item : keys_of(ctx, left)) {
-        MG_TRY(V found, dict_get(ctx, other, item));
-        if (!found) MG_DO(discard(ctx, left, item));
-      }
+    case SetOperation::Intersection: {
+      V common = ctx.set();
+      MG_DO(add_common(ctx, common, left, right));
+      const std::vector<V> items = keys_of(ctx, common);
+      ctx.heap.dict_clear(left->heap);
+      for (V item : items) MG_DO(set_add(ctx, left, item));
       break;
+    }
     case SetOperation::Difference:
       for (V item : keys_of(ctx, other)) MG_DO(discard(ctx, left, item));
       break;
@@ -110,6 +155,12 @@ Outcome<V> set_combine(Context& ctx, SetOperation operation, V left, V right) {
                            ? &PySet_Type
                            : &PyFrozenSet_Type;
   V made = ctx.set(type);
+  if (operation == SetOperation::Intersection) {
+    MG_DO(add_common(ctx, made, left, right));
+    return settle_frozenset(ctx, made);
+  }
+  // Begun with the second one, as CPython does.
+  if (operation == SetOperation::SymmetricDifference) std::swap(left, right);
   std::vector<V> items;
   MG_DO(unpack(ctx, left, items));
   for (V item : items) MG_DO(set_add(ctx, made, item));

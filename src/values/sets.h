@@ -10,6 +10,14 @@ namespace magneto::values {
 // would be iterated; the heap keeps them in the order of insertion.
 std::vector<const DictEntry*> set_entries(Context& ctx, V set);
 
+// What has happened to a set, in order, which decides about the order of its
+// items: an item was there from the start, was added, or was removed.
+struct SetChange {
+  const DictEntry* entry;
+  bool is_removed;
+};
+std::vector<SetChange> set_history(const DictState& set);
+
 // An item that is there already stays as it is.
 Status set_add(Context& ctx, V set, V item);
 

@@ -5,9 +5,10 @@ A template has holes: `{t}` is an expression of kind t, `{T}` a variable of that
 kind to assign to (a new one or one that is there), `{nt}` the name of one that is
 there, and `{body}` a block of statements. `{key}` is what dicts are asked for by
 identity. Kinds: t tensor of shape (4,), i int, b bool, s str, l list of
-anything, d dict with str keys, o an object, f a function of a tensor and an
-int, g a generator function of the same. `{v}` is any variable, `{k}` a small
-number, `{c}` a plain string, `{E}` an exception class.
+anything, d dict with str keys, u set of ints and strs, q deque, p tuple, w
+iterator of ints, o an object, f a function of a tensor and an int, g a generator
+function of the same. `{v}` is any variable, `{k}` a small number, `{c}` a plain
+string, `{E}` an exception class.
 
 The number in front says how often a row is taken. Rows that recur into
 themselves are followed by constants that end the recursion.
@@ -40,6 +41,17 @@ EXPRESSIONS: dict[str, list[tuple[int, str]]] = {
         (1, "next({g}({t}, {i}), {t})"),
         (1, "(lambda a, *r, k=1: a * k)({t}, {v}, k={i})"),
         (1, "functools.reduce(lambda a, b: a + b, [{t}, {t}])"),
+        (1, "({p}[0] if {b} else {t}) * {t}"),
+        (1, "({o} @ {t})"),
+        (1, "Pair({t}, {i}).scaled()"),
+        (1, "functools.partial({f}, m={i})({t})"),
+        (1, "sum(({t} for _ in range({i} % 3)), {t})"),
+        (1, "torch.stack([{t} * n for n in {w}] or [{t}])[0]"),
+        (1, "{t}.clone().mul_({i})"),
+        (1, "{t}.view(2, 2).t().reshape(4)"),
+        (1, "Tint({i} % 3).tint({t})"),
+        (1, "twice({f})({t}, {i})"),
+        (1, "torch.nn.functional.dropout({t}, 0.5)"),
     ],
     "i": [
         (2, "({i} + {i})"),
@@ -66,6 +78,31 @@ EXPRESSIONS: dict[str, list[tuple[int, str]]] = {
         (1, "known.get({key}, {i})"),
         (1, "len({{{key}, {key}}})"),
         (1, "[{v}, {v}, {o}].index({o})"),
+        (1, "next({w}, {i})"),
+        (1, "sum({w})"),
+        (1, "len({u})"),
+        (1, "len({q})"),
+        (1, "len({p})"),
+        (1, "Pair({i}, {v}).first"),
+        (1, "dataclasses.replace(Pair({i}, {s}), second={i}).second"),
+        (1, "Tint({i} % 3).value"),
+        (1, "(lambda *a, **k: len(a) * 10 + len(k))(*{l}, **{d})"),
+        (1, "divmod({i}, 3)[1]"),
+        (1, "operator.mul({i}, {i})"),
+        (1, "max({l}, key=lambda v: len(str(type(v))), default=0) is None"),
+        (1, "len(str({v}))"),
+        (1, "functools.reduce(operator.add, {w}, {i})"),
+        (1, "collections.Counter({s})['a']"),
+        (1, "{o}[{i} % 2]"),
+        (1, "({o} + {i}).count"),
+        (1, "int(f'{{{ni}}}')"),
+        (1, "remembered({i} % 4)"),
+        (1, "({i} if {u} else {i})"),
+        (1, "sum(1 for a, b in zip({l}, {p}) if a is b)"),
+        (1, "[k for k, a in enumerate({l}) if {b}][-1:] == [0]"),
+        (1, "int(1.5 * {i})"),
+        (1, "round({i} / 3)"),
+        (1, "math.floor({i} / 2)"),
     ],
     "b": [
         (3, "({i} > {i})"),
@@ -85,6 +122,20 @@ EXPRESSIONS: dict[str, list[tuple[int, str]]] = {
         (1, "({s} < {s})"),
         (1, "({key} in known)"),
         (1, "({o} is {o})"),
+        (1, "({i} in {u})"),
+        (1, "({u} <= {u})"),
+        (1, "bool({q})"),
+        (1, "({o} == {o})"),
+        (1, "({o} < {o})"),
+        (1, "bool({o})"),
+        (1, "({i} in {o})"),
+        (1, "all({p})"),
+        (1, "({i} < {i} <= {i})"),
+        (1, "(Tint({i} % 3) is Tint.RED)"),
+        (1, "(Pair({i}, {i}) == Pair({i}, {i}))"),
+        (1, "issubclass(type({o}), Child)"),
+        (1, "callable({v})"),
+        (1, "{s}.startswith({s})"),
     ],
     "s": [
         (3, "{c}"),
@@ -96,6 +147,17 @@ EXPRESSIONS: dict[str, list[tuple[int, str]]] = {
         (1, "'%s:%d' % ({s}, {i} % 9)"),
         (1, "type({v}).__name__"),
         (1, "''.join(sorted({s}))"),
+        (1, "str(Tint({i} % 3))"),
+        (1, "repr({p})[:5]"),
+        (1, "f'{{{ni}:>{{{ni} % 5}}}}'"),
+        (1, "{s}.replace({s}, {s})[:5]"),
+        (1, "{s}.join(['x', {s}])[:4]"),
+        (1, "','.join(str(n) for n in {w})[:6]"),
+        (1, "{s} * ({i} % 3)"),
+        (1, "repr(Pair({i}, {s}))[5:12]"),
+        (1, "{s}.partition('a')[2]"),
+        (1, "{o}.__class__.__name__"),
+        (1, "{f}.__name__"),
     ],
     "l": [
         (2, "[{i}, {t}]"),
@@ -110,6 +172,22 @@ EXPRESSIONS: dict[str, list[tuple[int, str]]] = {
         (1, "list(map(lambda n: n + 1, range({i} % 3)))"),
         (1, "list(itertools.islice({g}({t}, {i}), 2))"),
         (1, "list({l})"),
+        (1, "sorted({u}, key=str)"),
+        (1, "list({q})"),
+        (1, "[*{p}, *{w}]"),
+        (1, "[(a, b) for a in range({i} % 3) for b in {p}]"),
+        (1, "list(itertools.chain({w}, {w}))"),
+        (1, "list(itertools.accumulate({w}))"),
+        (1, "list(reversed({l}))"),
+        (1, "[[n] * {k} for n in {w}]"),
+        (1, "list(itertools.product({w}, 'ab'))"),
+        (1, "list({o})"),
+        (1, "copy.copy({l})"),
+        (1, "[b for a in [{l}, {p}] for b in a]"),
+        (1, "sorted([{s}, {s}], key=len)"),
+        (1, "list(filter(None, {l}[:1]))"),
+        (1, "list({d}.items())"),
+        (1, "list(walk({l}, {i}))"),
     ],
     "d": [
         (2, "{{'a': {i}, {s}: {t}}}"),
@@ -118,6 +196,57 @@ EXPRESSIONS: dict[str, list[tuple[int, str]]] = {
         (1, "{{str(n): n * {i} for n in range({i} % 3)}}"),
         (1, "dict(a={i}, c={t})"),
         (1, "({d} | {d})"),
+        (1, "{{k: v for k, v in zip('abc', {p})}}"),
+        (1, "dict.fromkeys({s}, {i})"),
+        (1, "dict(collections.Counter({s}))"),
+        (1, "dataclasses.asdict(Pair({i}, {s}))"),
+        (1, "dict(sorted({d}.items(), key=lambda e: e[0], reverse=True))"),
+        (1, "vars({o})"),
+        (1, "copy.copy({d})"),
+        (1, "collections.OrderedDict({d})"),
+        (1, "collections.defaultdict(list, {d})"),
+    ],
+    "u": [
+        (2, "{{{i}, {s}}}"),
+        (1, "({u} | {u})"),
+        (1, "({u} - {u})"),
+        (1, "({u} & {u})"),
+        (1, "({u} ^ {u})"),
+        (1, "set({s})"),
+        (1, "{{n % 3 for n in {w}}}"),
+        (1, "frozenset({w})"),
+    ],
+    "q": [
+        (2, "collections.deque([{i}, {v}])"),
+        (1, "collections.deque({l}, maxlen=3)"),
+        (1, "{q}.copy()"),
+    ],
+    "p": [
+        (2, "({i}, {s})"),
+        (1, "({v}, {t})"),
+        (1, "tuple({l})"),
+        (1, "({p} + {p})[:4]"),
+        (1, "{p}[::-1]"),
+        (1, "tuple({w})"),
+        (1, "({p},)"),
+        (1, "Place({i}, {v})"),
+        (1, "Place(*{p})._replace(x={i})"),
+        (1, "divmod({i}, 2)"),
+        (1, "{s}.partition('a')"),
+    ],
+    "w": [
+        (2, "iter([{i}, {i}, {i}])"),
+        (1, "iter(range({i} % 5))"),
+        (1, "map(lambda n: n + {i}, range(3))"),
+        (1, "itertools.islice(itertools.count({i}), {i} % 4)"),
+        (1, "reversed([{i}, {i}])"),
+        (1, "itertools.chain([{i}], {w})"),
+        (1, "itertools.accumulate([{i}, {i}])"),
+        (1, "(n * {i} for n in range({i} % 4))"),
+        (1, "filter(lambda n: n > {i}, range(4))"),
+        (1, "itertools.takewhile(lambda n: n < {i}, {w})"),
+        (1, "iter({{{i}: 1, {i}: 2}})"),
+        (1, "walk([{i}, {i}], {i})"),
     ],
 }
 
@@ -129,6 +258,10 @@ LEAVES = {
     "s": ["'a'", "'b'", "'count'"],
     "l": ["items"],
     "d": ["table"],
+    "u": ["{1, 'a'}", "set()"],
+    "q": ["collections.deque()"],
+    "p": ["(1, 'b')", "()"],
+    "w": ["iter([1, 2])", "iter(())"],
     "o": ["thing", "other"],
     "f": ["helper", "broken"],
     "g": ["counting"],
@@ -179,6 +312,53 @@ SIMPLE: list[tuple[int, str]] = [
     (1, "known.pop({key}, None)"),
     (1, "match {l}:\n    case []:\n        {I} = 0\n    case [{I}, *_]:\n"
         "        pass\n    case _:\n        {I} = 2"),
+    (2, "{U} = {u}"),
+    (1, "{U} = set({u})"),
+    (1, "{u}.add({i})"),
+    (1, "{u}.discard({i})"),
+    (1, "{u}.update({u})"),
+    (1, "{u}.remove({s})"),
+    (2, "{Q} = {q}"),
+    (1, "{q}.appendleft({v})"),
+    (1, "{q}.append({i})"),
+    (1, "{q}.popleft()"),
+    (1, "{q}.rotate({i})"),
+    (2, "{P} = {p}"),
+    (2, "{W} = {w}"),
+    (1, "{W} = {w}; {I} = next({W}, 0)"),
+    (1, "{O} = Child({i}, {t})"),
+    (1, "{O} = copy.copy({o})"),
+    (1, "{O} = copy.deepcopy({o})"),
+    (1, "{O} = ({o} + {i})"),
+    (1, "{O} = Slotted({i}, {t})"),
+    (1, "del {o}.extra"),
+    (1, "setattr({o}, {s}, {v})"),
+    (1, "{o}[{i} % 2] = {v}"),
+    (1, "{o}.level = {i}"),
+    (1, "{I} = {o}.level"),
+    (1, "{I}, ({S}, *{L}) = {i}, [{s}, *{p}]"),
+    (1, "{l}[:] = {l}"),
+    (1, "{l}.sort(key=lambda v: str(type(v)))"),
+    (1, "{l}.extend({p})"),
+    (1, "{I} = (last := {i}) + last"),
+    (1, "{S}, {S} = {s}, {s}"),
+    (1, "{D} = {{**{d}, **{d}}}"),
+    (1, "{d}.popitem()"),
+    (1, "{nd} |= {d}"),
+    (1, "warnings.warn({s})"),
+    (1, "{L} = [{l}, {l}]"),
+    (1, "{G} = {g}; {T} = next({G}({t}, {i}), {t})"),
+    (1, "{F} = functools.partial({f}, m={i})"),
+    (1, "{F} = twice({f})"),
+    (1, "{F} = {o}.scale"),
+    (1, "{nt}.requires_grad_({b})"),
+    (1, "{T} = {t}.detach().requires_grad_(); {T} = "
+        "torch.autograd.grad(({T} * {T}).sum(), {T})[0]"),
+    (1, "match {p}:\n    case ({I}, str({S})):\n        notes.append({S})\n"
+        "    case Place(x=0 | 1):\n        notes.append(1)\n"
+        "    case (Thing(count={I}), *_) if {b}:\n        pass"),
+    (1, "match {d}:\n    case {{'a': int({I}), **rest}}:\n"
+        "        notes.append(len(rest))\n    case {{}}:\n        pass"),
 ]  # fmt: skip
 
 # Statements with blocks. `{body}` stands on a line of its own.
@@ -205,17 +385,48 @@ COMPOUND: list[tuple[int, str]] = [
     (1, "with Noted({s}, notes, {E}) as {S}:\n{body}"),
     (1, "with noted({s}, notes) as {S}, Noted({s}, notes):\n{body}"),
     (1, "with contextlib.suppress({E}):\n{body}"),
+    (1, "for {I} in {w}:\n{loop}"),
+    (1, "for {I} in {u}:\n{loop}"),
+    (1, "for {S}, {I} in zip('ab', {w}):\n{loop}"),
+    (1, "while {q}:\n    notes.append({q}.popleft())\n{loop}"),
+    (1, "try:\n    {I} = {i}\n{body}\n    1 // ({I} % 2)\nexcept "
+        "ZeroDivisionError as error:\n    notes.append(error)\n{body}"),
+    (1, "try:\n{body}\nexcept* {E} as group:\n"
+        "    notes.append(len(group.exceptions))\n    {T} = {t}"),
+    (1, "with torch.set_grad_enabled({b}):\n{body}"),
+    (1, "with torch.autocast('cpu', enabled=False):\n{body}"),
+    (1, "with contextlib.ExitStack() as stack:\n"
+        "    stack.enter_context(Noted({s}, notes))\n"
+        "    stack.callback(notes.append, {i})\n{body}"),
+    (1, "with contextlib.nullcontext({i}) as {I}, torch.enable_grad():\n"
+        "{body}"),
+    (1, "while True:\n    if len(notes) > {i}:\n        break\n"
+        "    notes.append(0)\n{body}"),
+    (1, "for {I}, {T} in enumerate([{t}, {t}]):\n    if {b}:\n"
+        "        continue\n{loop}"),
 ]  # fmt: skip
 
 # Functions made in the program: parameters a (tensor) and m (int).
 FUNCTIONS: list[tuple[int, str]] = [
     (3, "def {F}(a, m=1):\n{function}\n    return {t}"),
-    (1, "def {F}(a, m=1, *, k={i}):\n    nonlocal {nonlocal}\n{function}\n"
+    (1, "def {F}(a, m=1, *, k={k}):\n    nonlocal {nonlocal}\n{function}\n"
         "    return {t}"),
     (2, "def {G}(a, m=1):\n{function}\n    yield {t}\n{function}\n"
         "    yield {t}"),
     (1, "def {G}(a, m=1):\n    for j in range(m % 3):\n        yield a * j\n"
         "    try:\n        yield {t}\n    finally:\n        notes.append('end')"),
+    (1, "def {F}(a, m=1, *rest, **named):\n{function}\n"
+        "    return a * len(rest) + m"),
+    (1, "def {F}(a, m=1):\n    if m <= 0:\n        return a\n{function}\n"
+        "    return {F}(a, min(m, 3) - 1) + 1"),
+    (1, "@twice\ndef {F}(a, m=1):\n{function}\n    return {t}"),
+    (1, "{F} = lambda a, m={k}: {t} * a"),
+    (1, "def {G}(a, m=1):\n    got = yield a\n    notes.append(got)\n"
+        "{function}\n    yield from {g}(a, m)"),
+    (1, "class Local{F}(Child):\n    rate = {k}\n\n"
+        "    def scale(self, a, m=1):\n{method}\n"
+        "        return super().scale(a, m) * self.rate\n\n"
+        "{F} = Local{F}({k}, x).scale"),
 ]  # fmt: skip
 
 EXCEPTIONS = ["ValueError", "KeyError", "IndexError", "Oops", "LookupError"]

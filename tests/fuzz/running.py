@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs one random program eagerly and compiled, and makes a failing one small."""
 
+import collections
 import contextlib
+import copy
+import dataclasses
 import functools
 import io
 import itertools
+import math
+import operator
 import random
 import signal
 import warnings
@@ -20,10 +25,16 @@ from tests.fuzz.writer import Writer
 NAMES = {
     "torch": torch,
     "magneto": magneto,
+    "collections": collections,
+    "contextlib": contextlib,
+    "copy": copy,
+    "dataclasses": dataclasses,
     "functools": functools,
     "itertools": itertools,
-    "contextlib": contextlib,
+    "math": math,
+    "operator": operator,
     "random": random,
+    "warnings": warnings,
     "world": world,
     **{n: v for n, v in vars(world).items() if not n.startswith("_")},
 }
@@ -41,7 +52,7 @@ def inputs(variant: str = "") -> tuple:
     n = 2
     items = [3, "b", torch.ones(4)]
     table = {"a": 1, "b": torch.arange(4.0)}
-    thing = world.Thing(2, torch.full((4,), 0.5))
+    thing = world.Child(2, torch.full((4,), 0.5))
     other = world.Thing(1, torch.ones(4))
     known = {thing: 1, x: 2}
     notes: list = []

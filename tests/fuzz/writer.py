@@ -11,9 +11,10 @@ HOLE = re.compile(r"\{\{|\}\}|\{(\w+)\}")
 HEADER = "def program(x, y, n, items, table, thing, notes, other, known):\n"
 VARIABLES = {
     "t": ["x", "y"], "i": ["n"], "s": [], "l": ["items"], "d": ["table"],
-    "o": ["thing", "other"], "f": [], "g": [],
+    "u": [], "q": [], "p": [], "w": [], "o": ["thing", "other"], "f": [],
+    "g": [],
 }  # fmt: skip
-COMPARED = "tislo"
+COMPARED = "tisluqpo"
 
 
 class Writer:
@@ -79,7 +80,7 @@ class Writer:
         name = self.new("f")
         # What the body assigns to is its own, or declared nonlocal.
         own = {kind: [] for kind in self.names}
-        own |= {kind: list(self.names[kind]) for kind in "ldofg"}
+        own |= {kind: list(self.names[kind]) for kind in "lduqpwofg"}
         own["t"], own["i"] = ["a"], ["m"]
         outer_ints = [n for n in outside["i"] if self.functions == 0]
         shared = self.choose.choice(outer_ints or ["n"])
@@ -155,16 +156,17 @@ class Writer:
                     self.names[kind] or grammar.LEAVES[kind]
                 )
             if what == "v":
-                kinds = [k for k in "tisld" if self.names[k]]
+                kinds = [k for k in "tislduqp" if self.names[k]]
                 return self.choose.choice(
                     self.names[self.choose.choice(kinds or ["i"])] or ["None"]
                 )
             if what[0] == "n" and len(what) == 2:
                 return self.choose.choice(self.names[what[1]] or ["x"])
-            if what in ("body", "loop", "function"):
+            if what in ("body", "loop", "function", "method"):
                 define()
                 lines = self.block(in_loop=what == "loop")
-                return textwrap.indent("\n".join(lines), "    ")
+                deep = 8 if what == "method" else 4
+                return textwrap.indent("\n".join(lines), " " * deep)
             if what.isupper():
                 # Twice in one statement it is the same variable, but for T.
                 kind = what.lower()

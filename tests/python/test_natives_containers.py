@@ -92,6 +92,8 @@ list({"a": 1, "b": 2}.keys()), list({"a": 1}.values()), list({"a": 1, "b": 2}.it
 Registry(a=1)["b"], [r.__setitem__("a", 2) or dict(r) for r in [Registry()]], [r.update(a=(0, 2)) or r["a"] for r in [Registry()]], len(Registry(a=1)), "a" in Registry(a=1)
 {(1, "a"): 2}[(1, "a")], {None: 1}[None], {1.5: 2}[1.5], {int: 1}[int], {(x, 1): 5}[(x, 1)], {x: 3}[x]
 # sets
+[*({8, 0, 16} ^ {24, 8, 1})], [*({0, 8, 16} & {16, 8, 0, 32})], [*({0, 8} & {16, 8, 0})], [*{8, 0, 16}.symmetric_difference([24, 0])], [*{0, 8, 16}.intersection([16, 8])], [*({0: 2, 8: 3}.keys() ^ {8, 16})]
+[[s.discard(n) for n in range(20) if n not in (1, 16)] and (list(s), s) for s in [set(range(20))]], [(s.discard(1), s.add(1), s)[2] for s in [{1, 2}]], [(s.clear(), s.add(1), s.discard(1), s)[3] for s in [{1, 2}]], [(s.remove(5), s.add(24), s.add(16), list(s), s)[3:] for s in [{5, 8, 0}]]
 {1, 2} | {3}, {1, 2} & {2}, {1, 2} - {1}, {1, 2} ^ {2, 3}, {1} <= {1, 2}, {1} < {1}, {1, 2} >= {1}, {1, 2} == {2, 1}, {1} != {2}, 1 in {1}, len({1, 1, 2})
 set("hello"), set([3, 1, 2]), set(), frozenset("ab"), frozenset(), set(range(20)), list({30, 2, 17, 8}), [v for v in {"one", "two", "three"}]
 changed({1}, ("add", 2), ("add", 1), ("discard", 1), ("discard", 7), ("update", [5], (6,)), ("remove", 5))

@@ -186,7 +186,10 @@ TEST(DirectProgram, EffectsReachTheCallersObjects) {
   b.act(StepOp::DropItem, {named("d"), text("b")});
   b.act(StepOp::DropItem, {named("d"), text("never")});
   b.act(StepOp::SetItem, {named("d"), text("c"), one});
-  b.act(StepOp::AssignSet, {named("s"), nine});
+  b.act(StepOp::ClearSet, {named("s")});
+  b.act(StepOp::AddItems, {named("s"), one, text("gone")});
+  b.act(StepOp::AddItems, {named("s"), nine, text("gone")});
+  b.act(StepOp::DiscardItems, {named("s"), one, text("gone"), text("never")});
   b.act(StepOp::AssignList, {named("q"), nine, one});
   b.act(StepOp::SetCell, {named("cell"), nine});
   ASSERT_TRUE(run(b.finish(0, false), {})) << take_error();
