@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -40,3 +42,8 @@ def advanced(iterable: Any, count: int) -> Any:
     for _ in range(count):
         next(iterator, None)
     return iterator
+
+
+def union(*classes: Any) -> Any:
+    """``int | str | ...``"""
+    return functools.reduce(operator.or_, classes)

@@ -10,6 +10,7 @@
 #include "python/names.h"
 #include "shapes/environment.h"
 #include "support/check.h"
+#include "values/aliases.h"
 #include "values/exceptions.h"
 #include "values/functions.h"
 #include "values/sets.h"
@@ -64,6 +65,17 @@ Operand Rebuilder::known(PyObject* object) {
                  : builder_.constant(object);
 }
 
+// A generic alias or a union of classes: once, however many values stand for
+// it.
+Operand Rebuilder::alias(PyObject* object) {
+  auto found = aliases_.find(object);
+  if (found != aliases_.end()) return found->second;
+  const auto how = values::alias_construction(ctx_, object);
+  const Operand made = how ? make_by_call(*how) : known(object);
+  aliases_.emplace(object, made);
+  return made;
+}
+
 // Known when the guards have run, or computed by the graph.
 Operand Rebuilder::of_number(shapes::E number) {
   number = ctx_.environment()->simplify(number);
@@ -90,7 +102,8 @@ Operand Rebuilder::build(V value) {
   MG_CHECK(value && !value->is_null(), "NULL can't be rebuilt");
   if (value->kind == Kind::Constant && !value->heap.valid() &&
       (is_plain_constant(value->object) || !value->source.valid())) {
-    return known(value->object);
+    return values::is_alias(value->object) ? alias(value->object)
+                                           : known(value->object);
   }
   if (value->source.valid()) return from_source(value->source);
   auto found = built_.find(value);

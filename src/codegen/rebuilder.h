@@ -67,6 +67,7 @@ class Rebuilder {
   Operand text(PyObject* name) { return builder_.constant(name); }
   // An object that the program names.
   Operand known(PyObject* object);
+  Operand alias(PyObject* object);
   Operand type_of(values::V value) {
     return known(reinterpret_cast<PyObject*>(value->type));
   }
@@ -90,6 +91,7 @@ class Rebuilder {
   Plan& plan_;
   ProgramBuilder& builder_;
   std::unordered_map<values::V, Operand> built_;
+  std::unordered_map<PyObject*, Operand> aliases_;
   std::unordered_map<guards::SourceId, size_t> inputs_;
   std::unordered_map<shapes::E, size_t> numbers_;
   std::unordered_map<graph::NodeId, size_t> output_of_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "natives/pure.h"
 
+#include "values/aliases.h"
 #include "values/numpy_values.h"
 
 namespace magneto::natives {
@@ -95,7 +96,8 @@ Outcome<bool> call_really(Context& ctx, PyObject* callable,
 }
 
 Outcome<V> lift(Context& ctx, Ref object) {
-  if (is_safe(object)) return from_constant(ctx, std::move(object));
+  if (is_safe(object) || values::is_alias(object))
+    return from_constant(ctx, std::move(object));
   PyObject* real = object.get();
   if (PyList_CheckExact(real) || PyTuple_CheckExact(real)) {
     Ref items = Ref::steal(PySequence_Tuple(real));

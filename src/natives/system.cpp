@@ -163,6 +163,8 @@ constexpr Row kRows[] = {
     {"posix", "fspath", file_path, 1, 1, nullptr},
     row::examine("inspect", "signature"),
     row::examine("inspect", "getfullargspec"),
+    row::examine("types", "GenericAlias"),
+    row::examine("types", "GenericAlias.__new__"),
     row::examine("typing", "get_type_hints"),
     row::examine("typing", "get_origin"),
     row::examine("typing", "get_args"),

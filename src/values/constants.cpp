@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Between values and real objects that consist of constants.
 #include "guards/guard.h"
+#include "values/aliases.h"
 #include "values/numpy_values.h"
 #include "values/protocol.h"
 #include "values/recursion.h"
@@ -171,6 +172,7 @@ Outcome<V> from_constant(Context& ctx, Ref object) {
     }
     return made;
   }
+  if (is_alias(real)) return alias_value(ctx, std::move(object));
   return ctx.constant(std::move(object));
 }
 

@@ -3,6 +3,7 @@
 // the signal that is under way, and how a caller's object becomes a value.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -184,6 +185,11 @@ class Context final : public Backing,
   PyObject* keep(Ref object);
   V constant(Ref object);
   V constant_share(PyObject* object) { return constant(Ref::share(object)); }
+  // Generic aliases and unions that the trace has made: see aliases.h.
+  void remember_alias(PyObject* alias) { made_aliases_.push_back(alias); }
+  bool is_made_alias(PyObject* alias) const {
+    return std::ranges::find(made_aliases_, alias) != made_aliases_.end();
+  }
   // A constant of a code object, which keeps it alive.
   V code_constant(PyObject* object);
   V none() const { return none_; }
@@ -343,6 +349,7 @@ class Context final : public Backing,
   V wrap_cell(PyObject* object, SourceId source);
 
   std::vector<Ref> kept_;
+  std::vector<PyObject*> made_aliases_;
   V null_ = nullptr, none_ = nullptr, true_ = nullptr, false_ = nullptr;
 
   tensor::EnvironmentRef environment_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "python/names.h"
+#include "values/aliases.h"
 #include "values/exceptions.h"
 #include "values/hashing.h"
 #include "values/protocol.h"
@@ -180,7 +181,8 @@ Outcome<V> get_class_item(Context& ctx, V container, V key) {
   if (PyObject* real = as_constant(ctx, key)) {
     Ref item = Ref::steal(PyObject_GetItem(container->object, real));
     if (!item) return ctx.raise_from_python();
-    return ctx.constant(std::move(item));
+    return is_alias(item) ? alias_value(ctx, std::move(item))
+                          : ctx.constant(std::move(item));
   }
   return ctx.graph_break("class-item",
                          std::string("item of class ") + type->tp_name);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How the trace makes values of its own.
 #include "shapes/environment.h"
+#include "values/aliases.h"
 #include "values/memo.h"
 
 namespace magneto::values {
@@ -62,6 +63,19 @@ V Context::string(std::string_view text) {
   return constant(std::move(object));
 }
 
+namespace {
+
+// Whether a program that refers to a tuple may keep this item of it: not what
+// may die, or what it makes anew.
+bool may_be_kept(PyObject* object) {
+  return !is_alias(object) &&
+         !(PyType_Check(object) &&
+           PyType_HasFeature(reinterpret_cast<PyTypeObject*>(object),
+                             Py_TPFLAGS_HEAPTYPE));
+}
+
+}  // namespace
+
 V Context::tuple(std::span<const V> items, PyTypeObject* type) {
   if (type == &PyTuple_Type) {
     bool constant_items = true;
@@ -69,7 +83,8 @@ V Context::tuple(std::span<const V> items, PyTypeObject* type) {
       // Lazy items must stay unlooked at.
       // So must those with attributes of their own.
       constant_items = constant_items && item->kind == Kind::Constant &&
-                       !item->source.valid() && !item->heap.valid();
+                       !item->source.valid() && !item->heap.valid() &&
+                       may_be_kept(item->object);
     if (constant_items) {
       Ref object =
           Ref::steal(PyTuple_New(static_cast<Py_ssize_t>(items.size())));
