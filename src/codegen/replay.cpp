@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "values/begun_states.h"
+
 namespace magneto::codegen {
 
 using values::Context;
@@ -27,6 +29,7 @@ class Replay {
   void replay_attributes(V object, const HeapObject& state);
   void replay_cell(V owner, const HeapObject& state);
   void replay_iterator(V owner, const HeapObject& state);
+  void replay_state(V iterator, const HeapObject& attributes);
 
   Context& ctx_;
   Rebuilder& rebuilder_;
@@ -37,7 +40,10 @@ void Replay::object(const HeapObject& state) {
   if (state.attributes_of.valid()) {
     V object = ctx_.heap[state.attributes_of].owner;
     // A tensor of the graph's is not the caller's, but has its own attributes.
-    if (object->source.valid()) replay_attributes(object, state);
+    if (object->source.valid())
+      replay_attributes(object, state);
+    else if (V iterator = values::iterator_of_state(ctx_, object))
+      replay_state(iterator, state);
     return;
   }
   V owner = state.owner;
@@ -153,6 +159,20 @@ void Replay::replay_iterator(V owner, const HeapObject& state) {
       StepOp::AdvanceIterator,
       {rebuilder_.build(owner),
        builder_.constant(Ref::steal(PyLong_FromLongLong(state.number)))});
+}
+
+// One of itertools' that the caller had begun (values/begun_states.h).
+void Replay::replay_state(V iterator, const HeapObject& attributes) {
+  for (const DictEntry& entry : attributes.dict->entries) {
+    if (!entry.written) continue;
+    const values::IteratorWrite write =
+        values::iterator_write(ctx_, iterator, entry.key->object, entry.value);
+    builder_.act(StepOp::SetIteratorWord,
+                 {rebuilder_.build(iterator),
+                  builder_.constant(Ref::steal(PyLong_FromSize_t(write.word))),
+                  write.value ? rebuilder_.build(write.value)
+                              : builder_.constant(null_token())});
+  }
 }
 
 }  // namespace

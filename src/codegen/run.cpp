@@ -8,6 +8,8 @@
 #include "codegen/program.h"
 #include "codegen/raw_writes.h"
 #include "python/frame.h"
+#include "python/iterator_layout.h"
+#include "python/itertools_layout.h"
 #include "python/layout.h"
 
 namespace magneto::codegen {
@@ -201,6 +203,11 @@ bool act(StepOp op, Operands& o) {
       return PyCell_Set(o[0], nullptr) == 0;
     case StepOp::AdvanceIterator:
       python::advance_iterator(o[0], PyLong_AsSsize_t(o[1]));
+      return true;
+    case StepOp::SetIteratorWord:
+      python::set_iterator_word(
+          o[0], PyLong_AsSize_t(o[1]),
+          o[2] == null_token() ? nullptr : static_cast<PyObject*>(o[2]));
       return true;
     case StepOp::SetEnumerate:
       python::set_enumerate_position(o[0], PyLong_AsSsize_t(o[1]));

@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "guards/constant.h"
+#include "python/iterator_layout.h"
+#include "python/itertools_layout.h"
 #include "python/layout.h"
 
 namespace magneto::guards {
@@ -100,8 +102,26 @@ bool fields_of(PyObject* object, Fields& fields) noexcept {
   return true;
 }
 
+namespace {
+
+bool has_numbers(PyObject* iterator, PyObject* numbers) noexcept {
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(numbers); ++i) {
+    PyObject* wanted = PyTuple_GET_ITEM(numbers, i);
+    if (wanted == Py_None) continue;
+    int64_t number = 0;
+    if (!python::iterator_number(iterator, static_cast<size_t>(i), &number) ||
+        number != PyLong_AsLongLong(wanted))
+      return false;
+  }
+  return true;
+}
+
+}  // namespace
+
 int64_t iterator_trait(PyObject* value) noexcept {
   if (Py_IS_TYPE(value, &PyZip_Type)) return python::zip_is_strict(value);
+  const auto table = python::table_iterator(value);
+  if (table.is_one) return static_cast<int64_t>(table.gives);
   const auto iterator = python::counting_iterator(value);
   return iterator.is_one ? iterator.step : 0;
 }
@@ -131,6 +151,8 @@ bool check_slow(const Check& check, PyObject* value) noexcept {
       const auto iterator = python::counting_iterator(value);
       return iterator.is_one && iterator.next == check.number;
     }
+    case GuardKind::IteratorNumbers:
+      return has_numbers(value, check.object);
     case GuardKind::IteratorTrait:
       return iterator_trait(value) == check.number;
     case GuardKind::DictKeys:

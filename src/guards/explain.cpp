@@ -11,6 +11,7 @@
 #include "guards/program.h"
 #include "guards/read.h"
 #include "guards/show.h"
+#include "python/iterator_layout.h"
 #include "python/layout.h"
 #include "shapes/show.h"
 
@@ -138,6 +139,8 @@ Wording word_check(const Check& check, const std::string& name,
                 return iterator.is_one ? std::to_string(iterator.next)
                                        : show(v);
               })};
+    case GuardKind::IteratorNumbers:
+      return {name + " is as far as " + show(check.object), "it is elsewhere"};
     case GuardKind::IteratorTrait:
       return {
           name + " steps like " + std::to_string(check.number),

@@ -97,6 +97,12 @@ void GuardSet::iterator_position(SourceId source, int64_t n) {
   add({.kind = GuardKind::IteratorPosition, .source = source, .number = n});
 }
 
+void GuardSet::iterator_numbers(SourceId source, PyObject* numbers) {
+  add({.kind = GuardKind::IteratorNumbers,
+       .source = source,
+       .object = Ref::share(numbers)});
+}
+
 void GuardSet::iterator_trait(SourceId source, int64_t n) {
   add({.kind = GuardKind::IteratorTrait, .source = source, .number = n});
 }

@@ -50,6 +50,7 @@ enum class IntKind : uint8_t {
   Value,
   Length,
   Position,  // of a counting iterator: see iterator_position()
+  Word,      // of one of itertools' iterators; `dim`: which
   Size,
   Stride,
   StorageOffset,
@@ -58,7 +59,7 @@ enum class IntKind : uint8_t {
 struct IntSource {
   IntKind kind;
   SourceId source;
-  int64_t dim = 0;  // Size, Stride
+  int64_t dim = 0;  // Size, Stride, Word
 };
 
 // A place in the user's program: where a frame of the trace stands.
@@ -116,6 +117,9 @@ class GuardSet final : public Journaled {
   void length(SourceId source, Py_ssize_t n);
   // The iterator of a range, or the enumerate, gives this number next.
   void iterator_position(SourceId source, int64_t n);
+  // One of itertools' iterators keeps these numbers: a tuple, by word, with
+  // None for those that don't matter.
+  void iterator_numbers(SourceId source, PyObject* numbers);
   // What else tells two iterators of one class apart: see iterator_trait().
   void iterator_trait(SourceId source, int64_t n);
   // The dict (or OrderedDict) has exactly these keys in this order; keys as in

@@ -4,7 +4,8 @@
 #include <algorithm>
 
 #include "guards/check.h"
-#include "python/layout.h"
+#include "python/iterator_layout.h"
+#include "python/itertools_layout.h"
 
 namespace magneto::guards {
 namespace {
@@ -39,6 +40,13 @@ bool read_number(const NumberBinding& binding, PyObject* value,
       const auto iterator = python::counting_iterator(value);
       *result = shapes::Number::of(iterator.next);
       return iterator.is_one;
+    }
+    case IntKind::Word: {
+      int64_t number = 0;
+      const bool is_one = python::iterator_number(
+          value, static_cast<size_t>(binding.dim), &number);
+      *result = shapes::Number::of(number);
+      return is_one;
     }
     case IntKind::Size:
       return tensor.size != nullptr &&

@@ -5,6 +5,8 @@
 
 #include "guards/hooks.h"
 #include "python/handled.h"
+#include "python/iterator_layout.h"
+#include "python/itertools_layout.h"
 #include "python/layout.h"
 
 namespace magneto::guards {
@@ -53,6 +55,8 @@ PyObject** slot_member_place(PyObject* object, PyObject* member) noexcept {
 }
 
 PyObject** field_place(SourceKind kind, PyObject* base) noexcept {
+  using python::iterator_field;
+  using python::IteratorField;
   using python::private_field;
   using python::PrivateField;
   switch (kind) {
@@ -87,17 +91,17 @@ PyObject** field_place(SourceKind kind, PyObject* base) noexcept {
       return kind == SourceKind::TypeName ? &type->ht_name : &type->ht_qualname;
     }
     case SourceKind::IteratedOver:
-      return private_field(base, PrivateField::IteratedOver);
+      return iterator_field(base, IteratorField::IteratedOver);
     case SourceKind::ZippedIterators:
-      return private_field(base, PrivateField::ZippedIterators);
+      return iterator_field(base, IteratorField::ZippedIterators);
     case SourceKind::MappedIterators:
-      return private_field(base, PrivateField::MappedIterators);
+      return iterator_field(base, IteratorField::MappedIterators);
     case SourceKind::MappedFunction:
-      return private_field(base, PrivateField::MappedFunction);
+      return iterator_field(base, IteratorField::MappedFunction);
     case SourceKind::FilterFunction:
-      return private_field(base, PrivateField::FilterFunction);
+      return iterator_field(base, IteratorField::FilterFunction);
     case SourceKind::FilteredIterator:
-      return private_field(base, PrivateField::FilteredIterator);
+      return iterator_field(base, IteratorField::FilteredIterator);
     case SourceKind::MethodSelf:
       return PyMethod_Check(base) ? &as<PyMethodObject>(base)->im_self
                                   : nullptr;
@@ -202,15 +206,20 @@ Reading read_iterator_item(PyObject* iterator, size_t i) noexcept {
     if (table.is_changed) return Reading::unreadable();
     const auto entry = python::table_entry(iterator, i);
     if (entry.is_extra) return Reading::unreadable();
-    return present_or_absent(
-        Py_IS_TYPE(iterator, &PyDictIterValue_Type) ? entry.value : entry.key);
+    return present_or_absent(table.gives == python::TableIterator::Gives::Values
+                                 ? entry.value
+                                 : entry.key);
   }
-  const auto [is_one, sequence, position] = python::sequence_iterator(iterator);
-  if (!is_one) return Reading::unreadable();
-  if (!sequence) return Reading::absent();
-  return item_at(PySequence_Fast_ITEMS(sequence),
-                 PySequence_Fast_GET_SIZE(sequence),
-                 static_cast<size_t>(position) + i);
+  const auto sequence = python::sequence_iterator(iterator);
+  PyObject* item = nullptr;
+  if (!sequence.is_one || !python::sequence_entry(sequence, i, &item))
+    return Reading::unreadable();
+  return present_or_absent(item);
+}
+
+Reading read_iterator_word(PyObject* iterator, size_t word) noexcept {
+  PyObject** place = python::iterator_object(iterator, word);
+  return place == nullptr ? Reading::unreadable() : present_or_absent(*place);
 }
 
 // ---- Rows ------------------------------------------------------------------
@@ -285,9 +294,14 @@ Reading read_IteratorItem(const Source& source, PyObject* base) noexcept {
   return read_iterator_item(base, source.index);
 }
 
+Reading read_IteratorWord(const Source& source, PyObject* base) noexcept {
+  return read_iterator_word(base, source.index);
+}
+
 Reading read_IteratorPairValue(const Source& source, PyObject* base) noexcept {
-  if (!Py_IS_TYPE(base, &PyDictIterItem_Type) ||
-      python::table_iterator(base).is_changed)
+  const auto table = python::table_iterator(base);
+  if (!table.is_one || table.is_changed ||
+      table.gives != python::TableIterator::Gives::Pairs)
     return Reading::unreadable();
   return present_or_absent(python::table_entry(base, source.index).value);
 }

@@ -148,6 +148,10 @@ SourceId SourceTable::iterator_pair_value(SourceId iterator, size_t i) {
   return indexed(iterator, SourceKind::IteratorPairValue, i);
 }
 
+SourceId SourceTable::iterator_word(SourceId iterator, size_t word) {
+  return indexed(iterator, SourceKind::IteratorWord, word);
+}
+
 SourceId SourceTable::type_attr(SourceId type, PyObject* name) {
   return named(type, SourceKind::TypeAttr, name);
 }

@@ -124,6 +124,8 @@ class SourceTable {
   // See read_iterator_item().
   SourceId iterator_item(SourceId iterator, size_t i);
   SourceId iterator_pair_value(SourceId iterator, size_t i);
+  // An object that one of itertools' iterators keeps.
+  SourceId iterator_word(SourceId iterator, size_t word);
   SourceId type_attr(SourceId type, PyObject* name);
   SourceId type_own_attr(SourceId type, PyObject* name);
 
@@ -160,10 +162,11 @@ class SourceTable {
 // One step of a path, for the tracer's own reads of real objects. Total: any
 // object may be the base.
 Reading read_field(SourceKind kind, PyObject* base) noexcept;
-// The item that the iterator of a list, tuple, range, dict or set gives after
-// `i` others; of a range, whose ints are made when they are asked for,
-// something; of a dict's items the key.
+// The item that the iterator of a list, tuple, text, range, dict, set or deque
+// gives after `i` others; of a range, whose ints are made when they are asked
+// for, something; of a dict's items the key.
 Reading read_iterator_item(PyObject* iterator, size_t i) noexcept;
+Reading read_iterator_word(PyObject* iterator, size_t word) noexcept;
 Reading read_instance_attr(PyObject* object, PyObject* name) noexcept;
 Reading read_slot_member(PyObject* object, PyObject* member) noexcept;
 Reading read_dict_item(PyObject* dict, PyObject* key, Py_hash_t hash) noexcept;

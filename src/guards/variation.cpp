@@ -21,6 +21,8 @@ std::string number_name(const std::string& path, IntKind kind, int64_t dim) {
       return "len(" + path + ")";
     case IntKind::Position:
       return "next(" + path + ")";
+    case IntKind::Word:
+      return path + ".part" + std::to_string(dim);
     case IntKind::Size:
       return path + ".size(" + std::to_string(dim) + ")";
     case IntKind::Stride:

@@ -130,52 +130,6 @@ struct Partial {
   PyObject* args;
   PyObject* keywords;
 };
-// Objects/listobject.c, tupleobject.c
-struct OverSequence {
-  PyObject_HEAD Py_ssize_t position;
-  PyObject* sequence;
-};
-// Objects/dictobject.c, setobject.c
-struct OverDict {
-  PyObject_HEAD PyObject* dict;
-  Py_ssize_t used;
-  Py_ssize_t position;
-  PyObject* result;
-  Py_ssize_t left;
-};
-struct OverSet {
-  PyObject_HEAD PyObject* set;
-  Py_ssize_t used;
-  Py_ssize_t position;
-  Py_ssize_t left;
-};
-// Objects/rangeobject.c
-struct OverRange {
-  PyObject_HEAD long position;
-  long start;
-  long step;
-  long length;
-};
-// Objects/enumobject.c
-struct Enumerate {
-  PyObject_HEAD Py_ssize_t position;
-  PyObject* iterator;
-};
-// Python/bltinmodule.c
-struct Zip {
-  PyObject_HEAD Py_ssize_t count;
-  PyObject* iterators;
-  PyObject* result;
-  int strict;
-};
-struct Map {
-  PyObject_HEAD PyObject* iterators;
-  PyObject* function;
-};
-struct Filter {
-  PyObject_HEAD PyObject* function;
-  PyObject* iterator;
-};
 struct CacheItem {
   PyObject_HEAD CacheItem* previous;
   CacheItem* next;
@@ -317,16 +271,6 @@ const uint64_t* order_state(PyObject* dict) noexcept {
   return &reinterpret_cast<OrderedDict*>(dict)->state;
 }
 
-namespace {
-
-bool is_over_dict(PyObject* object) {
-  return Py_IS_TYPE(object, &PyDictIterKey_Type) ||
-         Py_IS_TYPE(object, &PyDictIterValue_Type) ||
-         Py_IS_TYPE(object, &PyDictIterItem_Type);
-}
-
-}  // namespace
-
 PyObject** private_field(PyObject* object, PrivateField field) noexcept {
   // No module has it; each cache refers to it. It lives as long as the process.
   static PyTypeObject* cache_item_type = nullptr;
@@ -368,146 +312,8 @@ PyObject** private_field(PyObject* object, PrivateField field) noexcept {
       if (!cache_item_type || !Py_IS_TYPE(object, cache_item_type))
         return nullptr;
       return &reinterpret_cast<CacheItem*>(object)->result;
-    case PrivateField::IteratedOver:
-      if (Py_IS_TYPE(object, &PyEnum_Type))
-        return &reinterpret_cast<Enumerate*>(object)->iterator;
-      if (is_over_dict(object))
-        return &reinterpret_cast<OverDict*>(object)->dict;
-      if (Py_IS_TYPE(object, &PySetIter_Type))
-        return &reinterpret_cast<OverSet*>(object)->set;
-      if (!Py_IS_TYPE(object, &PyListIter_Type)) return nullptr;
-      return &reinterpret_cast<OverSequence*>(object)->sequence;
-    case PrivateField::ZippedIterators:
-      if (!Py_IS_TYPE(object, &PyZip_Type)) return nullptr;
-      return &reinterpret_cast<Zip*>(object)->iterators;
-    case PrivateField::MappedIterators:
-    case PrivateField::MappedFunction:
-      if (!Py_IS_TYPE(object, &PyMap_Type)) return nullptr;
-      return field == PrivateField::MappedFunction
-                 ? &reinterpret_cast<Map*>(object)->function
-                 : &reinterpret_cast<Map*>(object)->iterators;
-    case PrivateField::FilterFunction:
-    case PrivateField::FilteredIterator:
-      if (!Py_IS_TYPE(object, &PyFilter_Type)) return nullptr;
-      return field == PrivateField::FilterFunction
-                 ? &reinterpret_cast<Filter*>(object)->function
-                 : &reinterpret_cast<Filter*>(object)->iterator;
   }
   return nullptr;
-}
-
-SequenceIterator sequence_iterator(PyObject* object) noexcept {
-  if (!Py_IS_TYPE(object, &PyListIter_Type) &&
-      !Py_IS_TYPE(object, &PyTupleIter_Type))
-    return {};
-  const auto* iterator = reinterpret_cast<OverSequence*>(object);
-  return {true, iterator->sequence, iterator->position};
-}
-
-CountingIterator counting_iterator(PyObject* object) noexcept {
-  if (Py_IS_TYPE(object, &PyRangeIter_Type)) {
-    const auto* range = reinterpret_cast<OverRange*>(object);
-    return {true, range->start + range->position * range->step, range->step,
-            range->length - range->position};
-  }
-  if (!Py_IS_TYPE(object, &PyEnum_Type)) return {};
-  const Py_ssize_t position = reinterpret_cast<Enumerate*>(object)->position;
-  // From there on it counts with ints of any size.
-  if (position == PY_SSIZE_T_MAX) return {};
-  return {.is_one = true, .next = position};
-}
-
-namespace {
-
-// The position behind `count` entries and the one behind them, in `entry`.
-Py_ssize_t skip_entries(PyObject* table, Py_ssize_t position, size_t count,
-                        TableEntry* entry) {
-  Py_hash_t hash = 0;
-  const bool is_set = PyAnySet_Check(table);
-  for (size_t i = 0; i <= count; ++i) {
-    const Py_ssize_t before = position;
-    *entry = {};
-    if (!(is_set ? _PySet_NextEntry(table, &position, &entry->key, &hash)
-                 : PyDict_Next(table, &position, &entry->key, &entry->value)))
-      return before;
-    if (i == count) return before;
-  }
-  return position;
-}
-
-}  // namespace
-
-TableIterator table_iterator(PyObject* object) noexcept {
-  if (is_over_dict(object)) {
-    const auto* iterator = reinterpret_cast<OverDict*>(object);
-    PyObject* dict = iterator->dict;
-    return {true, dict,
-            dict && (iterator->used != PyDict_GET_SIZE(dict) ||
-                     PyODict_Check(dict))};
-  }
-  if (!Py_IS_TYPE(object, &PySetIter_Type)) return {};
-  const auto* iterator = reinterpret_cast<OverSet*>(object);
-  PyObject* set = iterator->set;
-  return {true, set, set && iterator->used != PySet_GET_SIZE(set)};
-}
-
-TableEntry table_entry(PyObject* object, size_t i) noexcept {
-  const TableIterator iterator = table_iterator(object);
-  TableEntry entry;
-  if (!iterator.table) return entry;
-  const auto* over_dict = reinterpret_cast<OverDict*>(object);
-  const bool is_dict = is_over_dict(object);
-  (void)skip_entries(iterator.table,
-                     is_dict ? over_dict->position
-                             : reinterpret_cast<OverSet*>(object)->position,
-                     i, &entry);
-  entry.is_extra =
-      is_dict && entry.key && static_cast<Py_ssize_t>(i) >= over_dict->left;
-  return entry;
-}
-
-void advance_iterator(PyObject* object, Py_ssize_t count) noexcept {
-  TableEntry entry;
-  if (is_over_dict(object)) {
-    auto* iterator = reinterpret_cast<OverDict*>(object);
-    if (count < 0) {
-      Py_CLEAR(iterator->dict);
-    } else {
-      iterator->position = skip_entries(iterator->dict, iterator->position,
-                                        static_cast<size_t>(count), &entry);
-      iterator->left -= count;
-    }
-    return;
-  }
-  if (Py_IS_TYPE(object, &PySetIter_Type)) {
-    auto* iterator = reinterpret_cast<OverSet*>(object);
-    if (count < 0) {
-      Py_CLEAR(iterator->set);
-    } else {
-      iterator->position = skip_entries(iterator->set, iterator->position,
-                                        static_cast<size_t>(count), &entry);
-      iterator->left -= count;
-    }
-    return;
-  }
-  if (Py_IS_TYPE(object, &PyRangeIter_Type)) {
-    auto* range = reinterpret_cast<OverRange*>(object);
-    range->position = count < 0 ? range->length : range->position + count;
-    return;
-  }
-  auto* iterator = reinterpret_cast<OverSequence*>(object);
-  if (count < 0)
-    Py_CLEAR(iterator->sequence);
-  else
-    iterator->position += count;
-}
-
-void set_enumerate_position(PyObject* object, Py_ssize_t position) noexcept {
-  reinterpret_cast<Enumerate*>(object)->position = position;
-}
-
-bool zip_is_strict(PyObject* zip) noexcept {
-  return reinterpret_cast<Zip*>(zip)->strict != 0;
 }
 
 CacheKeys cache_keys(PyObject* cached) noexcept {

@@ -91,12 +91,6 @@ enum class PrivateField : uint8_t {
   MappingProxyTarget,
   CachedResults,  // functools.lru_cache: the dict of what it has
   CachedResult,   // of an item of that dict, if the cache has a maximal size
-  IteratedOver,   // of an enumerate, and of what goes over a list, dict or set
-  ZippedIterators,  // a tuple, as the next one
-  MappedIterators,
-  MappedFunction,
-  FilterFunction,
-  FilteredIterator,
 };
 PyObject** private_field(PyObject* object, PrivateField field) noexcept;
 // How a function behind functools.lru_cache makes its keys.
@@ -105,51 +99,6 @@ struct CacheKeys {
   PyObject* mark;  // stands before keywords; borrowed
 };
 CacheKeys cache_keys(PyObject* cached) noexcept;
-
-// ---- Iterators
-// --------------------------------------------------------------- The iterator
-// of a list or tuple: what it goes over (borrowed; null at its end), and how
-// far it is.
-struct SequenceIterator {
-  bool is_one = false;
-  PyObject* sequence = nullptr;
-  Py_ssize_t position = 0;
-};
-SequenceIterator sequence_iterator(PyObject* object) noexcept;
-// The iterator of a range, or an enumerate, while a Py_ssize_t holds its
-// number: which it gives next, what is added each time, and how many are left
-// (of an enumerate: as many as there may be).
-struct CountingIterator {
-  bool is_one = false;
-  int64_t next = 0;
-  int64_t step = 1;
-  int64_t left = INT64_MAX;
-};
-CountingIterator counting_iterator(PyObject* object) noexcept;
-// The iterator of a dict (not of an OrderedDict), of its values or items, or of
-// a set: what it goes over (borrowed; null at its end), and whether that has
-// another size than when the iterator was made.
-struct TableIterator {
-  bool is_one = false;
-  PyObject* table = nullptr;
-  bool is_changed = false;
-};
-TableIterator table_iterator(PyObject* object) noexcept;
-// What such an iterator gives after `i` others; null behind the end. A set has
-// keys only. Takes time with `i`.
-struct TableEntry {
-  PyObject* key = nullptr;
-  PyObject* value = nullptr;
-  // Of a dict that got other keys meanwhile: the iterator raises.
-  bool is_extra = false;
-};
-TableEntry table_entry(PyObject* iterator, size_t i) noexcept;
-// Moves the iterator of a list, tuple, range, dict or set over so many items
-// that it has; -1: to its end. That may free what it goes over, which runs user
-// code.
-void advance_iterator(PyObject* iterator, Py_ssize_t count) noexcept;
-void set_enumerate_position(PyObject* enumerate, Py_ssize_t position) noexcept;
-bool zip_is_strict(PyObject* zip) noexcept;
 
 // ---- Abstract base classes --------------------------------------------------
 // A number that grows whenever a class is registered with one

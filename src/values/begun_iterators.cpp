@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Iterators that the caller has begun. Those of lists, tuples, ranges, dicts
-// and sets are read from where they are: what is guarded is that there are as
-// many items as the trace takes, and, if it takes all of them, no more; how far
-// the iterator was doesn't matter. Their heap number is how many were taken, -1
-// at the end. Those around others have the slots of ones that the trace made
-// (construction.cpp). What was taken is replayed when the piece ends.
+// Iterators that the caller has begun. Those of lists, tuples, texts, ranges,
+// dicts, sets and deques, reversed ones too, are read from where they are: what
+// is guarded is that there are as many items as the trace takes, and, if it
+// takes all of them, no more; how far the iterator was doesn't matter. Their
+// heap number is how many were taken, -1 at the end. Those around others have
+// the slots of ones that the trace made (construction.cpp). What was taken is
+// replayed when the piece ends.
 #include <opcode.h>
 
-#include "python/layout.h"
+#include "python/iterator_layout.h"
+#include "python/itertools_layout.h"
+#include "values/begun_states.h"
 #include "values/protocol.h"
 
 namespace magneto::values {
@@ -104,9 +107,14 @@ constexpr int64_t kMostEntries = 256;
 V begun_iterator(Context& ctx, PyObject* object, SourceId source) {
   PyTypeObject* type = Py_TYPE(object);
   const auto counting = python::counting_iterator(object);
-  if (type == &PyListIter_Type || type == &PyTupleIter_Type ||
-      python::table_iterator(object).is_one)
+  if (python::sequence_iterator(object).is_one)
     return begun(ctx, object, source, {});
+  if (const auto table = python::table_iterator(object); table.is_one) {
+    // An OrderedDict's have one class for all that they give.
+    if (type == &PyODictIter_Type)
+      ctx.guards.iterator_trait(source, static_cast<int64_t>(table.gives));
+    return begun(ctx, object, source, {});
+  }
   if (type == &PyRangeIter_Type) {
     ctx.guards.iterator_trait(source, counting.step);
     V slots[] = {position(ctx, object, source, counting.next)};
@@ -135,13 +143,19 @@ V begun_iterator(Context& ctx, PyObject* object, SourceId source) {
              part(ctx, object, source, SourceKind::FilteredIterator)};
     return begun(ctx, object, source, slots);
   }
+  if (V state = begun_state(ctx, object, source)) {
+    V made = begun(ctx, object, source, {&state, 1});
+    ctx.heap.initial(state->heap).slots = {made};
+    return made;
+  }
   return nullptr;
 }
 
 bool is_begun(V iterator) {
   PyTypeObject* type = iterator->type;
   return iterator->source.valid() && type != &PyEnum_Type &&
-         type != &PyZip_Type && type != &PyMap_Type && type != &PyFilter_Type;
+         type != &PyZip_Type && type != &PyMap_Type && type != &PyFilter_Type &&
+         !python::has_iterator_words(iterator->object);
 }
 
 Outcome<V> next_begun(Context& ctx, V iterator) {
@@ -176,7 +190,7 @@ Outcome<V> next_begun(Context& ctx, V iterator) {
   }
   ctx.guards.present(source);
   V value = ctx.lazy(item.value(), source);
-  if (type == &PyDictIterItem_Type) {
+  if (table.gives == python::TableIterator::Gives::Pairs) {
     const SourceId second =
         ctx.sources.iterator_pair_value(iterator->source, at);
     ctx.guards.present(second);

@@ -47,6 +47,7 @@ Status ask_length(Context& ctx, V object) {
 
 // Whose length an iterator of C's asks for.
 V asked_by(Context& ctx, V iterator) {
+  if (is_begun(iterator)) return nullptr;
   const HeapObject& state = ctx.heap[iterator->heap];
   const bool asks = (iterator->type == &PyReversed_Type && state.number > 0) ||
                     (iterator->type == &PySeqIter_Type && state.number >= 0);

@@ -7,6 +7,7 @@ import array
 import collections
 import ctypes
 import decimal
+import itertools
 import sys
 from pathlib import Path
 
@@ -174,7 +175,10 @@ PROGRAMS = {
     "c-attribute": (lambda x, a: x + a.itemsize, (array.array("i"),)),
     "c-attribute-write": (c_attribute_write, ()),
     "c-protocol": (lambda x, h: x + float(h), (Half(),)),
-    "caller-iterator": (lambda x, i: x + next(i), (reversed([1, 2, 3]),)),
+    "caller-iterator": (
+        lambda x, i: x + next(i)[0],
+        (itertools.product([1, 2, 3]),),
+    ),
     "cannot-rebuild": (cannot_rebuild, ()),
     "class-item": (lambda x: (x + 1, len(dict[x, 1].__args__)), ()),
     "data-dependent": (lambda x: x + len(str(x)), ()),

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Modules/itertoolsmodule.c of CPython 3.11.
+#include "python/itertools_layout.h"
+
+#include <string_view>
+
+#include "python/find.h"
+
+#if PY_VERSION_HEX < 0x030b0000 || PY_VERSION_HEX >= 0x030c0000
+#error "python/itertools_layout.cpp describes CPython 3.11"
+#endif
+
+namespace magneto::python {
+namespace {
+
+// o: an object; n: a Py_ssize_t or long; i: an int.
+struct Row {
+  const char* path;
+  std::string_view words;
+};
+constexpr Row kRows[] = {
+    {"itertools.accumulate", "oooo"},  // total it function initial
+    {"itertools.chain", "oo"},         // source active
+    {"itertools.compress", "oo"},      // data selectors
+    {"itertools.count", "noo"},        // number object step
+    {"itertools.cycle", "ooni"},       // it saved index first_pass
+    {"itertools.dropwhile", "oon"},    // function it started
+    {"itertools.filterfalse", "oo"},   // function it
+    {"itertools.islice", "onnnn"},     // it next stop step position
+    {"itertools.pairwise", "oo"},      // it before
+    {"itertools.repeat", "on"},        // object left
+    {"itertools.starmap", "oo"},       // function it
+    {"itertools.takewhile", "oon"},    // function it stopped
+};
+constexpr size_t kRowCount = sizeof(kRows) / sizeof(Row);
+
+// Empty if the object is no such iterator.
+std::string_view words_of(PyObject* object) {
+  static const auto types = [] {
+    struct Types {
+      PyObject* at[kRowCount];
+    } found;
+    for (size_t i = 0; i < kRowCount; ++i)
+      found.at[i] = find_object(kRows[i].path);
+    return found;
+  }();
+  auto* type = reinterpret_cast<PyObject*>(Py_TYPE(object));
+  for (size_t i = 0; i < kRowCount; ++i) {
+    if (types.at[i] != type) continue;
+    const size_t size = sizeof(PyObject) + kRows[i].words.size() * 8;
+    if (static_cast<size_t>(Py_TYPE(object)->tp_basicsize) != size) break;
+    return kRows[i].words;
+  }
+  return {};
+}
+
+template <class T>
+T* place(PyObject* object, size_t word) {
+  return reinterpret_cast<T*>(reinterpret_cast<char*>(object) +
+                              sizeof(PyObject) + word * 8);
+}
+
+char kind_of(PyObject* object, size_t word) {
+  const std::string_view words = words_of(object);
+  return word < words.size() ? words[word] : '-';
+}
+
+}  // namespace
+
+bool has_iterator_words(PyObject* object) noexcept {
+  return !words_of(object).empty();
+}
+
+PyObject** iterator_object(PyObject* iterator, size_t word) noexcept {
+  return kind_of(iterator, word) == 'o' ? place<PyObject*>(iterator, word)
+                                        : nullptr;
+}
+
+bool iterator_number(PyObject* iterator, size_t word,
+                     int64_t* number) noexcept {
+  const char kind = kind_of(iterator, word);
+  if (kind == 'n') *number = *place<int64_t>(iterator, word);
+  if (kind == 'i') *number = *place<int>(iterator, word);
+  return kind == 'n' || kind == 'i';
+}
+
+void set_iterator_word(PyObject* iterator, size_t word,
+                       PyObject* value) noexcept {
+  switch (kind_of(iterator, word)) {
+    case 'o':
+      Py_XSETREF(*place<PyObject*>(iterator, word), Py_XNewRef(value));
+      return;
+    case 'n':
+      *place<int64_t>(iterator, word) = PyLong_AsLongLong(value);
+      return;
+    case 'i':
+      *place<int>(iterator, word) = static_cast<int>(PyLong_AsLong(value));
+      return;
+    default:
+      return;
+  }
+}
+
+}  // namespace magneto::python
