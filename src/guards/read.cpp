@@ -90,6 +90,8 @@ PyObject** field_place(SourceKind kind, PyObject* base) noexcept {
       auto* type = as<PyHeapTypeObject>(base);
       return kind == SourceKind::TypeName ? &type->ht_name : &type->ht_qualname;
     }
+    case SourceKind::InstanceDict:
+      return python::dict_slot(base);
     case SourceKind::IteratedOver:
       return iterator_field(base, IteratorField::IteratedOver);
     case SourceKind::ZippedIterators:
@@ -326,6 +328,7 @@ Reading read_TensorGrad(const Source&, PyObject* base) noexcept {
                             : present_or_absent(*place);        \
   }
 MG_FIELD(CellContents)
+MG_FIELD(InstanceDict)
 MG_FIELD(DefaultFactory)
 MG_FIELD(IteratedOver)
 MG_FIELD(ZippedIterators)

@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "python/layout.h"
 #include "values/hashing.h"
 #include "values/protocol.h"
 #include "values/symbolic.h"
@@ -118,6 +119,44 @@ void guard_keys(Context& ctx) {
   if (keys.size() > 1) ctx.guards.distinct(keys);
 }
 
+bool is_variable(const Context& ctx, V value) {
+  if (!value || !value->source.valid()) return false;
+  const guards::SourceKind kind = ctx.sources[value->source].kind;
+  return kind == guards::SourceKind::Local ||
+         kind == guards::SourceKind::CellContents;
+}
+
+// A dict that one variable holds may be the attributes of the object that
+// another one holds, where the trace has taken them for two.
+void guard_instance_dicts(Context& ctx) {
+  std::vector<SourceId> dicts;
+  std::vector<V> objects;
+  bool is_written = false;
+  for (size_t i = 0; i < ctx.heap.size(); ++i) {
+    const HeapObject& state = ctx.heap[HeapId(i)];
+    const bool of_object = state.attributes_of.valid();
+    V owner = of_object ? ctx.heap[state.attributes_of].owner : state.owner;
+    if (!is_variable(ctx, owner)) continue;
+    if (of_object && python::dict_slot(owner->object))
+      objects.push_back(owner);
+    else if (!of_object && owner->type == &PyDict_Type)
+      dicts.push_back(owner->source);
+    else
+      continue;
+    is_written = is_written || state.changes != 0;
+  }
+  if (!is_written || dicts.empty() || objects.empty()) return;
+  for (V object : objects) {
+    const SourceId source =
+        ctx.sources.field(object->source, guards::SourceKind::InstanceDict);
+    if (*python::dict_slot(object->object))
+      dicts.push_back(source);
+    else
+      ctx.guards.absent(source);
+  }
+  if (dicts.size() > 1) ctx.guards.distinct(dicts);
+}
+
 V object_of(const Heap& heap, HeapId id) {
   const HeapObject& state = heap[id];
   return state.attributes_of.valid() ? heap[state.attributes_of].owner
@@ -147,6 +186,7 @@ PyObject* callers_key(Context& ctx, V key, PyObject* token) {
 
 void guard_identities(Context& ctx) {
   guard_keys(ctx);
+  guard_instance_dicts(ctx);
   std::vector<PyTypeObject*> types;
   std::unordered_map<PyTypeObject*, std::vector<SourceId>> written;
   for (HeapId id : ctx.heap.modified()) {

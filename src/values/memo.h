@@ -15,7 +15,10 @@ namespace magneto::values {
 struct Context::Memo {
   enum What : uint64_t { kSeen, kLooked, kFake, kToken, kNumber };
 
-  std::unordered_map<PyObject*, V> seen;    // caller's objects with identity
+  std::unordered_map<PyObject*, V> seen;  // caller's objects with identity
+  // Instances' own dictionaries -> whose. Not undone: what is too much here can
+  // only be in the way of a dictionary that is an instance's.
+  std::unordered_map<PyObject*, PyObject*> instance_dicts;
   std::unordered_map<V, V> looked;          // lazy -> looked at
   std::unordered_map<PyObject*, V> fakes;   // fake tensor -> its value
   std::unordered_map<V, PyObject*> tokens;  // identity tokens

@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "guards/guard.h"
+#include "python/layout.h"
 #include "python/names.h"
 #include "tensor/tensor_snapshot.h"
 #include "values/identity.h"
@@ -261,7 +262,18 @@ V Context::wrap_list(PyObject* object, SourceId source) {
   return made;
 }
 
+namespace {
+
+[[noreturn]] void shared_attributes() {
+  throw BreakException{
+      {"shared-attributes", "a dict that is some object's __dict__, too",
+       "use one of them only: the object's attributes or the dict"}};
+}
+
+}  // namespace
+
 V Context::wrap_mapping(PyObject* object, SourceId source) {
+  if (memo_->instance_dicts.contains(object)) shared_attributes();
   guards.type_is(source, Py_TYPE(object));
   HeapId id = heap.make();
   V made = make({.kind = Kind::Dict,
@@ -361,6 +373,14 @@ HeapId Context::make_attributes(V object) {
                    type->tp_basicsize > PyBaseObject_Type.tp_basicsize;
   if (!has_dictionary && !has_slots) return {};
   const bool real = object->source.valid();
+  PyObject** dict =
+      real && has_dictionary ? python::dict_slot(object->object) : nullptr;
+  if (dict && *dict) {
+    const auto [at, is_new] =
+        memo_->instance_dicts.try_emplace(*dict, object->object);
+    if (memo_->seen.contains(*dict) || at->second != object->object)
+      shared_attributes();
+  }
   HeapId id = heap.make();
   V made = make({.kind = Kind::Dict, .heap = id, .type = &PyDict_Type});
   heap.initial(id).owner = made;

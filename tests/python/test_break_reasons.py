@@ -166,6 +166,19 @@ def recursion(x):
     return x + (levels(0) > 100)
 
 
+class Box:
+    def __init__(self):
+        self.count = 1
+
+
+def shared_attributes(x, box, fields):
+    box.count += 1
+    return x + fields["count"]
+
+
+BOX = Box()
+
+
 PROGRAMS = {
     "asked-for": (asked_for, ()),
     "async-function": (async_function, ()),
@@ -198,6 +211,7 @@ PROGRAMS = {
     "recursion": (recursion, ()),
     "refused-call": (asks_for_what_is_refused, ()),
     "set-item": (lambda x, s: x + len(s), ({Alike()},)),
+    "shared-attributes": (shared_attributes, (BOX, vars(BOX))),
     "tensor-as-index": (lambda x, i: x + [1, 2][i], (torch.tensor(1),)),
     "tensor-attribute": (lambda x, w: (x, (w * 2).grad_fn.name()), (W,)),
     "tensor-kind": (

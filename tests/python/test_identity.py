@@ -379,3 +379,48 @@ def test_keys_are_not_kept_alive() -> None:
     del key
     known.clear()
     assert gone() is None
+
+
+class Counter:
+    def __init__(self):
+        self.count = 1
+
+
+def writes_attribute(x, thing, fields):
+    thing.count += 1
+    return x + fields["count"]
+
+
+def writes_item(x, thing, fields):
+    fields["count"] += 1
+    return x + thing.count
+
+
+def writes_behind_a_break(x, thing, fields):
+    fields = vars(thing)
+    magneto.graph_break()
+    fields["count"] = 5
+    thing.other = fields["count"]
+    return x + thing.count, dict(fields)
+
+
+@pytest.mark.parametrize(
+    "program", [writes_attribute, writes_item, writes_behind_a_break]
+)
+@pytest.mark.parametrize("kinds", ["aa", "oa", "ao", "oao", "moa", "aom"])
+def test_dict_may_be_the_attributes_of_an_object(program, kinds):
+    """Of the same one, of another one, or of one that had none so far."""
+    compiled = magneto.compile(program, backend="eager")
+    x = torch.ones(2)
+    for kind in kinds:
+        found = []
+        for call in (program, compiled):
+            thing = Counter()
+            fields = {"count": 7} if kind == "m" else vars(Counter())
+            if kind == "o":
+                vars(thing)
+            if kind == "a":
+                fields = vars(thing)
+            result = call(x, thing, fields)
+            found.append((str(result), vars(thing), fields))
+        assert found[0] == found[1], kind
