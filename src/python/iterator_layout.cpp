@@ -7,6 +7,7 @@
 #include <internal/pycore_dict.h>
 
 #include "python/find.h"
+#include "python/ordered_dict_layout.h"
 
 #if PY_VERSION_HEX < 0x030b0000 || PY_VERSION_HEX >= 0x030c0000
 #error "python/iterator_layout.cpp describes CPython 3.11"
@@ -36,21 +37,6 @@ struct OverSet {
   Py_ssize_t left;
 };
 // Objects/odictobject.c
-struct OrderedNode {
-  PyObject* key;
-  Py_hash_t hash;
-  OrderedNode* next;
-  OrderedNode* previous;
-};
-struct OrderedDict {
-  PyDictObject dict;
-  OrderedNode* first;
-  OrderedNode* last;
-  OrderedNode** fast_nodes;
-  Py_ssize_t fast_nodes_size;
-  void* resize_sentinel;
-  size_t state;
-};
 struct OverOrdered {
   PyObject_HEAD int kind;
   OrderedDict* dict;

@@ -9,6 +9,8 @@
 
 #include <cstring>
 
+#include "python/ordered_dict_layout.h"
+
 #if PY_VERSION_HEX < 0x030b0000 || PY_VERSION_HEX >= 0x030c0000
 #error "python/layout.cpp describes CPython 3.11"
 #endif
@@ -96,23 +98,6 @@ Py_ssize_t find_any(PyDictKeysObject* keys, PyObject* key, Py_hash_t hash,
     return entry.me_hash == hash ? equal(entry.me_key, key) : 0;
   });
 }
-
-// Objects/odictobject.c.
-struct OrderedNode {
-  PyObject* key;
-  Py_hash_t hash;
-  OrderedNode* next;
-  OrderedNode* previous;
-};
-struct OrderedDict {
-  PyDictObject dict;
-  OrderedNode* first;
-  OrderedNode* last;
-  OrderedNode** fast_nodes;
-  Py_ssize_t fast_nodes_size;
-  void* resize_sentinel;
-  size_t state;
-};
 
 // Objects/descrobject.c, funcobject.c; Modules/_functoolsmodule.c,
 // _collectionsmodule.c.

@@ -121,7 +121,7 @@ def test_error_of_the_backends_own_is_raised():
         magneto.compile(lambda x: x + 1, backend=backend)(X)
 
 
-def test_graph_that_wrote_to_an_input_is_not_run_twice():
+def test_what_a_graph_wrote_to_an_input_is_undone_and_plain_python_runs():
     def program(x):
         x.add_(1)
         return pick(x)

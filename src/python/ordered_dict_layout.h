@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// CPython 3.11's private structures of an OrderedDict (Objects/odictobject.c),
+// for those who read its own order.
+#pragma once
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+namespace magneto::python {
+
+struct OrderedNode {
+  PyObject* key;
+  Py_hash_t hash;
+  OrderedNode* next;
+  OrderedNode* previous;
+};
+struct OrderedDict {
+  PyDictObject dict;
+  OrderedNode* first;
+  OrderedNode* last;
+  OrderedNode** fast_nodes;
+  Py_ssize_t fast_nodes_size;
+  void* resize_sentinel;
+  size_t state;
+};
+
+}  // namespace magneto::python
