@@ -34,7 +34,11 @@ int32_t operand_count(const Instruction& instruction) {
     case Op::DeleteGlobal:
     case Op::LoadBuildClass:
     case Op::LoadAssertionError:
+    case Op::DeleteFast:
       return 0;
+    case Op::PopTop:
+    case Op::StoreFast:
+    case Op::ReturnValue:
     case Op::StoreGlobal:
     case Op::LoadAttr:
     case Op::LoadMethod:
@@ -120,6 +124,20 @@ Op stand_in(Op op) {
   return op;
 }
 
+// Instructions that break the graph for what they let go of, which dies between
+// the pieces: nothing is left to do here.
+bool only_lets_go(Op op) {
+  return op == Op::StoreFast || op == Op::DeleteFast || op == Op::ReturnValue;
+}
+
+// The operand, if there is one, is there again for what comes next: StoreFast
+// and ReturnValue themselves, of which nothing dies any more.
+Branch lets_go(const Instruction& instruction, int32_t index) {
+  if (instruction.op == Op::DeleteFast) return {index + 1, {}, instruction.arg};
+  return {
+      index, {true}, instruction.op == Op::StoreFast ? instruction.arg : -1};
+}
+
 std::vector<bool> pushes_of(const Instruction& instruction, int32_t operands,
                             bool jumps) {
   const int32_t count = operands + bytecode::stack_effect(instruction, jumps);
@@ -194,7 +212,9 @@ bytecode::EncodedCode assemble(const Code& code, int32_t index,
   Label raised = builder.label();
   const bool is_caught = code.handler_for(index) != nullptr;
   if (is_caught) builder.begin_try(raised, 0, false);
-  if (island.jump)
+  if (only_lets_go(instruction.op))
+    builder.emit(Op::Nop);
+  else if (island.jump)
     builder.jump(instruction.op, taken);
   else
     builder.emit(stand_in(instruction.op), instruction.arg, instruction.aux);
@@ -233,7 +253,9 @@ std::optional<Island> make_island(PyCodeObject* code_object, int32_t index) {
   Island island;
   island.operands = operand_count(instruction);
   if (island.operands < 0) return std::nullopt;
-  if (falls_through(instruction.op))
+  if (only_lets_go(instruction.op))
+    island.through = lets_go(instruction, index);
+  else if (falls_through(instruction.op))
     island.through =
         Branch{index + 1, pushes_of(instruction, island.operands, false)};
   if (bytecode::info(instruction.op).jumps)

@@ -23,6 +23,7 @@ struct Branch {
   // What the instruction pushes, bottom first: true for a value, false for
   // CPython's NULL.
   std::vector<bool> pushes;
+  int32_t clears = -1;  // the variable that has no value there
 
   size_t value_count() const;
 };
@@ -42,8 +43,8 @@ struct Island {
 int32_t operand_count(PyCodeObject* code, size_t index);
 
 // The island of instruction `index`. No code if that instruction can't stand
-// alone (it reads or writes local variables, or suspends the frame), with a
-// Python error set only if something failed.
+// alone (it reads local variables, or suspends the frame), with a Python error
+// set only if something failed.
 std::optional<Island> make_island(PyCodeObject* code, int32_t index);
 
 // The way on that the return value of an island's frame stands for.

@@ -22,7 +22,7 @@ class Ways {
 
  private:
   Continuation::Way way(const Continuation& from, int32_t next,
-                        std::vector<bool> stack_is_null);
+                        std::vector<bool> stack_is_null, int32_t clears = -1);
   Continuation::Way way(const Continuation& from,
                         const codegen::Branch& branch);
   Continuation::Way way(const Continuation& from,
@@ -48,14 +48,15 @@ Continuation Ways::continuation(size_t index,
 }
 
 Continuation::Way Ways::way(const Continuation& from, int32_t next,
-                            std::vector<bool> stack_is_null) {
+                            std::vector<bool> stack_is_null, int32_t clears) {
   const bytecode::Liveness& liveness = CodeRecord::of(code_).liveness(code_);
   Continuation::Way way;
   Point point{.code = code_, .start = next};
   for (int32_t slot : from.shape.locals) {
     const bool is_live =
-        liveness.is_live(next, slot) ||
-        std::find(kept_.begin(), kept_.end(), slot) != kept_.end();
+        slot != clears &&
+        (liveness.is_live(next, slot) ||
+         std::find(kept_.begin(), kept_.end(), slot) != kept_.end());
     way.keeps.push_back(is_live);
     if (is_live) point.shape.locals.push_back(slot);
   }
@@ -70,7 +71,7 @@ Continuation::Way Ways::way(const Continuation& from,
   const auto& before = from.shape.stack_is_null;
   std::vector<bool> stack(before.begin(), before.end() - from.island->operands);
   for (bool is_value : branch.pushes) stack.push_back(!is_value);
-  return way(from, branch.next, std::move(stack));
+  return way(from, branch.next, std::move(stack), branch.clears);
 }
 
 Continuation::Way Ways::way(const Continuation& from,

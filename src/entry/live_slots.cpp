@@ -18,7 +18,9 @@ bool is_seen_from_outside(PyObject* object, int depth = 0) {
   constexpr int kDeepest = 2;
   constexpr Py_ssize_t kMost = 64;  // more items are like the first ones
   if (tensor::is_tensor(object)) return false;
-  if (PyType_SUPPORTS_WEAKREFS(Py_TYPE(object)) || PyWeakref_Check(object))
+  PyTypeObject* type = Py_TYPE(object);
+  if (PyType_SUPPORTS_WEAKREFS(type) || PyWeakref_Check(object) ||
+      type->tp_finalize)
     return true;
   if (depth > kDeepest) return false;
   if (PyDict_CheckExact(object)) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "guards/constant.h"
+#include "guards/finalizer.h"
 #include "python/iterator_layout.h"
 #include "python/itertools_layout.h"
 #include "python/layout.h"
@@ -161,6 +162,8 @@ bool check_slow(const Check& check, PyObject* value) noexcept {
       return has_instance_keys(value, check.keys);
     case GuardKind::SetItems:
       return has_items(value, check);
+    case GuardKind::NoFinalizer:
+      return !has_finalizer(value);
     default:
       return false;
   }

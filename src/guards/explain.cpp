@@ -156,6 +156,8 @@ Wording word_check(const Check& check, const std::string& name,
                   (check.object == nullptr ? show_keys(check.keys)
                                            : show_items(check.object)),
               it_is(show_items)};
+    case GuardKind::NoFinalizer:
+      return {"nothing runs when " + name + " dies", "something does"};
     default:
       return {name, "it differs"};
   }

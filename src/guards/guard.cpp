@@ -129,6 +129,10 @@ void GuardSet::set_items(SourceId source, PyObject* items) {
        .object = Ref::share(items)});
 }
 
+void GuardSet::no_finalizer(SourceId source) {
+  add({.kind = GuardKind::NoFinalizer, .source = source});
+}
+
 void GuardSet::tensor(SourceId source, std::shared_ptr<const void> snapshot) {
   MG_CHECK(snapshot != nullptr, "a tensor guard needs a snapshot");
   add({.kind = GuardKind::Tensor,

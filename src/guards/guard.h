@@ -130,6 +130,8 @@ class GuardSet final : public Journaled {
   // The set or frozenset has exactly these items; `items` is a frozenset of
   // plain keys.
   void set_items(SourceId source, PyObject* items);
+  // Nobody notices when the object dies: see guards/finalizer.h.
+  void no_finalizer(SourceId source);
   // `snapshot` is what Hooks' tensor functions take.
   void tensor(SourceId source, std::shared_ptr<const void> snapshot);
 

@@ -31,6 +31,7 @@ struct TensorEntry {
 };
 
 struct TensorHooks {
+  bool (*is_tensor)(PyObject* object) noexcept = nullptr;
   bool (*matches)(PyObject* tensor, const void* snapshot) noexcept = nullptr;
   // The index of the first entry that doesn't match, or `count`. Optional: a
   // loop that the tensor room can inline and prefetch in.

@@ -62,6 +62,12 @@ class CollectionPause {
 
 }  // namespace
 
+bool is_watching(PyObject* callback) noexcept {
+  return PyCFunction_CheckExact(callback) &&
+         reinterpret_cast<PyCFunctionObject*>(callback)->m_ml ==
+             &note_death_method;
+}
+
 Watch::Watch() {
   bool* died = new bool(false);
   died_ = died;

@@ -15,6 +15,9 @@
 
 namespace magneto::guards {
 
+// Whether a weak reference's callback is that of a Watch.
+bool is_watching(PyObject* callback) noexcept;
+
 class Watch {
  public:
   Watch();

@@ -112,7 +112,8 @@ static_assert(std::size(kStates) == guards::kAmbientCount);
 
 void install_guard_hooks() {
   guards::Hooks& hooks = guards::hooks();
-  hooks.tensor = {.matches = matches,
+  hooks.tensor = {.is_tensor = tensor::is_tensor,
+                  .matches = matches,
                   .first_mismatch = first_mismatch,
                   .words = words,
                   .explain = explain,

@@ -142,6 +142,7 @@ values::Capture capture_frame(values::Context& ctx,
   frame.handlers = request.handlers;
   const natives::StateAtStart start = natives::StateAtStart::now();
   Outcome<Next> next = interpreter.run_outermost(frame);
+  interpreter.end();
   capture.calls_in_blocks = interpreter.calls_in_blocks();
   if (next) {
     MG_CHECK(next.value() == Next::Return, "only generators yield");

@@ -54,8 +54,11 @@ Outcome<Next> Interpreter::run(Frame& frame) {
       handled_before = handled;
       if (--steps_to_check_ < 0) [[unlikely]]
         MG_DO(check_progress());
+      MaybeBefore frame_before = before_step(frame);
       Outcome<Next> next = kHandlers[static_cast<size_t>(instruction.op)](
           *this, frame, instruction);
+      if (frame_before) [[unlikely]]
+        next = after_step(frame, next, std::move(frame_before));
       if (!next) [[unlikely]] {
         Signal signal = next.signal();
         if (signal == Signal::Raised) signal = trace_back(frame);
@@ -123,6 +126,7 @@ Outcome<Next> Interpreter::run_outermost(Frame& frame) {
     frame.current = frame.pc++;
     const Journal::Position before = ctx.journal.position();
     const V handled_before = handled;
+    MaybeBefore frame_before = before_step(frame);
     Outcome<Next> next = [&]() -> Outcome<Next> {
       try {
         return kHandlers[static_cast<size_t>(instruction.op)](*this, frame,
@@ -133,6 +137,8 @@ Outcome<Next> Interpreter::run_outermost(Frame& frame) {
       }
     }();
     frame_ = &frame;
+    if (frame_before) [[unlikely]]
+      next = after_step(frame, next, std::move(frame_before));
     if (--steps_to_check_ < 0) [[unlikely]]
       MG_DO(check_progress());
     if (!next) [[unlikely]] {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <unordered_map>
 
 #include "python/frame.h"
@@ -47,6 +48,8 @@ class Interpreter final : public values::Inliner, public Journaled {
 
   // Notes what the outermost frame holds (lifetimes.cpp).
   void begin(const Frame& frame);
+  // Guards what it has let go of since.
+  void end();
   // Runs a frame until it returns, yields, or a signal leaves it.
   Outcome<Next> run(Frame& frame);
   // The outermost frame: as run(), and a step that breaks is undone, so that
@@ -83,6 +86,23 @@ class Interpreter final : public values::Inliner, public Journaled {
   void undo(uint64_t what, uint64_t index) noexcept override;
 
  private:
+  // A frame as it was before a step that may have to be taken back, since what
+  // it lets go of runs user code when it dies (lifetimes.cpp).
+  struct FrameBefore {
+    explicit FrameBefore(const Frame& frame)
+        : stack(frame.stack), locals(frame.locals), handlers(frame.handlers) {}
+    void restore(Frame& frame) &&;
+    std::vector<V> stack, locals;
+    int32_t handlers;
+  };
+  using MaybeBefore = std::optional<FrameBefore>;
+  MaybeBefore before_step(const Frame& frame) const {
+    if (watched_.empty()) return std::nullopt;
+    return FrameBefore(frame);
+  }
+  Outcome<Next> after_step(Frame& frame, Outcome<Next> next,
+                           MaybeBefore before);
+
   struct GeneratorState {
     enum Phase : uint8_t { Created, Suspended, Running, Finished };
     Frame frame;
@@ -101,8 +121,10 @@ class Interpreter final : public values::Inliner, public Journaled {
   Frame* frame_ = nullptr;  // innermost
   size_t depth_ = python::recursion_depth();
   bool calls_in_blocks_ = false;
-  PyObject* globals_ = nullptr;              // of the outermost frame
-  std::vector<V> begun_;                     // see begin()
+  PyObject* globals_ = nullptr;  // of the outermost frame
+  std::vector<V> begun_;         // see begin()
+  bool begun_at_start_ = true;
+  std::vector<V> watched_;  // those of them that run code when they die
   std::vector<values::BrokenFrame> broken_;  // innermost first
   int32_t steps_to_check_ = 0;               // until check_progress()
   int32_t checks_ = 0;

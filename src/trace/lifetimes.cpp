@@ -2,14 +2,25 @@
 // What may have died since the trace began. The real program's objects live
 // through a compiled piece, at whose end everything happens at once: where the
 // difference could be seen, the graph breaks.
+#include <algorithm>
 #include <unordered_set>
 
 #include "guards/constant.h"
+#include "guards/finalizer.h"
 #include "trace/interpreter.h"
 
 namespace magneto::trace {
 
 namespace {
+
+// What a call moves from its frame's stack into the variables of the function.
+size_t operands_given(const Frame* called) {
+  if (!called->caller || !called->direct.is_direct) return 0;
+  const Frame& caller = *called->caller;
+  const Instruction& call =
+      caller.code->instructions[static_cast<size_t>(caller.current)];
+  return call.op == Op::Call ? static_cast<size_t>(call.arg) + 2 : 0;
+}
 
 // The caller's objects that values hold.
 class Held {
@@ -29,6 +40,20 @@ class Held {
     }
     if (value->kind == Kind::Cell) add(heap_[value->heap].slots[0], depth + 1);
   }
+  // `given_away`: so many entries at the top of the stack are somebody else's.
+  void add_frame(const Frame& frame, size_t given_away = 0) {
+    for (V value : frame.locals) add(value);
+    for (size_t i = 0; i + given_away < frame.stack.size(); ++i)
+      add(frame.stack[i]);
+  }
+  // That and the frames that wait for it.
+  void add_frames(const Frame* frame) {
+    size_t given_away = 0;
+    for (; frame; frame = frame->caller) {
+      add_frame(*frame, given_away);
+      given_away = operands_given(frame);
+    }
+  }
   bool contains(PyObject* object) const { return objects_.contains(object); }
 
  private:
@@ -36,26 +61,37 @@ class Held {
   std::unordered_set<PyObject*> objects_;
 };
 
-bool is_callers(const values::Heap& heap, const values::HeapObject& state) {
-  V owner = state.attributes_of.valid() ? heap[state.attributes_of].owner
-                                        : state.owner;
-  return owner->source.valid();
-}
-
 }  // namespace
 
 void Interpreter::begin(const Frame& frame) {
   globals_ = frame.globals;
   begun_ = frame.locals;
   begun_.insert(begun_.end(), frame.stack.begin(), frame.stack.end());
+  begun_at_start_ = frame.pc == 0;
+  if (begun_at_start_) return;
+  for (V value : begun_)
+    if (value->object && guards::has_finalizer(value->object))
+      watched_.push_back(value);
+}
+
+void Interpreter::end() {
+  // Where the piece begins the function, its caller holds what it was given.
+  if (begun_at_start_) return;
+  Held held(ctx.heap);
+  held.add_frames(frame_);
+  for (const values::BrokenFrame& frame : broken_)
+    for (const auto* values : {&frame.locals, &frame.stack})
+      for (V value : *values) held.add(value);
+  for (V value : begun_)
+    if (value->object && !held.contains(value->object) &&
+        !guards::never_has_finalizer(value->object) &&
+        std::ranges::find(watched_, value) == watched_.end())
+      ctx.guards.no_finalizer(value->source);
 }
 
 bool Interpreter::surely_lives(PyObject* object) const {
   Held held(ctx.heap);
-  for (const Frame* frame = frame_; frame; frame = frame->caller) {
-    for (V value : frame->locals) held.add(value);
-    for (V value : frame->stack) held.add(value);
-  }
+  held.add_frames(frame_);
   if (held.contains(object)) return true;
   // What holds it may be gone, or hold something else by now.
   for (V value : begun_)
@@ -63,8 +99,39 @@ bool Interpreter::surely_lives(PyObject* object) const {
         !guards::is_constant(value->object))
       return false;
   for (values::HeapId id : ctx.heap.modified())
-    if (is_callers(ctx.heap, ctx.heap[id])) return false;
+    if (ctx.heap.is_callers(id)) return false;
   return true;
+}
+
+void Interpreter::FrameBefore::restore(Frame& frame) && {
+  frame.stack = std::move(stack);
+  frame.locals = std::move(locals);
+  frame.handlers = handlers;
+}
+
+Outcome<Next> Interpreter::after_step(Frame& frame, Outcome<Next> next,
+                                      MaybeBefore before) {
+  if (!next) return next;
+  Held held(ctx.heap);
+  if (next.value() == Next::Return) {
+    held.add(frame.result);
+    held.add_frames(frame.caller);
+    // The frame's variables outlive what it does.
+    if (!frame.caller) held.add_frame(frame);
+  } else {
+    held.add_frames(&frame);
+  }
+  // What it lets go of, and nobody else may hold.
+  Held was(ctx.heap);
+  for (V value : before->stack) was.add(value);
+  for (V value : before->locals) was.add(value);
+  for (V value : watched_) {
+    if (held.contains(value->object) || !was.contains(value->object)) continue;
+    std::move(*before).restore(frame);
+    return ctx.graph_break("finalizer", "what is let go of here is " +
+                                            ctx.sources.print(value->source));
+  }
+  return next;
 }
 
 }  // namespace magneto::trace

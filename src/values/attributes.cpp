@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Attribute look-up: object.__getattribute__, type.__getattribute__, modules,
-// super, descriptors; and the writes.
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
+// super, descriptors.
+#include "values/attributes.h"
 
 #include <structmember.h>
 
@@ -12,40 +11,10 @@
 #include "python/names.h"
 #include "values/exceptions.h"
 #include "values/functions.h"
-#include "values/protocol.h"
 
 namespace magneto::values {
 
 namespace {
-
-std::string text(PyObject* name) {
-  const char* chars = PyUnicode_AsUTF8(name);
-  if (chars == nullptr) {
-    PyErr_Clear();
-    return "?";
-  }
-  return chars;
-}
-
-Signal attribute_error(Context& ctx, V object, PyObject* name) {
-  std::string whose = std::string("'") + object->type->tp_name + "' object";
-  if (object->is_constant() && PyType_Check(object->object))
-    whose = std::string("type object '") +
-            reinterpret_cast<PyTypeObject*>(object->object)->tp_name + "'";
-  if (object->is_constant() && PyModule_Check(object->object)) {
-    PyObject* module = PyDict_GetItemWithError(PyModule_GetDict(object->object),
-                                               interned().dunder_name);
-    if (module && PyUnicode_Check(module))
-      whose = "module '" + text(module) + "'";
-  }
-  return raise_about_name(ctx, PyExc_AttributeError,
-                          whose + " has no attribute '" + text(name) + "'",
-                          name, object);
-}
-
-bool is_data_descriptor(PyObject* descriptor) {
-  return Py_TYPE(descriptor)->tp_descr_set != nullptr;
-}
 
 // One that is asked before the instance's own attributes.
 bool comes_first(PyObject* descriptor) {
@@ -59,13 +28,6 @@ SourceId type_source(Context& ctx, PyTypeObject* type) {
 
 V class_value(Context& ctx, PyTypeObject* type) {
   return ctx.known(reinterpret_cast<PyObject*>(type), type_source(ctx, type));
-}
-
-// What a class attribute is, as a value: constants as such, and a mutable
-// object with the source where it can be found again.
-V class_attribute(Context& ctx, PyTypeObject* type, PyObject* name,
-                  PyObject* object) {
-  return ctx.known(object, ctx.sources.type_attr(type_source(ctx, type), name));
 }
 
 // A read of a C-level attribute (getset, member, method of a C type) of a real
@@ -96,15 +58,6 @@ Outcome<V> get_slot_member(Context& ctx, PyObject* descriptor, V object,
   return attribute_error(ctx, object, name);
 }
 
-bool is_slot_member(PyObject* descriptor) {
-  if (!Py_IS_TYPE(descriptor, &PyMemberDescr_Type)) return false;
-  const PyMemberDef* member =
-      reinterpret_cast<PyMemberDescrObject*>(descriptor)->d_member;
-  return member->type == T_OBJECT_EX &&
-         (reinterpret_cast<PyDescrObject*>(descriptor)->d_type->tp_flags &
-          Py_TPFLAGS_HEAPTYPE);
-}
-
 // A field of a structseq (torch.return_types.max): a member at the place of an
 // item of the tuple.
 Outcome<V> named_item(Context& ctx, PyObject* descriptor, V object,
@@ -118,11 +71,6 @@ Outcome<V> named_item(Context& ctx, PyObject* descriptor, V object,
   if (member->offset < first || at >= items.size())
     return attribute_error(ctx, object, name);
   return items[at];
-}
-
-bool has_dictionary(PyTypeObject* type) {
-  return type->tp_dictoffset != 0 ||
-         (type->tp_flags & Py_TPFLAGS_MANAGED_DICT) != 0;
 }
 
 // Whether __slots__ of the class, or of one that it inherits from, names any.
@@ -175,7 +123,7 @@ Outcome<V> bind_getset(Context& ctx, PyObject* descriptor, V object,
   }
   if (object->kind == Kind::Slice) {
     auto items = tuple_items(object);
-    std::string which = text(name);
+    std::string which = attribute_name(name);
     return items[which == "start" ? 0 : which == "stop" ? 1 : 2];
   }
   if (ctx.natives->has(descriptor)) {
@@ -183,12 +131,52 @@ Outcome<V> bind_getset(Context& ctx, PyObject* descriptor, V object,
     return ctx.natives->call(ctx, ctx.constant_share(descriptor),
                              {.positional = receiver});
   }
-  return ctx.graph_break("c-attribute",
-                         std::string(object->type->tp_name) + "." + text(name),
-                         "read it outside of the compiled function");
+  return ctx.graph_break(
+      "c-attribute",
+      std::string(object->type->tp_name) + "." + attribute_name(name),
+      "read it outside of the compiled function");
 }
 
 }  // namespace
+
+std::string attribute_name(PyObject* name) {
+  const char* chars = PyUnicode_AsUTF8(name);
+  if (chars == nullptr) {
+    PyErr_Clear();
+    return "?";
+  }
+  return chars;
+}
+
+Signal attribute_error(Context& ctx, V object, PyObject* name) {
+  std::string whose = std::string("'") + object->type->tp_name + "' object";
+  if (object->is_constant() && PyType_Check(object->object))
+    whose = std::string("type object '") +
+            reinterpret_cast<PyTypeObject*>(object->object)->tp_name + "'";
+  if (object->is_constant() && PyModule_Check(object->object)) {
+    PyObject* module = PyDict_GetItemWithError(PyModule_GetDict(object->object),
+                                               interned().dunder_name);
+    if (module && PyUnicode_Check(module))
+      whose = "module '" + attribute_name(module) + "'";
+  }
+  return raise_about_name(
+      ctx, PyExc_AttributeError,
+      whose + " has no attribute '" + attribute_name(name) + "'", name, object);
+}
+
+V class_attribute(Context& ctx, PyTypeObject* type, PyObject* name,
+                  PyObject* object) {
+  return ctx.known(object, ctx.sources.type_attr(type_source(ctx, type), name));
+}
+
+bool is_declared_slot(PyObject* descriptor) {
+  if (!Py_IS_TYPE(descriptor, &PyMemberDescr_Type)) return false;
+  const PyMemberDef* member =
+      reinterpret_cast<PyMemberDescrObject*>(descriptor)->d_member;
+  return member->type == T_OBJECT_EX &&
+         (reinterpret_cast<PyDescrObject*>(descriptor)->d_type->tp_flags &
+          Py_TPFLAGS_HEAPTYPE);
+}
 
 PyObject* type_lookup(Context& ctx, PyTypeObject* type, PyObject* name) {
   PyObject* found = _PyType_Lookup(type, name);
@@ -246,7 +234,7 @@ Outcome<V> bind_descriptor(Context& ctx, PyObject* descriptor, V object,
   }
   if (kind == &PyMemberDescr_Type) {
     if (!bound) return ctx.constant_share(descriptor);
-    if (is_slot_member(descriptor))
+    if (is_declared_slot(descriptor))
       return get_slot_member(ctx, descriptor, object, name);
     if (object->kind == Kind::Tuple)
       return named_item(ctx, descriptor, object, name);
@@ -266,9 +254,9 @@ Outcome<V> bind_descriptor(Context& ctx, PyObject* descriptor, V object,
     return call(ctx, ctx.known(getter, ctx.sources.constant(getter)),
                 {self, bound ? object : ctx.none(), class_value(ctx, type)});
   }
-  return ctx.graph_break("descriptor", std::string(kind->tp_name) +
-                                           " in class " + type->tp_name +
-                                           ", attribute " + text(name));
+  return ctx.graph_break(
+      "descriptor", std::string(kind->tp_name) + " in class " + type->tp_name +
+                        ", attribute " + attribute_name(name));
 }
 
 Outcome<V> special_method(Context& ctx, V object, PyObject* name) {
@@ -286,7 +274,8 @@ Outcome<V> call_special(Context& ctx, V object, PyObject* name,
   for (const Context::Question& earlier : ctx.open_questions)
     if (earlier == question)
       return ctx.graph_break(
-          "c-protocol", text(name) + " of a " + question.object->type->tp_name,
+          "c-protocol",
+          attribute_name(name) + " of a " + question.object->type->tp_name,
           "use it outside of the compiled function");
   struct Open {
     Context& ctx;
@@ -335,7 +324,7 @@ void guard_items(Context& ctx, SourceId source, PyObject* tuple) {
 // What a program may give a class of its own anew.
 void guard_own_field(Context& ctx, PyTypeObject* type, PyObject* name) {
   if (type->tp_flags & Py_TPFLAGS_IMMUTABLETYPE) return;
-  const std::string which = text(name);
+  const std::string which = attribute_name(name);
   if (which == "__module__" || which == "__doc__")
     ctx.guard_type_attribute(type, name, _PyType_Lookup(type, name));
   else if (which == "__base__")
@@ -349,7 +338,7 @@ void guard_own_field(Context& ctx, PyTypeObject* type, PyObject* name) {
 // would keep it, and so the class, alive. Null for other names.
 V classes_of(Context& ctx, PyTypeObject* type, PyObject* name) {
   if (type->tp_flags & Py_TPFLAGS_IMMUTABLETYPE) return nullptr;
-  const std::string which = text(name);
+  const std::string which = attribute_name(name);
   if (which != "__mro__" && which != "__bases__") return nullptr;
   const bool is_mro = which == "__mro__";
   return ctx.known(is_mro ? type->tp_mro : type->tp_bases,
@@ -441,7 +430,8 @@ Outcome<V> get_in_c(Context& ctx, V object, PyObject* wanted,
   }
   // Weak proxies, thread-local data: who knows where they look.
   return ctx.graph_break(
-      "c-attribute", std::string(object->type->tp_name) + "." + text(wanted),
+      "c-attribute",
+      std::string(object->type->tp_name) + "." + attribute_name(wanted),
       "read it outside of the compiled function");
 }
 
@@ -576,133 +566,8 @@ Outcome<V> super_attribute(Context& ctx, V super_value, PyObject* name) {
       return bind_descriptor(ctx, found, nullptr, start, name);
     return bind_descriptor(ctx, found, of_class ? nullptr : self, type, name);
   }
-  return ctx.raise(PyExc_AttributeError,
-                   "'super' object has no attribute '" + text(name) + "'");
-}
-
-// -- writes -------------------------------------------------------------------
-
-namespace {
-
-Status write(Context& ctx, V object, PyObject* name, V value) {
-  // Numbers and strings have no attributes to write: CPython says so itself.
-  if (object->is_constant() && is_safe_type(object->type)) {
-    const int written =
-        PyObject_SetAttr(object->object, name, value ? Py_None : nullptr);
-    MG_CHECK(written < 0, "plain data has no attributes that can be set");
-    return ctx.raise_from_python();
-  }
-  PyObject* found = type_lookup(ctx, object->type, name);
-  if (found && is_data_descriptor(found) && !is_slot_member(found)) {
-    PyTypeObject* kind = Py_TYPE(found);
-    if (PyType_IsSubtype(kind, &PyProperty_Type)) {
-      PyObject* which = value ? interned().fset : interned().fdel;
-      Ref setter = Ref::steal(PyObject_GetAttr(found, which));
-      if (!setter) return ctx.raise_from_python();
-      if (setter.get() == Py_None)
-        return ctx.graph_break("descriptor",
-                               value ? "a property without a setter"
-                                     : "a property without a deleter");
-      PyObject* kept = ctx.keep(std::move(setter));
-      V function = ctx.known(kept, ctx.sources.constant(kept));
-      Outcome<V> result = value ? call(ctx, function, {object, value})
-                                : call(ctx, function, {object});
-      if (!result) return result.signal();
-      return done;
-    }
-    PyObject* hook = type_lookup(
-        ctx, kind, value ? interned().dunder_set : interned().dunder_delete);
-    if (hook && Py_IS_TYPE(hook, &PyFunction_Type)) {
-      V function = ctx.known(hook, ctx.sources.constant(hook));
-      V self = class_attribute(ctx, object->type, name, found);
-      Outcome<V> result = value ? call(ctx, function, {self, object, value})
-                                : call(ctx, function, {self, object});
-      if (!result) return result.signal();
-      return done;
-    }
-    if (object->kind == Kind::Function)
-      if (size_t field = function_field(name); field < kFunctionFields)
-        return set_function_field(ctx, object,
-                                  static_cast<FunctionField>(field), value);
-    if (kind == &PyMemberDescr_Type &&
-        (reinterpret_cast<PyMemberDescrObject*>(found)->d_member->flags &
-         READONLY))
-      return ctx.raise(PyExc_AttributeError, "readonly attribute");
-    if (is_exception_type(object->type) && !object->object && value &&
-        name != interned().args) {
-      value = ctx.look(value);
-      const bool fits = value == ctx.none() || is_exception_type(value->type) ||
-                        value->type == &PyTraceBack_Type;
-      if (fits && set_exception_field(ctx, object, name, value)) return done;
-    }
-    return ctx.graph_break(
-        "c-attribute-write",
-        std::string(object->type->tp_name) + "." + text(name));
-  }
-  // Slots and no dictionary: other names can't be written.
-  if (!has_dictionary(object->type) && object->kind == Kind::Object && value &&
-      (object->type->tp_flags & Py_TPFLAGS_HEAPTYPE) &&
-      !(found && is_slot_member(found))) {
-    if (!found) return attribute_error(ctx, object, name);
-    return ctx.raise(PyExc_AttributeError, std::string("'") +
-                                               object->type->tp_name +
-                                               "' object attribute '" +
-                                               text(name) + "' is read-only");
-  }
-  V mapping = attribute_mapping(ctx, object);
-  if (!mapping) {
-    if (object->is_constant() || object->object)
-      return ctx.graph_break("attribute-write", std::string("attribute ") +
-                                                    text(name) + " of a " +
-                                                    object->type->tp_name);
-    return attribute_error(ctx, object, name);
-  }
-  V key = ctx.constant_share(name);
-  if (value) return dict_set(ctx, mapping, key, value);
-  MG_TRY(V old, dict_pop(ctx, mapping, key));
-  if (!old) return attribute_error(ctx, object, name);
-  return done;
-}
-
-// `hook`: __setattr__ or __delattr__.
-Status write_through(Context& ctx, V object, PyObject* hook, PyObject* name,
-                     V value) {
-  object = ctx.look(object);
-  if (object->kind == Kind::Tensor) {
-    return ctx.natives->set_tensor_attribute(ctx, object, name, value);
-  }
-  PyTypeObject* type = object->type;
-  if (type->tp_setattro != PyObject_GenericSetAttr) {
-    PyObject* method = type_lookup(ctx, type, hook);
-    if (method && Py_IS_TYPE(method, &PyFunction_Type)) {
-      V function = ctx.known(method, ctx.sources.constant(method));
-      V key = ctx.constant_share(name);
-      Outcome<V> result = value ? call(ctx, function, {object, key, value})
-                                : call(ctx, function, {object, key});
-      if (!result) return result.signal();
-      return done;
-    }
-    if (object->is_constant() &&
-        (PyType_Check(object->object) || PyModule_Check(object->object)))
-      return ctx.graph_break(
-          "attribute-write",
-          std::string("attribute ") + text(name) + " of a class or module");
-  }
-  return write(ctx, object, name, value);
-}
-
-}  // namespace
-
-Status generic_set(Context& ctx, V object, PyObject* name, V value) {
-  return write(ctx, ctx.look(object), name, value);
-}
-
-Status set_attribute(Context& ctx, V object, PyObject* name, V value) {
-  return write_through(ctx, object, interned().dunder_setattr, name, value);
-}
-
-Status delete_attribute(Context& ctx, V object, PyObject* name) {
-  return write_through(ctx, object, interned().dunder_delattr, name, nullptr);
+  return ctx.raise(PyExc_AttributeError, "'super' object has no attribute '" +
+                                             attribute_name(name) + "'");
 }
 
 }  // namespace magneto::values

@@ -128,6 +128,7 @@ struct DirectCall {
 };
 
 class Context final : public Backing,
+                      public LetGo,
                       public Journaled,
                       public tensor::DataEnvironment {
  public:
@@ -140,7 +141,7 @@ class Context final : public Backing,
   Journal journal;
   guards::SourceTable sources;
   guards::GuardSet guards{journal};
-  Heap heap{journal};
+  Heap heap{journal, this};
   // The backend takes it over when the trace is done.
   std::unique_ptr<graph::Graph> owned_graph =
       std::make_unique<graph::Graph>(&journal);
@@ -321,9 +322,23 @@ class Context final : public Backing,
   V read(HeapId dict, V key, PyObject* token) override;
   std::vector<V> keys(HeapId dict) override;
 
+  // -- what dies (finalizers.cpp)
+  // Breaks the graph where user code runs when the value dies: the program must
+  // see it run here.
+  void let_go(V value) override;
+  // The same of what the caller's mapping has under a key that wasn't read.
+  void let_go_unread(HeapId dict, V key, PyObject* token);
+
   void undo(uint64_t what, uint64_t index) noexcept override;
 
  private:
+  // Where the caller's mapping has its value under `token`, and what is there.
+  // The source is invalid where the mapping surely has no such key.
+  struct KeyPlace {
+    SourceId source;
+    guards::Reading reading = guards::Reading::absent();
+  };
+  KeyPlace place_of(HeapId dict, V key, PyObject* token);
   V make(Value value) { return arena.make<Value>(value); }
   V look_lazy(V value);
   V specialized(V open);

@@ -56,15 +56,30 @@ void Heap::mark(HeapId id, Change change) {
   journal_.record(this, static_cast<uint64_t>(Undo::Mark), id.index);
 }
 
+bool Heap::is_callers(HeapId id) const {
+  const HeapObject& object = objects_[id.index];
+  V owner = object.attributes_of.valid()
+                ? objects_[object.attributes_of.index].owner
+                : object.owner;
+  return owner && owner->source.valid();
+}
+
+void Heap::let_go(HeapId id, V value) {
+  if (let_go_ && value && value->object && value->source.valid() &&
+      is_callers(id))
+    let_go_->let_go(value);
+}
+
 // -- sequences ----------------------------------------------------------------
 
 void Heap::splice(HeapId id, size_t position, size_t removed,
                   std::span<const V> inserted) {
-  mark(id, Change::Items);
   auto& items = objects_[id.index].items;
   MG_CHECK(position + removed <= items.size(), "a splice stays in the list");
   auto first = items.begin() + static_cast<std::ptrdiff_t>(position);
   auto last = first + static_cast<std::ptrdiff_t>(removed);
+  for (auto item = first; item != last; ++item) let_go(id, *item);
+  mark(id, Change::Items);
   saved_.push_back({.position = position,
                     .count = static_cast<int64_t>(inserted.size()),
                     .items = std::vector<V>(first, last)});
@@ -155,9 +170,10 @@ void Heap::dict_note(HeapId id, V key, V value, PyObject* token) {
 }
 
 void Heap::dict_set(HeapId id, V key, V value, PyObject* token) {
-  mark(id, Change::Entries);
   DictState& dict = *objects_[id.index].dict;
   Py_ssize_t before = index_of(dict, token);
+  if (before >= 0) let_go(id, dict.entries[static_cast<size_t>(before)].value);
+  mark(id, Change::Entries);
   if (before >= 0) {
     DictEntry& entry = dict.entries[static_cast<size_t>(before)];
     if (entry.value) {
@@ -179,12 +195,14 @@ void Heap::dict_set(HeapId id, V key, V value, PyObject* token) {
 }
 
 void Heap::dict_delete(HeapId id, PyObject* token) {
-  mark(id, Change::Entries);
   DictState& dict = *objects_[id.index].dict;
   Py_ssize_t position = index_of(dict, token);
   MG_CHECK(position >= 0, "a key that is deleted must be there");
   DictEntry& entry = dict.entries[static_cast<size_t>(position)];
   MG_CHECK(entry.value, "a key that is deleted must be there");
+  let_go(id, entry.key);
+  let_go(id, entry.value);
+  mark(id, Change::Entries);
   saved_.push_back({.position = static_cast<size_t>(position),
                     .value = entry.value,
                     .flag = entry.written});
@@ -196,6 +214,11 @@ void Heap::dict_delete(HeapId id, PyObject* token) {
 }
 
 void Heap::dict_clear(HeapId id) {
+  for (const DictEntry& entry : objects_[id.index].dict->entries) {
+    if (!entry.value) continue;
+    let_go(id, entry.key);
+    let_go(id, entry.value);
+  }
   mark(id, Change::Entries);
   Saved saved;
   saved.dict = std::move(objects_[id.index].dict);
@@ -253,8 +276,9 @@ void Heap::dict_complete(HeapId id, Backing& backing) {
 // -- slots and numbers --------------------------------------------------------
 
 void Heap::set_slot(HeapId id, size_t slot, V value) {
-  mark(id, Change::Slots);
   auto& slots = objects_[id.index].slots;
+  if (slot < slots.size()) let_go(id, slots[slot]);
+  mark(id, Change::Slots);
   while (slots.size() <= slot) {
     slots.push_back(nullptr);
     journal_.record(this, static_cast<uint64_t>(Undo::Slots), id.index);

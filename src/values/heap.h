@@ -28,6 +28,16 @@ class Backing {
   ~Backing() = default;
 };
 
+// Told what an object of the caller's is about to lose by a write. Throws where
+// that can't wait until the compiled piece ends. Implemented by the Context.
+class LetGo {
+ public:
+  virtual void let_go(V value) = 0;
+
+ protected:
+  ~LetGo() = default;
+};
+
 struct DictEntry {
   V key = nullptr;
   V value = nullptr;  // null: no such key (deleted, or read and not found)
@@ -65,7 +75,8 @@ struct HeapObject {
 
 class Heap : public Journaled {
  public:
-  explicit Heap(Journal& journal) : journal_(journal) {}
+  explicit Heap(Journal& journal, LetGo* let_go = nullptr)
+      : journal_(journal), let_go_(let_go) {}
   Heap(const Heap&) = delete;
   ~Heap();
 
@@ -103,6 +114,9 @@ class Heap : public Journaled {
   void set_number(HeapId id, int64_t number);
   void set_node(HeapId id, graph::NodeId node);
   void set_attributes(HeapId id, HeapId attributes);
+
+  // Whether it is the caller's object, or what that has its attributes in.
+  bool is_callers(HeapId id) const;
 
   // From here on, writes to objects of the caller's, and to those that there
   // are now, are counted.
@@ -142,8 +156,10 @@ class Heap : public Journaled {
     std::unique_ptr<DictState> dict;
   };
   void mark(HeapId id, Change change);
+  void let_go(HeapId id, V value);
 
   Journal& journal_;
+  LetGo* let_go_;  // null: nobody wants to hear
   // A deque: references stay valid while objects are added.
   std::deque<HeapObject> objects_;
   std::vector<Saved> saved_;  // popped by undo

@@ -466,6 +466,9 @@ Status dict_set(Context& ctx, V dict, V key, V value) {
   dict = ctx.look(dict);
   key = ctx.look(key);
   MG_TRY(PyObject * token, key_token(ctx, key));
+  if (!ctx.heap[dict->heap].dict->complete &&
+      ctx.heap.find(dict->heap, token) < 0)
+    ctx.let_go_unread(dict->heap, key, token);
   ctx.heap.dict_set(dict->heap, key, value, token);
   return done;
 }

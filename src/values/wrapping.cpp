@@ -459,34 +459,34 @@ void Context::guard_type_attribute(PyTypeObject* type, PyObject* name,
 
 // -- Backing ------------------------------------------------------------------
 
-V Context::read(HeapId dict, V key, PyObject* token) {
+Context::KeyPlace Context::place_of(HeapId dict, V key, PyObject* token) {
   const HeapObject& mapping = heap[dict];
-  Reading reading = Reading::absent();
-  SourceId source;
   if (mapping.attributes_of.valid()) {
     V object = heap[mapping.attributes_of].owner;
     PyObject* member =
         PyUnicode_Check(token) ? _PyType_Lookup(object->type, token) : nullptr;
-    if (member && guards::is_slot_member(member)) {
-      source = sources.slot_member(object->source, member);
-      reading = guards::read_slot_member(object->object, member);
-    } else {
-      source = sources.instance_attr(object->source, token);
-      reading = guards::read_instance_attr(object->object, token);
-    }
-  } else {
-    V object = mapping.owner;
-    PyObject* real = callers_key(*this, key, token);
-    if (!real) {
-      heap.dict_note(dict, key, nullptr, token);
-      return nullptr;
-    }
-    Py_hash_t hash = PyObject_Hash(real);
-    MG_CHECK(hash != -1, "a token can be hashed");
-    source = guards::is_plain_key(real)
-                 ? sources.dict_item(object->source, real)
-                 : sources.dict_item(object->source, real, hash);
-    reading = guards::read_dict_item(object->object, real, hash);
+    if (member && guards::is_slot_member(member))
+      return {sources.slot_member(object->source, member),
+              guards::read_slot_member(object->object, member)};
+    return {sources.instance_attr(object->source, token),
+            guards::read_instance_attr(object->object, token)};
+  }
+  V object = mapping.owner;
+  PyObject* real = callers_key(*this, key, token);
+  if (!real) return {};
+  Py_hash_t hash = PyObject_Hash(real);
+  MG_CHECK(hash != -1, "a token can be hashed");
+  return {guards::is_plain_key(real)
+              ? sources.dict_item(object->source, real)
+              : sources.dict_item(object->source, real, hash),
+          guards::read_dict_item(object->object, real, hash)};
+}
+
+V Context::read(HeapId dict, V key, PyObject* token) {
+  const auto [source, reading] = place_of(dict, key, token);
+  if (!source.valid()) {
+    heap.dict_note(dict, key, nullptr, token);
+    return nullptr;
   }
   if (reading.is_unreadable())
     throw BreakException{

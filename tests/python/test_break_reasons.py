@@ -179,6 +179,21 @@ def shared_attributes(x, box, fields):
 BOX = Box()
 
 
+class Finalized:
+    def __del__(self):
+        """Somebody may notice it."""
+
+
+FINALIZED = Finalized()
+
+
+def lets_go_of_what_has_a_finalizer(x, box):
+    box[0] = None
+    x = x + 1
+    box[0] = FINALIZED
+    return x
+
+
 PROGRAMS = {
     "asked-for": (asked_for, ()),
     "async-function": (async_function, ()),
@@ -199,6 +214,7 @@ PROGRAMS = {
     "descriptor": (lambda x, p: x + p.x, (Point(3),)),
     "dict-key": (lambda x, k: len({k: x + 1}), (Alike(),)),
     "disabled-function": (lambda x: disabled(x) + 1, ()),
+    "finalizer": (lets_go_of_what_has_a_finalizer, ([FINALIZED],)),
     "graph-argument": (lambda x, thing: recorded(x, thing), (Thing(),)),
     "import": (import_statement, ()),
     "instantiate": (lambda x: (x + 1, decimal.Decimal(2)), ()),

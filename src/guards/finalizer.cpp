@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "guards/finalizer.h"
+
+#include "guards/constant.h"
+#include "guards/hooks.h"
+#include "guards/watch.h"
+
+namespace magneto::guards {
+
+namespace {
+
+bool lives_with_code(PyObject* object) {
+  return PyType_Check(object) || PyModule_Check(object) ||
+         PyFunction_Check(object) || PyCode_Check(object) ||
+         PyCFunction_Check(object);
+}
+
+bool is_called_back(PyObject* object) {
+  if (!PyType_SUPPORTS_WEAKREFS(Py_TYPE(object))) return false;
+  auto* reference = *reinterpret_cast<PyWeakReference**>(
+      PyObject_GET_WEAKREFS_LISTPTR(object));
+  for (; reference; reference = reference->wr_next)
+    if (reference->wr_callback && !is_watching(reference->wr_callback))
+      return true;
+  return false;
+}
+
+struct Search {
+  int depth_left;
+  int objects_left;
+  bool found = false;
+};
+
+int visit(PyObject* object, void* search) noexcept;
+
+bool look(PyObject* object, Search& search) {
+  if (never_has_finalizer(object)) return false;
+  PyTypeObject* type = Py_TYPE(object);
+  if (type->tp_finalize || type->tp_del || is_called_back(object)) return true;
+  if (search.depth_left == 0 || !type->tp_traverse || !PyObject_IS_GC(object))
+    return false;
+  --search.depth_left;
+  type->tp_traverse(object, visit, &search);
+  ++search.depth_left;
+  return search.found;
+}
+
+int visit(PyObject* object, void* data) noexcept {
+  auto& search = *static_cast<Search*>(data);
+  if (--search.objects_left < 0) return 1;
+  search.found = look(object, search);
+  return search.found;
+}
+
+}  // namespace
+
+bool never_has_finalizer(PyObject* object) noexcept {
+  const auto is_tensor = hooks().tensor.is_tensor;
+  return is_constant(object) || lives_with_code(object) ||
+         (is_tensor && is_tensor(object));
+}
+
+bool has_finalizer(PyObject* object) noexcept {
+  constexpr int kDeepest = 4;
+  constexpr int kMost = 300;
+  Search search{kDeepest, kMost};
+  return look(object, search);
+}
+
+}  // namespace magneto::guards

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What runs when an object dies: its class's __del__, callbacks of weak
+// references to it, or the same of what it holds.
+#pragma once
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+namespace magneto::guards {
+
+// What surely has none, whatever it holds: plain data, tensors, and what lives
+// as long as the program's code does (modules, classes, functions).
+bool never_has_finalizer(PyObject* object) noexcept;
+
+// Looks a few levels deep, and at the first few hundred objects. Runs no user
+// code.
+bool has_finalizer(PyObject* object) noexcept;
+
+}  // namespace magneto::guards

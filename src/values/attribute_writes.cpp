@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Attributes written and deleted: object.__setattr__, descriptors, and what the
+// class has as its __setattr__ and __delattr__.
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <structmember.h>
+
+#include "python/names.h"
+#include "values/attributes.h"
+#include "values/exceptions.h"
+#include "values/functions.h"
+
+namespace magneto::values {
+
+namespace {
+
+Status write(Context& ctx, V object, PyObject* name, V value) {
+  // Numbers and strings have no attributes to write: CPython says so itself.
+  if (object->is_constant() && is_safe_type(object->type)) {
+    const int written =
+        PyObject_SetAttr(object->object, name, value ? Py_None : nullptr);
+    MG_CHECK(written < 0, "plain data has no attributes that can be set");
+    return ctx.raise_from_python();
+  }
+  PyObject* found = type_lookup(ctx, object->type, name);
+  if (found && is_data_descriptor(found) && !is_declared_slot(found)) {
+    PyTypeObject* kind = Py_TYPE(found);
+    if (PyType_IsSubtype(kind, &PyProperty_Type)) {
+      PyObject* which = value ? interned().fset : interned().fdel;
+      Ref setter = Ref::steal(PyObject_GetAttr(found, which));
+      if (!setter) return ctx.raise_from_python();
+      if (setter.get() == Py_None)
+        return ctx.graph_break("descriptor",
+                               value ? "a property without a setter"
+                                     : "a property without a deleter");
+      PyObject* kept = ctx.keep(std::move(setter));
+      V function = ctx.known(kept, ctx.sources.constant(kept));
+      Outcome<V> result = value ? call(ctx, function, {object, value})
+                                : call(ctx, function, {object});
+      if (!result) return result.signal();
+      return done;
+    }
+    PyObject* hook = type_lookup(
+        ctx, kind, value ? interned().dunder_set : interned().dunder_delete);
+    if (hook && Py_IS_TYPE(hook, &PyFunction_Type)) {
+      V function = ctx.known(hook, ctx.sources.constant(hook));
+      V self = class_attribute(ctx, object->type, name, found);
+      Outcome<V> result = value ? call(ctx, function, {self, object, value})
+                                : call(ctx, function, {self, object});
+      if (!result) return result.signal();
+      return done;
+    }
+    if (object->kind == Kind::Function)
+      if (size_t field = function_field(name); field < kFunctionFields)
+        return set_function_field(ctx, object,
+                                  static_cast<FunctionField>(field), value);
+    if (kind == &PyMemberDescr_Type &&
+        (reinterpret_cast<PyMemberDescrObject*>(found)->d_member->flags &
+         READONLY))
+      return ctx.raise(PyExc_AttributeError, "readonly attribute");
+    if (is_exception_type(object->type) && !object->object && value &&
+        name != interned().args) {
+      value = ctx.look(value);
+      const bool fits = value == ctx.none() || is_exception_type(value->type) ||
+                        value->type == &PyTraceBack_Type;
+      if (fits && set_exception_field(ctx, object, name, value)) return done;
+    }
+    return ctx.graph_break(
+        "c-attribute-write",
+        std::string(object->type->tp_name) + "." + attribute_name(name));
+  }
+  // Slots and no dictionary: other names can't be written.
+  if (!has_dictionary(object->type) && object->kind == Kind::Object && value &&
+      (object->type->tp_flags & Py_TPFLAGS_HEAPTYPE) &&
+      !(found && is_declared_slot(found))) {
+    if (!found) return attribute_error(ctx, object, name);
+    return ctx.raise(PyExc_AttributeError,
+                     std::string("'") + object->type->tp_name +
+                         "' object attribute '" + attribute_name(name) +
+                         "' is read-only");
+  }
+  V mapping = attribute_mapping(ctx, object);
+  if (!mapping) {
+    if (object->is_constant() || object->object)
+      return ctx.graph_break("attribute-write",
+                             std::string("attribute ") + attribute_name(name) +
+                                 " of a " + object->type->tp_name);
+    return attribute_error(ctx, object, name);
+  }
+  V key = ctx.constant_share(name);
+  if (value) return dict_set(ctx, mapping, key, value);
+  MG_TRY(V old, dict_pop(ctx, mapping, key));
+  if (!old) return attribute_error(ctx, object, name);
+  return done;
+}
+
+// `hook`: __setattr__ or __delattr__.
+Status write_through(Context& ctx, V object, PyObject* hook, PyObject* name,
+                     V value) {
+  object = ctx.look(object);
+  if (object->kind == Kind::Tensor) {
+    return ctx.natives->set_tensor_attribute(ctx, object, name, value);
+  }
+  PyTypeObject* type = object->type;
+  if (type->tp_setattro != PyObject_GenericSetAttr) {
+    PyObject* method = type_lookup(ctx, type, hook);
+    if (method && Py_IS_TYPE(method, &PyFunction_Type)) {
+      V function = ctx.known(method, ctx.sources.constant(method));
+      V key = ctx.constant_share(name);
+      Outcome<V> result = value ? call(ctx, function, {object, key, value})
+                                : call(ctx, function, {object, key});
+      if (!result) return result.signal();
+      return done;
+    }
+    if (object->is_constant() &&
+        (PyType_Check(object->object) || PyModule_Check(object->object)))
+      return ctx.graph_break("attribute-write", std::string("attribute ") +
+                                                    attribute_name(name) +
+                                                    " of a class or module");
+  }
+  return write(ctx, object, name, value);
+}
+
+}  // namespace
+
+Status generic_set(Context& ctx, V object, PyObject* name, V value) {
+  return write(ctx, ctx.look(object), name, value);
+}
+
+Status set_attribute(Context& ctx, V object, PyObject* name, V value) {
+  return write_through(ctx, object, interned().dunder_setattr, name, value);
+}
+
+Status delete_attribute(Context& ctx, V object, PyObject* name) {
+  return write_through(ctx, object, interned().dunder_delattr, name, nullptr);
+}
+
+}  // namespace magneto::values

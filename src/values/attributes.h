@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What reads and writes of attributes share. What others need of attributes is
+// in protocol.h.
+#pragma once
+
+#include <string>
+
+#include "values/protocol.h"
+
+namespace magneto::values {
+
+// The text of an attribute's name.
+std::string attribute_name(PyObject* name);
+
+// AttributeError, in the words of the object's class.
+Signal attribute_error(Context& ctx, V object, PyObject* name);
+
+// What a class attribute is, as a value: constants as such, and a mutable
+// object with the source where it can be found again.
+V class_attribute(Context& ctx, PyTypeObject* type, PyObject* name,
+                  PyObject* object);
+
+inline bool is_data_descriptor(PyObject* descriptor) {
+  return Py_TYPE(descriptor)->tp_descr_set != nullptr;
+}
+
+// One that __slots__ of a class written in Python makes.
+bool is_declared_slot(PyObject* descriptor);
+
+inline bool has_dictionary(PyTypeObject* type) {
+  return type->tp_dictoffset != 0 ||
+         (type->tp_flags & Py_TPFLAGS_MANAGED_DICT) != 0;
+}
+
+}  // namespace magneto::values

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the program lets go of while it is traced. The real objects live through
+// the compiled piece, at whose end everything happens at once; what runs user
+// code when it dies must die in its place.
+#include "guards/finalizer.h"
+#include "values/context.h"
+
+namespace magneto::values {
+
+namespace {
+
+void let_go_object(Context& ctx, PyObject* object, SourceId source) {
+  if (guards::never_has_finalizer(object)) return;
+  if (guards::has_finalizer(object))
+    throw BreakException{
+        {"finalizer", "what is let go of here is " + ctx.sources.print(source),
+         ""}};
+  ctx.guards.no_finalizer(source);
+}
+
+}  // namespace
+
+void Context::let_go(V value) {
+  if (value->kind != Kind::Tensor && value->kind != Kind::Constant)
+    let_go_object(*this, value->object, value->source);
+}
+
+void Context::let_go_unread(HeapId dict, V key, PyObject* token) {
+  const auto [source, reading] = place_of(dict, key, token);
+  if (source.valid() && reading.is_present())
+    let_go_object(*this, reading.value(), source);
+}
+
+}  // namespace magneto::values
