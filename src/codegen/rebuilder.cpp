@@ -482,7 +482,8 @@ bool Rebuilder::is_easily_built(V value, int depth) const {
     case Kind::Tuple:
       return value->type == &PyTuple_Type && all(values::tuple_items(value));
     case Kind::List:
-      return value->type == &PyList_Type && all(ctx_.heap[value->heap].items);
+      return value->type == &PyList_Type && !ctx_.heap[value->heap].is_unread &&
+             all(ctx_.heap[value->heap].items);
     case Kind::Dict: {
       const HeapObject& state = ctx_.heap[value->heap];
       return value->type == &PyDict_Type && !state.attributes_of.valid() &&

@@ -69,6 +69,14 @@ void Replay::object(const HeapObject& state) {
 void Replay::replay_list(V owner, const HeapObject& state) {
   // Items that the trace left where they were needn't be read.
   const std::vector<V>& items = state.items;
+  if (state.is_unread) {
+    Ref end = Ref::steal(PyLong_FromSsize_t(PY_SSIZE_T_MAX));
+    const Operand at = builder_.constant(std::move(end));
+    std::vector<Operand> operands{rebuilder_.build(owner), at, at};
+    for (V item : items) operands.push_back(rebuilder_.build(item));
+    builder_.act(StepOp::SpliceList, operands);
+    return;
+  }
   const auto old_size = static_cast<size_t>(PyObject_Length(owner->object));
   auto is_old = [&](size_t now, size_t before) {
     return items[now]->kind == Kind::Lazy &&

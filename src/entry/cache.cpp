@@ -164,6 +164,7 @@ void CodeRecord::reset_all() {
   // their records: last of all.
   std::vector<EntryHold> dropped;
   for (CodeRecord* record : all_records()) {
+    record->varies_too_much.clear();
     for (const auto& cache : record->caches_) {
       std::vector<EntryHold> entries = cache->take();
       std::move(entries.begin(), entries.end(), std::back_inserter(dropped));

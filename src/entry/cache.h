@@ -176,6 +176,10 @@ class CodeRecord {
   CodeCache& cache(Settings* settings, const Point& point);
   void drop_caches_of(Settings* settings);
 
+  // By their names, what in the frame has another value each time: pieces
+  // behind a break that need to know it break there (SymbolPolicy::leave).
+  std::unordered_set<std::string> varies_too_much;
+
   // Of the code object with this record. Null if the instruction can't be an
   // island.
   const codegen::Island* island(PyCodeObject* code, int32_t index);

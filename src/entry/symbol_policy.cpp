@@ -18,6 +18,9 @@ constexpr shapes::Range kAnySize{2, shapes::Range::kMost};
 // Nothing is decided by an unbacked size.
 constexpr shapes::Range kUnbackedSize{0, shapes::Range::kMost};
 
+// So many entries for values of one thing are enough.
+constexpr int32_t kEnough = 4;
+
 // What torch._dynamo.mark_dynamic() and its kin leave on a tensor: attributes
 // that are sets of dimensions. Of two marks, the later one here counts.
 enum class Says : uint8_t { Dynamic, Static, Unbacked };
@@ -131,13 +134,21 @@ bool any_number(PyObject* tuple, const std::string& path, Wanted wanted) {
 
 }  // namespace
 
-FrameSymbols::FrameSymbols(const CodeCache& cache,
-                           const guards::SourceTable& sources)
-    : varied_(cache.varied), sources_(sources), takes_data_(cache.takes_data) {
+FrameSymbols::FrameSymbols(CodeCache& cache, const guards::SourceTable& sources)
+    : varied_(cache.varied),
+      varies_too_much_(cache.record().varies_too_much),
+      locals_(static_cast<size_t>(cache.point().code->co_nlocalsplus)),
+      sources_(sources),
+      takes_data_(cache.takes_data) {
   PyObject* dynamic = cache.settings()->dynamic;
   mode_ = dynamic == Py_True    ? Mode::Always
           : dynamic == Py_False ? Mode::Never
                                 : Mode::Varied;
+  // As in the body of a loop that has a break: there another one costs less
+  // than what the limit of compilations would do.
+  is_behind_break_ = mode_ != Mode::Never && cache.point().start != 0 &&
+                     !cache.settings()->fullgraph;
+  has_enough_ = is_behind_break_ && cache.compilations >= kEnough;
 }
 
 void FrameSymbols::apply_marks(PyObject* tensor, guards::SourceId source,
@@ -275,8 +286,32 @@ bool FrameSymbols::is_symbolic(PyObject* number, guards::SourceId source) {
     return mode_ == Mode::Always ||
            (mode_ == Mode::Varied && config_flag("automatic_dynamic_shapes"));
   if (mode_ == Mode::Always && is_argument(sources_, source)) return true;
-  return mode_ != Mode::Never && !varied_.empty() &&
-         varied_.contains(sources_.print(source));
+  if (mode_ == Mode::Never) return false;
+  return (!varied_.empty() && varied_.contains(sources_.print(source))) ||
+         is_known_to_vary(source);
+}
+
+// By a piece of the same function that had enough of it.
+bool FrameSymbols::is_known_to_vary(guards::SourceId source) const {
+  return is_behind_break_ && !varies_too_much_.empty() &&
+         varies_too_much_.contains(sources_.print(source));
+}
+
+bool FrameSymbols::has_enough_of_symbol(guards::SourceId source) const {
+  return has_enough_ || is_known_to_vary(source);
+}
+
+bool FrameSymbols::has_enough_of_constant(guards::SourceId source) const {
+  return is_known_to_vary(source) ||
+         (has_enough_ && varied_.contains(sources_.print(source)));
+}
+
+void FrameSymbols::leave(guards::SourceId source) {
+  guards::SourceId root = source;
+  while (sources_[root].base.valid()) root = sources_[root].base;
+  const bool is_on_stack = sources_[root].kind == guards::SourceKind::Local &&
+                           sources_[root].index >= locals_;
+  if (!is_on_stack) varies_too_much_.insert(sources_.print(source));
 }
 
 void note_variations(CodeCache& cache, const python::FrameRequest& request) {

@@ -14,11 +14,14 @@ namespace magneto::entry {
 
 class FrameSymbols final : public values::SymbolPolicy {
  public:
-  FrameSymbols(const CodeCache& cache, const guards::SourceTable& sources);
+  FrameSymbols(CodeCache& cache, const guards::SourceTable& sources);
 
   Sizes symbolic_sizes(PyObject* tensor, guards::SourceId source) override;
   bool is_symbolic(PyObject* number, guards::SourceId source) override;
   bool has_symbolic_items(PyObject* tuple, guards::SourceId source) override;
+  bool has_enough_of_symbol(guards::SourceId source) const override;
+  bool has_enough_of_constant(guards::SourceId source) const override;
+  void leave(guards::SourceId source) override;
 
   // The first promise that the trace didn't keep: a size that it needs to be
   // what it is. Or one that nobody could keep.
@@ -41,10 +44,16 @@ class FrameSymbols final : public values::SymbolPolicy {
 
   enum class Mode : uint8_t { Never, Varied, Always };
 
+  bool is_known_to_vary(guards::SourceId source) const;
+
   const std::unordered_set<std::string>& varied_;
+  std::unordered_set<std::string>& varies_too_much_;  // the code's
+  size_t locals_;  // what comes behind them is on the stack
   const guards::SourceTable& sources_;
   Mode mode_;
   bool takes_data_;
+  bool is_behind_break_;
+  bool has_enough_;
   std::vector<Promise> promises_;
   std::optional<Broken> contradiction_;  // the first
 };

@@ -83,8 +83,9 @@ class GuardProgram {
   // Those about numbers only, with their places.
   std::vector<Explained> describe_numbers() const;
 
-  // The sizes of tensors and the ints of this call that differ from those that
-  // the guards ask for, all of them, by their names: "x.size(0)", "self.n".
+  // The sizes of tensors and the constants of this call that differ from those
+  // that the guards ask for, all of them, by their names: "x.size(0)",
+  // "self.n".
   std::vector<std::string> variations(const CallView& view) const;
 
   // For tests and statistics.

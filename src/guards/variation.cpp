@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which sizes and numbers of a call are others than those that a program's
-// guards ask for.
+// Which sizes, numbers and other constants of a call are others than those that
+// a program's guards ask for.
 #include "guards/check.h"
 #include "guards/constant.h"
 #include "guards/program.h"
@@ -43,20 +43,18 @@ bool is_number(PyObject* value) {
 
 namespace {
 
-// The names of numbers in `value`, at `path`, that aren't those of `wanted`.
-// Others, as strings are, choose what a program does.
+// The names of `value`, at `path`, and of what is in it, that aren't as in
+// `wanted`.
 void add_variations(PyObject* wanted, PyObject* value, const std::string& path,
                     std::vector<std::string>& names) {
   if (Py_TYPE(value) != Py_TYPE(wanted) || same_constant(wanted, value)) return;
-  if (PyTuple_CheckExact(value)) {
-    const Py_ssize_t count = PyTuple_GET_SIZE(value);
-    if (count != PyTuple_GET_SIZE(wanted)) return;
-    for (Py_ssize_t i = 0; i < count; ++i)
-      add_variations(PyTuple_GET_ITEM(wanted, i), PyTuple_GET_ITEM(value, i),
-                     item_name(path, i), names);
-  } else if (is_number(value)) {
-    names.push_back(path);
-  }
+  names.push_back(path);
+  if (!PyTuple_CheckExact(value)) return;
+  const Py_ssize_t count = PyTuple_GET_SIZE(value);
+  if (count != PyTuple_GET_SIZE(wanted)) return;
+  for (Py_ssize_t i = 0; i < count; ++i)
+    add_variations(PyTuple_GET_ITEM(wanted, i), PyTuple_GET_ITEM(value, i),
+                   item_name(path, i), names);
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ PyTypeObject* reverse_iterator_type() {
 }
 
 const std::vector<V>& items_of(Context& ctx, V deque) {
-  return ctx.heap[deque->heap].items;
+  return ctx.heap.items(deque->heap);
 }
 
 // The most items that it may have, or -1.

@@ -234,7 +234,7 @@ Outcome<V> slot_in_place_or(Context& ctx, const Arguments& args) {
 Outcome<V> slot_reversed(Context& ctx, const Arguments& args) {
   MG_TRY(V dict, receiver(ctx, args));
   V listed = ctx.list(items_of(ctx, dict).keys);
-  return reversed_iterator(ctx, listed, ctx.heap[listed->heap].items.size());
+  return reversed_iterator(ctx, listed, ctx.heap.items(listed->heap).size());
 }
 
 constexpr const char* kBuiltins = "builtins";

@@ -25,7 +25,7 @@ Outcome<V> list_receiver(Context& ctx, const Arguments& args) {
 namespace {
 
 size_t size_of(Context& ctx, V list) {
-  return ctx.heap[list->heap].items.size();
+  return ctx.heap.items(list->heap).size();
 }
 
 Outcome<V> make_list(Context& ctx, const Arguments& args) {
@@ -88,7 +88,7 @@ Outcome<V> pop(Context& ctx, const Arguments& args) {
   if (at < 0) at += size;
   if (at < 0 || at >= size)
     return ctx.raise(PyExc_IndexError, "pop index out of range");
-  V item = ctx.heap[list->heap].items[static_cast<size_t>(at)];
+  V item = ctx.heap.items(list->heap)[static_cast<size_t>(at)];
   ctx.heap.splice(list->heap, static_cast<size_t>(at), 1, {});
   return item;
 }
@@ -96,7 +96,7 @@ Outcome<V> pop(Context& ctx, const Arguments& args) {
 }  // namespace
 
 Status expect_unchanged(Context& ctx, V list, std::span<const V> items) {
-  const auto& now = ctx.heap[list->heap].items;
+  const auto& now = ctx.heap.items(list->heap);
   if (std::equal(now.begin(), now.end(), items.begin(), items.end()))
     return done;
   return ctx.graph_break("c-protocol",
@@ -149,7 +149,7 @@ Outcome<V> index(Context& ctx, const Arguments& args) {
   if (args.count() > 3) {
     MG_TRY(stop, bound_argument(ctx, args.positional[3]));
   }
-  std::vector<V> items = ctx.heap[list->heap].items;
+  std::vector<V> items = ctx.heap.items(list->heap);
   MG_TRY(Py_ssize_t at, find_item(ctx, items, args.positional[1], start, stop));
   MG_DO(expect_unchanged(ctx, list, items));
   if (at >= 0) return ctx.integer(at);
@@ -161,7 +161,7 @@ Outcome<V> index(Context& ctx, const Arguments& args) {
 
 Outcome<V> count(Context& ctx, const Arguments& args) {
   MG_TRY(V list, list_receiver(ctx, args));
-  std::vector<V> items = ctx.heap[list->heap].items;
+  std::vector<V> items = ctx.heap.items(list->heap);
   int64_t found = 0;
   for (V item : items) {
     MG_TRY(bool same, identical(ctx, item, args.positional[1]));
@@ -176,7 +176,7 @@ Outcome<V> count(Context& ctx, const Arguments& args) {
 
 Outcome<V> remove(Context& ctx, const Arguments& args) {
   MG_TRY(V list, list_receiver(ctx, args));
-  std::vector<V> items = ctx.heap[list->heap].items;
+  std::vector<V> items = ctx.heap.items(list->heap);
   MG_TRY(Py_ssize_t at,
          find_item(ctx, items, args.positional[1], 0, PY_SSIZE_T_MAX));
   MG_DO(expect_unchanged(ctx, list, items));
@@ -195,12 +195,12 @@ Outcome<V> clear(Context& ctx, const Arguments& args) {
 
 Outcome<V> copy(Context& ctx, const Arguments& args) {
   MG_TRY(V list, list_receiver(ctx, args));
-  return ctx.list(ctx.heap[list->heap].items);
+  return ctx.list(ctx.heap.items(list->heap));
 }
 
 Outcome<V> reverse(Context& ctx, const Arguments& args) {
   MG_TRY(V list, list_receiver(ctx, args));
-  std::vector<V> items = ctx.heap[list->heap].items;
+  std::vector<V> items = ctx.heap.items(list->heap);
   std::reverse(items.begin(), items.end());
   if (!items.empty()) ctx.heap.splice(list->heap, 0, items.size(), items);
   return ctx.none();
@@ -208,7 +208,7 @@ Outcome<V> reverse(Context& ctx, const Arguments& args) {
 
 Outcome<V> sort_in_place(Context& ctx, const Arguments& args) {
   MG_TRY(V list, list_receiver(ctx, args));
-  std::vector<V> items = ctx.heap[list->heap].items;
+  std::vector<V> items = ctx.heap.items(list->heap);
   MG_DO(sort(ctx, items, args));
   if (!items.empty()) ctx.heap.splice(list->heap, 0, items.size(), items);
   return ctx.none();
@@ -221,8 +221,8 @@ Outcome<V> slot_add(Context& ctx, const Arguments& args) {
     return ctx.raise(PyExc_TypeError,
                      std::string("can only concatenate list (not \"") +
                          right->type->tp_name + "\") to list");
-  std::vector<V> items = ctx.heap[left->heap].items;
-  const auto& more = ctx.heap[right->heap].items;
+  std::vector<V> items = ctx.heap.items(left->heap);
+  const auto& more = ctx.heap.items(right->heap);
   items.insert(items.end(), more.begin(), more.end());
   return ctx.list(items);
 }

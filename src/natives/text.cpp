@@ -193,7 +193,7 @@ Outcome<V> plain_repr(Context& ctx, V value) {
     }
     case Kind::List:
       if (value->type->tp_repr != PyList_Type.tp_repr) break;
-      return repr_of_all(ctx, ctx.heap[value->heap].items, "[", "]");
+      return repr_of_all(ctx, ctx.heap.items(value->heap), "[", "]");
     case Kind::Dict:
       if (value->type->tp_repr == PyDict_Type.tp_repr)
         return repr_of_mapping(ctx, value);

@@ -90,7 +90,7 @@ Outcome<Next> op_BuildSlice(Interpreter& in, Frame& frame, Instruction ins) {
 Outcome<Next> op_ListToTuple(Interpreter& in, Frame& frame, Instruction) {
   // list -- tuple
   V list = in.ctx.look(frame.top());
-  std::vector<V> items = in.ctx.heap[list->heap].items;
+  std::vector<V> items = in.ctx.heap.items(list->heap);
   frame.replace(1, in.ctx.tuple(items));
   return Next::Continue;
 }
@@ -109,8 +109,7 @@ Outcome<Next> op_ListExtend(Interpreter& in, Frame& frame, Instruction ins) {
   V list = in.ctx.look(frame.top(static_cast<size_t>(ins.arg) + 1));
   std::vector<V> items;
   MG_DO(values::unpack_to_list(in.ctx, frame.top(), items));
-  in.ctx.heap.splice(list->heap, in.ctx.heap[list->heap].items.size(), 0,
-                     items);
+  in.ctx.heap.extend(list->heap, items);
   frame.pop();
   return Next::Continue;
 }

@@ -58,11 +58,11 @@ Ref build(Context& ctx, V value) {
     }
     case Kind::List: {
       if (value->type != &PyList_Type) return {};
-      const auto& items = ctx.heap[value->heap].items;
+      const auto& items = ctx.heap.items(value->heap);
       Ref list = Ref::steal(PyList_New(static_cast<Py_ssize_t>(items.size())));
       MG_CHECK(list, "out of memory");
       for (size_t i = 0; i < items.size(); ++i) {
-        Ref item = build(ctx, ctx.heap[value->heap].items[i]);
+        Ref item = build(ctx, ctx.heap.items(value->heap)[i]);
         if (!item) return {};
         PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i), item.release());
       }

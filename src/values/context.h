@@ -101,6 +101,12 @@ class SymbolPolicy {
   virtual bool is_symbolic(PyObject* number, SourceId source) = 0;
   // Whether any number in a tuple of constants is; else it is one constant.
   virtual bool has_symbolic_items(PyObject* tuple, SourceId source) = 0;
+  // Whether the piece of the frame has been compiled for enough values of the
+  // symbol, or of the constant, that is at this source: who needs to know it
+  // breaks the graph, and says so for the pieces behind.
+  virtual bool has_enough_of_symbol(SourceId source) const = 0;
+  virtual bool has_enough_of_constant(SourceId source) const = 0;
+  virtual void leave(SourceId source) = 0;
 
  protected:
   ~SymbolPolicy() = default;
@@ -128,7 +134,7 @@ struct DirectCall {
 };
 
 class Context final : public Backing,
-                      public LetGo,
+                      public Callers,
                       public Journaled,
                       public tensor::DataEnvironment {
  public:
@@ -322,7 +328,9 @@ class Context final : public Backing,
   V read(HeapId dict, V key, PyObject* token) override;
   std::vector<V> keys(HeapId dict) override;
 
-  // -- what dies (finalizers.cpp)
+  // -- Callers
+  std::vector<V> items(V list) override;
+  // What dies (finalizers.cpp).
   // Breaks the graph where user code runs when the value dies: the program must
   // see it run here.
   void let_go(V value) override;
@@ -342,6 +350,7 @@ class Context final : public Backing,
   V make(Value value) { return arena.make<Value>(value); }
   V look_lazy(V value);
   V specialized(V open);
+  [[noreturn]] void leave_varying(SourceId source, const std::string& name);
   V simplified(V symbol);
   V wrap_number(PyObject* object, SourceId source);
   graph::NodeId number_node(shapes::E number);

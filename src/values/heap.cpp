@@ -11,6 +11,7 @@ namespace {
 enum class Undo : uint8_t {
   Make,        // an object was made
   Splice,      // saved: position, count inserted, the items removed
+  Items,       // the caller's items were read; saved: how many
   EntryAdd,    // an entry was appended; saved: what the index said before
   EntryValue,  // an entry's value changed; saved: the old value and flag
   Dict,        // saved: the whole state before (clearing, completing)
@@ -65,15 +66,29 @@ bool Heap::is_callers(HeapId id) const {
 }
 
 void Heap::let_go(HeapId id, V value) {
-  if (let_go_ && value && value->object && value->source.valid() &&
-      is_callers(id))
-    let_go_->let_go(value);
+  if (value && value->object && value->source.valid() && is_callers(id))
+    callers_->let_go(value);
 }
 
 // -- sequences ----------------------------------------------------------------
 
+void Heap::read_items(HeapId id) {
+  std::vector<V> before = callers_->items(objects_[id.index].owner);
+  HeapObject& object = objects_[id.index];
+  saved_.push_back({.count = static_cast<int64_t>(before.size())});
+  object.items.insert(object.items.begin(), before.begin(), before.end());
+  object.is_unread = false;
+  journal_.record(this, static_cast<uint64_t>(Undo::Items), id.index);
+}
+
 void Heap::splice(HeapId id, size_t position, size_t removed,
                   std::span<const V> inserted) {
+  (void)items(id);
+  splice_known(id, position, removed, inserted);
+}
+
+void Heap::splice_known(HeapId id, size_t position, size_t removed,
+                        std::span<const V> inserted) {
   auto& items = objects_[id.index].items;
   MG_CHECK(position + removed <= items.size(), "a splice stays in the list");
   auto first = items.begin() + static_cast<std::ptrdiff_t>(position);
@@ -95,8 +110,8 @@ void Heap::set_item(HeapId id, size_t position, V value) {
   splice(id, position, 1, {&value, 1});
 }
 
-void Heap::append(HeapId id, V value) {
-  splice(id, objects_[id.index].items.size(), 0, {&value, 1});
+void Heap::extend(HeapId id, std::span<const V> values) {
+  splice_known(id, objects_[id.index].items.size(), 0, values);
 }
 
 // -- mappings -----------------------------------------------------------------
@@ -339,6 +354,12 @@ void Heap::undo(uint64_t a, uint64_t b) noexcept {
           saved.items.begin(), saved.items.end());
       return;
     }
+    case Undo::Items:
+      object.items.erase(
+          object.items.begin(),
+          object.items.begin() + static_cast<std::ptrdiff_t>(saved.count));
+      object.is_unread = true;
+      return;
     case Undo::EntryAdd:
       set_index(*object.dict, object.dict->entries.back().token, saved.count);
       object.dict->entries.pop_back();
@@ -389,7 +410,7 @@ std::string Heap::dump() const {
                   i, object.changes, static_cast<long long>(object.number),
                   object.node.index);
     text += buffer;
-    text += " items:";
+    text += object.is_unread ? " more items:" : " items:";
     for (V item : object.items) add(item);
     text += " slots:";
     for (V slot : object.slots) add(slot);

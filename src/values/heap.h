@@ -28,14 +28,17 @@ class Backing {
   ~Backing() = default;
 };
 
-// Told what an object of the caller's is about to lose by a write. Throws where
-// that can't wait until the compiled piece ends. Implemented by the Context.
-class LetGo {
+// What the heap asks of the caller's objects. Implemented by the Context.
+class Callers {
  public:
+  // The items of a list, guarded as a whole.
+  virtual std::vector<V> items(V list) = 0;
+  // Told what an object is about to lose by a write. Throws where that can't
+  // wait until the compiled piece ends.
   virtual void let_go(V value) = 0;
 
  protected:
-  ~LetGo() = default;
+  ~Callers() = default;
 };
 
 struct DictEntry {
@@ -61,8 +64,9 @@ struct DictState {
 enum class Change : uint8_t { Items = 1, Entries = 2, Slots = 4 };
 
 struct HeapObject {
-  V owner = nullptr;                // the value that this state belongs to
-  std::vector<V> items;             // List
+  V owner = nullptr;       // the value that this state belongs to
+  std::vector<V> items;    // List: see Heap::items
+  bool is_unread = false;  // List: the caller's items come before these
   std::unique_ptr<DictState> dict;  // Dict, Set; an attribute mapping
   HeapId attributes;                // the attribute mapping, itself in the heap
   HeapId attributes_of;             // set on an attribute mapping: whose it is
@@ -75,8 +79,9 @@ struct HeapObject {
 
 class Heap : public Journaled {
  public:
-  explicit Heap(Journal& journal, LetGo* let_go = nullptr)
-      : journal_(journal), let_go_(let_go) {}
+  // `callers` may be null where there are no objects of the caller's.
+  explicit Heap(Journal& journal, Callers* callers = nullptr)
+      : journal_(journal), callers_(callers) {}
   Heap(const Heap&) = delete;
   ~Heap();
 
@@ -91,10 +96,17 @@ class Heap : public Journaled {
   void dict_initial(HeapId id, V key, V value, Ref token);
 
   // -- sequences: every change is a splice
+  // All items. Those of a caller's list are read, and guarded, when they are
+  // first asked for: to append takes none of them.
+  const std::vector<V>& items(HeapId id) {
+    if (objects_[id.index].is_unread) read_items(id);
+    return objects_[id.index].items;
+  }
   void splice(HeapId id, size_t position, size_t removed,
               std::span<const V> inserted);
   void set_item(HeapId id, size_t position, V value);
-  void append(HeapId id, V value);
+  void append(HeapId id, V value) { extend(id, {&value, 1}); }
+  void extend(HeapId id, std::span<const V> values);
 
   // -- mappings
   // Position of the entry that holds `token` (live or known absent), or -1.
@@ -157,9 +169,12 @@ class Heap : public Journaled {
   };
   void mark(HeapId id, Change change);
   void let_go(HeapId id, V value);
+  void read_items(HeapId id);
+  void splice_known(HeapId id, size_t position, size_t removed,
+                    std::span<const V> inserted);
 
   Journal& journal_;
-  LetGo* let_go_;  // null: nobody wants to hear
+  Callers* callers_;
   // A deque: references stay valid while objects are added.
   std::deque<HeapObject> objects_;
   std::vector<Saved> saved_;  // popped by undo

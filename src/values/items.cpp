@@ -222,9 +222,9 @@ Outcome<V> plain_get_item(Context& ctx, V container, V key) {
                                                              : &PyTuple_Type);
     }
     case Kind::List: {
-      const auto& items = ctx.heap[container->heap].items;
+      const auto& items = ctx.heap.items(container->heap);
       MG_TRY(Index index, sequence_index(ctx, container, key, items.size()));
-      const auto& now = ctx.heap[container->heap].items;
+      const auto& now = ctx.heap.items(container->heap);
       if (!index.is_slice) return now[static_cast<size_t>(index.position)];
       return ctx.list(slice_of(now, index));
     }
@@ -257,7 +257,7 @@ Status set_item(Context& ctx, V container, V key, V value) {
 Status plain_set_item(Context& ctx, V container, V key, V value) {
   switch (container->kind) {
     case Kind::List: {
-      size_t size = ctx.heap[container->heap].items.size();
+      size_t size = ctx.heap.items(container->heap).size();
       MG_TRY(Index index,
              sequence_index(ctx, container, key, size, Access::Write));
       if (!index.is_slice) {
@@ -324,7 +324,7 @@ Status delete_item(Context& ctx, V container, V key) {
 Status plain_delete_item(Context& ctx, V container, V key) {
   switch (container->kind) {
     case Kind::List: {
-      size_t size = ctx.heap[container->heap].items.size();
+      size_t size = ctx.heap.items(container->heap).size();
       MG_TRY(Index index,
              sequence_index(ctx, container, key, size, Access::Delete));
       if (!index.is_slice) {
@@ -411,7 +411,7 @@ Outcome<V> plain_length(Context& ctx, V container) {
       return ctx.integer(static_cast<int64_t>(tuple_items(container).size()));
     case Kind::List:
       return ctx.integer(
-          static_cast<int64_t>(ctx.heap[container->heap].items.size()));
+          static_cast<int64_t>(ctx.heap.items(container->heap).size()));
     case Kind::Dict:
     case Kind::Set:
       ctx.heap.dict_complete(container->heap, ctx);

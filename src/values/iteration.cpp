@@ -208,7 +208,7 @@ Outcome<V> next(Context& ctx, V iterator) {
       ctx.heap.set_number(iterator->heap, position + 1);
       return tuple_items(container)[at];
     case Kind::List: {
-      const auto& items = ctx.heap[container->heap].items;
+      const auto& items = ctx.heap.items(container->heap);
       if (at >= items.size()) return finish(ctx, iterator);
       ctx.heap.set_number(iterator->heap, position + 1);
       return items[at];
@@ -243,7 +243,7 @@ Status unpack(Context& ctx, V iterable, std::vector<V>& into) {
     return done;
   }
   if (iterable->kind == Kind::List && iterable->type == &PyList_Type) {
-    std::vector<V> items = ctx.heap[iterable->heap].items;
+    std::vector<V> items = ctx.heap.items(iterable->heap);
     into.insert(into.end(), items.begin(), items.end());
     return done;
   }

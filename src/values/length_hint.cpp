@@ -102,8 +102,7 @@ Status list_extend(Context& ctx, V list, V iterable) {
   if (is_plain_sequence(iterable) || iterable == list) {
     std::vector<V> items;
     MG_DO(unpack(ctx, iterable, items));
-    if (!items.empty())
-      ctx.heap.splice(list->heap, ctx.heap[list->heap].items.size(), 0, items);
+    if (!items.empty()) ctx.heap.extend(list->heap, items);
     return done;
   }
   // One by one: whoever yields them may look at the list, or raise.

@@ -191,7 +191,7 @@ bool is_list(V value) {
 }
 
 std::vector<V> items_of(Context& ctx, V sequence) {
-  if (sequence->kind == Kind::List) return ctx.heap[sequence->heap].items;
+  if (sequence->kind == Kind::List) return ctx.heap.items(sequence->heap);
   if (sequence->kind == Kind::Tuple) {
     auto items = tuple_items(sequence);
     return {items.begin(), items.end()};

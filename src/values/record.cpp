@@ -82,7 +82,7 @@ Outcome<Both> lower(Context& ctx, V value) {
     case Kind::List: {
       std::vector<graph::Arg> args;
       std::vector<PyObject*> reals;
-      std::vector<V> items = ctx.heap[value->heap].items;
+      std::vector<V> items = ctx.heap.items(value->heap);
       MG_DO(lower_all(ctx, items, args, reals));
       Ref list = Ref::steal(PyList_New(static_cast<Py_ssize_t>(reals.size())));
       MG_CHECK(list, "out of memory");
@@ -261,7 +261,7 @@ bool specialize_floats(Context& ctx, std::span<const V> values) {
     } else if (value->kind == Kind::Tuple) {
       found |= specialize_floats(ctx, tuple_items(value));
     } else if (value->kind == Kind::List) {
-      const std::vector<V> items = ctx.heap[value->heap].items;
+      const std::vector<V> items = ctx.heap.items(value->heap);
       found |= specialize_floats(ctx, items);
     }
   }
@@ -338,7 +338,7 @@ bool holds_symbol(Context& ctx, V value) {
   if (value->kind == Kind::Tuple)
     return std::ranges::any_of(tuple_items(value), holds);
   if (value->kind != Kind::List) return is_open(value);
-  const std::vector<V> items = ctx.heap[value->heap].items;
+  const std::vector<V> items = ctx.heap.items(value->heap);
   return std::ranges::any_of(items, holds);
 }
 
@@ -353,7 +353,7 @@ bool contains_tensor(Context& ctx, V value) {
         if (contains_tensor(ctx, item)) return true;
       return false;
     case Kind::List: {
-      std::vector<V> items = ctx.heap[value->heap].items;
+      std::vector<V> items = ctx.heap.items(value->heap);
       for (V item : items)
         if (contains_tensor(ctx, item)) return true;
       return false;

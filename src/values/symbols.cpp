@@ -117,9 +117,22 @@ V Context::simplified(V value) {
   return now == number ? value : symbol(now, value->source);
 }
 
+void Context::leave_varying(SourceId source, const std::string& name) {
+  symbol_policy->leave(source);
+  throw BreakException{{"varying-value", name, ""}};
+}
+
 V Context::specialized(V value) {
   if (value->kind == Kind::Text) return known_text(*this, value);
   E number = as<SymbolValue>(value)->number;
+  if (symbol_policy) {
+    shapes::for_each_symbol(
+        environment_->simplify(number), [this](shapes::SymbolId symbol) {
+          const SourceId source = symbol_sources_[symbol.index].source;
+          if (source.valid() && symbol_policy->has_enough_of_symbol(source))
+            leave_varying(source, symbol_name(symbol));
+        });
+  }
   const std::optional<Number> known = environment_->specialize(number);
   if (!known) {
     throw BreakException{
@@ -142,7 +155,9 @@ V Context::wrap_number(PyObject* object, SourceId source) {
     const int64_t integer = PyLong_AsLongLongAndOverflow(object, &overflow);
     // 0 and 1 mean something of their own too often; nothing is computed with
     // what 64 bits hardly hold.
-    if (overflow || integer == 0 || integer == 1 || integer < -kSizes.most ||
+    const bool means_something = (integer == 0 || integer == 1) &&
+                                 !symbol_policy->has_enough_of_constant(source);
+    if (overflow || means_something || integer < -kSizes.most ||
         integer > kSizes.most)
       return nullptr;
     value = Number::of(integer);

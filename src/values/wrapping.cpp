@@ -109,6 +109,9 @@ V Context::wrap(PyObject* object, SourceId source, bool known) {
                           ? symbol_policy->has_symbolic_items(object, source)
                           : false;
   if (guards::is_constant(object) && !varies) {
+    if (may_vary && object != Py_None && !PyBool_Check(object) &&
+        symbol_policy->has_enough_of_constant(source))
+      leave_varying(source, sources.print(source));
     if (!known) guards.constant_equals(source, object);
     if (object == Py_None) return none_;
     return constant_share(object);
@@ -245,8 +248,6 @@ V Context::wrap_tuple(PyObject* object, SourceId source) {
 
 V Context::wrap_list(PyObject* object, SourceId source) {
   guards.type_is(source, Py_TYPE(object));
-  const auto count = static_cast<size_t>(PyList_GET_SIZE(object));
-  guards.length(source, static_cast<Py_ssize_t>(count));
   HeapId id = heap.make();
   V made = make({.kind = Kind::List,
                  .source = source,
@@ -255,11 +256,18 @@ V Context::wrap_list(PyObject* object, SourceId source) {
                  .object = object});
   HeapObject& state = heap.initial(id);
   state.owner = made;
-  state.items.resize(count);
-  for (size_t i = 0; i < count; ++i)
-    state.items[i] = lazy(PyList_GET_ITEM(object, static_cast<Py_ssize_t>(i)),
-                          sources.list_item(source, i));
+  state.is_unread = true;
   return made;
+}
+
+std::vector<V> Context::items(V list) {
+  const auto count = static_cast<size_t>(PyList_GET_SIZE(list->object));
+  guards.length(list->source, static_cast<Py_ssize_t>(count));
+  std::vector<V> items(count);
+  for (size_t i = 0; i < count; ++i)
+    items[i] = lazy(PyList_GET_ITEM(list->object, static_cast<Py_ssize_t>(i)),
+                    sources.list_item(list->source, i));
+  return items;
 }
 
 namespace {

@@ -179,6 +179,14 @@ def shared_attributes(x, box, fields):
 BOX = Box()
 
 
+def numbers_as_keys_in_a_loop(x):
+    out = {}
+    for i in range(12):
+        magneto.graph_break()
+        out[i] = x + i
+    return out
+
+
 class Finalized:
     def __del__(self):
         """Somebody may notice it."""
@@ -239,6 +247,7 @@ PROGRAMS = {
     "torch-state": (lambda x: (torch.set_num_threads(1), x + 1)[1], ()),
     "unreadable": (lambda x, d: x + d["k"], ({Alike(): 1, "k": 2},)),
     "unsupported-instruction": (class_body, ()),
+    "varying-value": (numbers_as_keys_in_a_loop, ()),
 }
 
 
@@ -310,8 +319,11 @@ def test_other_tensors_compute_the_same(name):
     assert torch.equal(call(X, *args), fn(X, *args))
 
 
-# Where nothing may break, modules are loaded while tracing.
-@pytest.mark.parametrize("name", sorted(PROGRAMS.keys() - {"raised", "import"}))
+# Where nothing may break, modules are loaded while tracing, and there is nothing
+# behind a break.
+@pytest.mark.parametrize(
+    "name", sorted(PROGRAMS.keys() - {"raised", "import", "varying-value"})
+)
 def test_full_graph_names_reason_place_and_hint(name, late_module):
     fn, args = PROGRAMS[name]
     with pytest.raises(magneto.exc.Unsupported) as caught:

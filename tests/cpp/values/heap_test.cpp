@@ -9,9 +9,19 @@
 namespace magneto::values {
 namespace {
 
+// Of lists that two items are in which were not read yet.
+class TwoItems final : public Callers {
+ public:
+  std::vector<V> items(V) override { return {&items_[0], &items_[1]}; }
+  void let_go(V) override {}
+
+ private:
+  Value items_[2];
+};
+
 class RandomHeap {
  public:
-  explicit RandomHeap(uint32_t seed) : random_(seed), heap(journal) {
+  explicit RandomHeap(uint32_t seed) : random_(seed), heap(journal, &callers_) {
     for (int i = 0; i < 8; ++i) values_.push_back(std::make_unique<Value>());
     for (int i = 0; i < 6; ++i)
       tokens_.push_back(Ref::steal(PyLong_FromLong(1000 + i)));
@@ -21,7 +31,9 @@ class RandomHeap {
     switch (pick(12)) {
       case 0: {
         HeapId id = heap.make();
+        heap.initial(id).owner = any();
         heap.initial(id).slots = {any()};
+        heap.initial(id).is_unread = pick(2);
         if (pick(2)) heap.make_dict(id, pick(2));
         break;
       }
@@ -30,7 +42,7 @@ class RandomHeap {
         break;
       case 2:
         with_object([&](HeapId id) {
-          size_t size = heap[id].items.size();
+          size_t size = heap.items(id).size();
           size_t at = pick(size + 1);
           size_t removed = pick(size - at + 1);
           std::vector<V> more(pick(3), any());
@@ -84,6 +96,8 @@ class RandomHeap {
   Heap heap;
 
  private:
+  TwoItems callers_;
+
   V any() { return values_[pick(values_.size())].get(); }
   PyObject* token() { return tokens_[pick(tokens_.size())].get(); }
   template <class F>
@@ -193,6 +207,24 @@ TEST(HeapTest, CompletingAMappingKeepsPythonsOrder) {
 
   journal.rollback(checkpoint);
   EXPECT_EQ(heap.dump(), before);
+}
+
+TEST(HeapTest, AppendingToAListReadsNoItems) {
+  Journal journal;
+  TwoItems callers;
+  Heap heap(journal, &callers);
+  Value value;
+  HeapId id = heap.make();
+  heap.initial(id).is_unread = true;
+  heap.append(id, &value);
+  EXPECT_EQ(heap[id].items, std::vector<V>{&value});
+  Journal::Position checkpoint = journal.position();
+  EXPECT_EQ(heap.items(id).size(), 3u);
+  EXPECT_EQ(heap.items(id).back(), &value);
+  heap.splice(id, 0, 1, {});
+  journal.rollback(checkpoint);
+  EXPECT_TRUE(heap[id].is_unread);
+  EXPECT_EQ(heap[id].items, std::vector<V>{&value});
 }
 
 TEST(HeapTest, ModifiedListsObjectsInTheOrderOfTheirFirstWrite) {
