@@ -47,8 +47,7 @@ class Held {
       add(frame.stack[i]);
   }
   // That and the frames that wait for it.
-  void add_frames(const Frame* frame) {
-    size_t given_away = 0;
+  void add_frames(const Frame* frame, size_t given_away = 0) {
     for (; frame; frame = frame->caller) {
       add_frame(*frame, given_away);
       given_away = operands_given(frame);
@@ -115,7 +114,7 @@ Outcome<Next> Interpreter::after_step(Frame& frame, Outcome<Next> next,
   Held held(ctx.heap);
   if (next.value() == Next::Return) {
     held.add(frame.result);
-    held.add_frames(frame.caller);
+    held.add_frames(frame.caller, operands_given(&frame));
     // The frame's variables outlive what it does.
     if (!frame.caller) held.add_frame(frame);
   } else {

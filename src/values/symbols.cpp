@@ -128,6 +128,7 @@ V Context::specialized(V value) {
   if (symbol_policy) {
     shapes::for_each_symbol(
         environment_->simplify(number), [this](shapes::SymbolId symbol) {
+          if (!environment_->symbol(symbol).is_given) return;
           const SourceId source = symbol_sources_[symbol.index].source;
           if (source.valid() && symbol_policy->has_enough_of_symbol(source))
             leave_varying(source, symbol_name(symbol));

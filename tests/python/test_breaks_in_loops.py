@@ -204,6 +204,15 @@ def shape_of_step(x, n):
     return total
 
 
+def numbers_of_tensors(x, items):
+    out = {}
+    for t in items:
+        magneto.graph_break()
+        with torch.set_grad_enabled(bool(t.sum() > 3)):
+            out[int(t[1])] = x * t
+    return out
+
+
 def tensors() -> list[torch.Tensor]:
     return [X * k for k in range(STEPS)]
 
@@ -233,6 +242,7 @@ PROGRAMS = [
     (called, (STEPS,)),
     (modules, (torch.nn.ModuleList(torch.nn.Linear(4, 4) for _ in range(9)),)),
     (shape_of_step, (STEPS,)),
+    (numbers_of_tensors, (tensors(),)),
 ]
 
 
