@@ -41,22 +41,25 @@ graph::LocationId CallPlaces::failed(python::PendingError& error) const {
   return {};
 }
 
-void CallPlaces::add_frames(python::PendingError& error,
-                            PyObject* globals) const {
+int CallPlaces::add_frames(python::PendingError& error, PyObject* globals,
+                           bool of_inlined) const {
   Ref traceback = Ref::share(error.traceback());
+  int unit = -1;
   for (graph::LocationId at = failed(error); at.valid();
        at = frames_[at.index].caller) {
     const Frame& frame = frames_[at.index];
-    const int unit = frame.instruction / static_cast<int>(sizeof(_Py_CODEUNIT));
+    unit = frame.instruction / static_cast<int>(sizeof(_Py_CODEUNIT));
+    if (of_inlined && !frame.caller.valid()) break;
     traceback = Ref::steal(PyObject_CallFunction(
         python::traceback_maker(), "OOiOi", PyWeakref_GetObject(frame.code),
         globals, unit, traceback ? traceback.get() : Py_None, unit));
     if (!traceback) {
       PyErr_Clear();  // the error counts, with or without more frames
-      return;
+      return -1;
     }
   }
   if (traceback) error.set_traceback(std::move(traceback));
+  return unit;
 }
 
 }  // namespace magneto::entry

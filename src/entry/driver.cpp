@@ -179,11 +179,19 @@ PyObject* run_again(const python::FrameRequest& frame, const Broken& broken,
   Entry& entry = *broken.entry;
   python::PendingError error = python::PendingError::take();
   if (!broken.is_undone) {
-    if (frame.start == 0) entry.places.add_frames(error, frame.globals);
+    const int unit =
+        entry.places.add_frames(error, frame.globals, frame.start != 0);
     std::move(error).restore();
-    return frame.start == 0
-               ? nullptr
-               : run_plainly(frame, frame.start, values, Plainly::Raise);
+    if (frame.start == 0) return nullptr;
+    PyObject* result =
+        run_plainly(frame, frame.start, values, Plainly::Raise);
+    if (!result && unit >= 0) {
+      python::PendingError raised = python::PendingError::take();
+      raised.move_outermost(
+          frame.code, python::decoded(frame.code)[frame.start].offset, unit);
+      std::move(raised).restore();
+    }
+    return result;
   }
   int32_t start = frame.start;
   if (start == 0) values = begin(frame, &start);

@@ -56,6 +56,18 @@ class PendingError {
   void set_traceback(Ref traceback) noexcept {
     traceback_ = std::move(traceback);
   }
+  // Where the traceback begins with a frame of `code` at one code unit, it says
+  // that the frame is at another one.
+  void move_outermost(PyCodeObject* code, int from, int to) noexcept {
+    constexpr int kUnit = static_cast<int>(sizeof(_Py_CODEUNIT));
+    auto* entry = reinterpret_cast<PyTracebackObject*>(traceback_.get());
+    if (!entry || entry->tb_lasti != from * kUnit) return;
+    const auto of = BasicRef<PyCodeObject>::steal(
+        PyFrame_GetCode(entry->tb_frame));
+    if (of.get() != code) return;
+    entry->tb_lasti = to * kUnit;
+    entry->tb_lineno = PyCode_Addr2Line(code, entry->tb_lasti);
+  }
 
  private:
   void normalize() noexcept {

@@ -53,6 +53,18 @@ def fails_behind_a_break(x, y):
         return x + 1
 
 
+def callee_fails_behind_a_break(x, y):
+    """What it writes to has a history, which nothing puts back."""
+
+    def minus(a, b):
+        return a - b
+
+    z = x.clone().requires_grad_().clone()
+    magneto.graph_break()
+    z.mul_(2)
+    return minus(z, y)
+
+
 def draws_before(x, y):
     x.add_(torch.rand(4))
     try:
@@ -117,6 +129,7 @@ class Normalized(torch.nn.Module):
         leaves_a_with_block,
         leaves_callees,
         fails_behind_a_break,
+        callee_fails_behind_a_break,
         draws_before,
         comes_to_require_grad,
         writes_a_view,
