@@ -20,9 +20,9 @@ class CallPlaces {
 
   // To an error of the graph. Which call has failed tells a GraphRunner, or, of
   // what the graph asserts in the program's own words (torch._check), the text.
-  // `globals`: those of the outermost frame. `of_inlined`: only those of inlined
-  // calls, since the outermost one goes on by itself; gives the code unit that
-  // it is at, or -1.
+  // `globals`: those of the outermost frame. `of_inlined`: only those of
+  // inlined calls, since the outermost one goes on by itself; gives the code
+  // unit that it is at, or -1.
   int add_frames(python::PendingError& error, PyObject* globals,
                  bool of_inlined) const;
 

@@ -183,8 +183,7 @@ PyObject* run_again(const python::FrameRequest& frame, const Broken& broken,
         entry.places.add_frames(error, frame.globals, frame.start != 0);
     std::move(error).restore();
     if (frame.start == 0) return nullptr;
-    PyObject* result =
-        run_plainly(frame, frame.start, values, Plainly::Raise);
+    PyObject* result = run_plainly(frame, frame.start, values, Plainly::Raise);
     if (!result && unit >= 0) {
       python::PendingError raised = python::PendingError::take();
       raised.move_outermost(

@@ -62,8 +62,8 @@ class PendingError {
     constexpr int kUnit = static_cast<int>(sizeof(_Py_CODEUNIT));
     auto* entry = reinterpret_cast<PyTracebackObject*>(traceback_.get());
     if (!entry || entry->tb_lasti != from * kUnit) return;
-    const auto of = BasicRef<PyCodeObject>::steal(
-        PyFrame_GetCode(entry->tb_frame));
+    const auto of =
+        BasicRef<PyCodeObject>::steal(PyFrame_GetCode(entry->tb_frame));
     if (of.get() != code) return;
     entry->tb_lasti = to * kUnit;
     entry->tb_lineno = PyCode_Addr2Line(code, entry->tb_lasti);

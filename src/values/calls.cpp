@@ -124,6 +124,9 @@ Outcome<V> instantiate(Context& ctx, V class_value, const Arguments& args) {
                            std::string("an instance of ") + type->tp_name,
                            "make it outside of the compiled function");
   if (type->tp_flags & Py_TPFLAGS_IS_ABSTRACT) return abstract_class(ctx, type);
+  if (type->tp_flags & Py_TPFLAGS_DISALLOW_INSTANTIATION)
+    return ctx.raise(PyExc_TypeError, std::string("cannot create '") +
+                                          type->tp_name + "' instances");
 
   static PyObject* const finalizer = PyUnicode_InternFromString("__del__");
   if (type_lookup(ctx, type, finalizer))

@@ -123,19 +123,21 @@ Status set_update(Context& ctx, SetOperation operation, V left, V right) {
     for (V item : items) MG_DO(set_add(ctx, left, item));
     return done;
   }
+  if (operation == SetOperation::Intersection) {
+    V common = ctx.set();
+    MG_DO(add_common(ctx, common, left, right));
+    const std::vector<V> items = keys_of(ctx, common);
+    ctx.heap.dict_clear(left->heap);
+    for (V item : items) MG_DO(set_add(ctx, left, item));
+    return done;
+  }
   MG_TRY(V other, to_set(ctx, right));
   switch (operation) {
     case SetOperation::Union:
       for (V item : keys_of(ctx, other)) MG_DO(set_add(ctx, left, item));
       break;
-    case SetOperation::Intersection: {
-      V common = ctx.set();
-      MG_DO(add_common(ctx, common, left, right));
-      const std::vector<V> items = keys_of(ctx, common);
-      ctx.heap.dict_clear(left->heap);
-      for (V item : items) MG_DO(set_add(ctx, left, item));
-      break;
-    }
+    case SetOperation::Intersection:
+      break;  // above
     case SetOperation::Difference:
       for (V item : keys_of(ctx, other)) MG_DO(discard(ctx, left, item));
       break;

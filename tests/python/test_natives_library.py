@@ -293,3 +293,13 @@ def test_cached_property_is_kept():
     assert compiled(x, node)[1] == 6
     assert node.__dict__["double"] == 6
     assert torch.equal(compiled(x, node)[0], x * 6)
+
+
+def test_class_that_makes_no_instances():
+    def program(x, kind):
+        try:
+            return kind()
+        except TypeError as error:
+            return x + 1, str(error)
+
+    check(program, torch.ones(2), type(functools.cmp_to_key(None)))
