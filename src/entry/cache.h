@@ -77,7 +77,8 @@ class Entry {
   // Those of the graph's inputs that it writes to. Without any, plain Python
   // may start over if the graph fails.
   std::vector<size_t> written;
-  bool has_run = false;  // to its end
+  bool has_run = false;    // to its end
+  bool has_calls = false;  // of operators
   // It draws random numbers, whose state must be the same for a second run.
   bool draws = false;
   // It has calls from inside with or try blocks, which may handle a failure.

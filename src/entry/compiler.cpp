@@ -304,6 +304,7 @@ std::optional<Compiled> Compilation::add(codegen::Plan& plan,
     return std::nullopt;
   }
   if (!entry->written.empty()) entry->places = CallPlaces(graph);
+  entry->has_calls = graph.call_count() != 0;
   if (program.calls_graph() && graph::only_sets_grad_mode(graph)) {
     const Ref handle = graph::make_handle(std::move(ctx_.owned_graph));
     Ref function = Ref::steal(

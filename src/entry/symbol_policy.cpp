@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "entry/symbol_policy.h"
 
+#include <algorithm>
+
 #include "entry/report.h"
 #include "entry/view.h"
 #include "shapes/environment.h"
@@ -148,7 +150,11 @@ FrameSymbols::FrameSymbols(CodeCache& cache, const guards::SourceTable& sources)
   // than what the limit of compilations would do.
   is_behind_break_ = mode_ != Mode::Never && cache.point().start != 0 &&
                      !cache.settings()->fullgraph;
-  has_enough_ = is_behind_break_ && cache.compilations >= kEnough;
+  // Without a graph, plain Python is as good.
+  has_enough_ = is_behind_break_ && cache.compilations >= kEnough &&
+                std::ranges::any_of(cache.entries(), [](const auto& entry) {
+                  return entry->has_calls;
+                });
 }
 
 void FrameSymbols::apply_marks(PyObject* tensor, guards::SourceId source,

@@ -111,8 +111,28 @@ void Interpreter::FrameBefore::restore(Frame& frame) && {
 Outcome<Next> Interpreter::after_step(Frame& frame, Outcome<Next> next,
                                       MaybeBefore before) {
   if (!next) return next;
+  // What the frame had before the step, and has no more.
+  const bool returns = next.value() == Next::Return;
+  const auto is_left = [&](V value) {
+    if (returns) return value == frame.result;
+    return std::ranges::find(frame.locals, value) != frame.locals.end() ||
+           std::ranges::find(frame.stack, value) != frame.stack.end();
+  };
+  Held was(ctx.heap);
+  const auto add_changed = [&](const std::vector<V>& old,
+                               const std::vector<V>& now) {
+    for (size_t i = 0; i < old.size(); ++i)
+      if ((returns || i >= now.size() || old[i] != now[i]) && !is_left(old[i]))
+        was.add(old[i]);
+  };
+  add_changed(before->stack, frame.stack);
+  add_changed(before->locals, frame.locals);
+  if (std::ranges::none_of(
+          watched_, [&](V value) { return was.contains(value->object); }))
+    return next;
+  // Nor does anybody else surely hold it.
   Held held(ctx.heap);
-  if (next.value() == Next::Return) {
+  if (returns) {
     held.add(frame.result);
     held.add_frames(frame.caller, operands_given(&frame));
     // The frame's variables outlive what it does.
@@ -120,10 +140,6 @@ Outcome<Next> Interpreter::after_step(Frame& frame, Outcome<Next> next,
   } else {
     held.add_frames(&frame);
   }
-  // What it lets go of, and nobody else may hold.
-  Held was(ctx.heap);
-  for (V value : before->stack) was.add(value);
-  for (V value : before->locals) was.add(value);
   for (V value : watched_) {
     if (held.contains(value->object) || !was.contains(value->object)) continue;
     std::move(*before).restore(frame);

@@ -119,7 +119,8 @@ def test_threads_call_and_recompile_the_same_functions(seconds):
         for thread in threads:
             thread.start()
         all_are_there.wait()
-        sys.setswitchinterval(1e-5)
+        # Shorter ones leave the waiting threads busy with waking up.
+        sys.setswitchinterval(1e-4)
         for thread in threads:
             thread.join(seconds + 120)
     finally:
