@@ -32,13 +32,15 @@ struct OpInfo {
   bool jumps;       // may go to its Target operand
   bool terminates;  // never falls through
   bool raises;      // may raise
+  bool only_adds;   // the frame keeps what it has
 };
 
 inline constexpr std::array<OpInfo, kOpCount> kOpInfo = [] {
-  constexpr int J = 1, T = 2, R = 4;  // as ops.def names them
+  constexpr int J = 1, T = 2, R = 4, A = 8;  // as ops.def names them
   return std::array<OpInfo, kOpCount>{{
-#define MG_OP(name, operand, bits) \
-  {#name, Operand::operand, ((bits)&J) != 0, ((bits)&T) != 0, ((bits)&R) != 0},
+#define MG_OP(name, operand, bits)                     \
+  {#name,           Operand::operand, ((bits)&J) != 0, \
+   ((bits)&T) != 0, ((bits)&R) != 0,  ((bits)&A) != 0},
 #include "bytecode/ops.def"
 #undef MG_OP
   }};

@@ -54,7 +54,7 @@ Outcome<Next> Interpreter::run(Frame& frame) {
       handled_before = handled;
       if (--steps_to_check_ < 0) [[unlikely]]
         MG_DO(check_progress());
-      MaybeBefore frame_before = before_step(frame);
+      MaybeBefore frame_before = before_step(frame, instruction);
       Outcome<Next> next = kHandlers[static_cast<size_t>(instruction.op)](
           *this, frame, instruction);
       if (frame_before) [[unlikely]]
@@ -126,7 +126,7 @@ Outcome<Next> Interpreter::run_outermost(Frame& frame) {
     frame.current = frame.pc++;
     const Journal::Position before = ctx.journal.position();
     const V handled_before = handled;
-    MaybeBefore frame_before = before_step(frame);
+    MaybeBefore frame_before = before_step(frame, instruction);
     Outcome<Next> next = [&]() -> Outcome<Next> {
       try {
         return kHandlers[static_cast<size_t>(instruction.op)](*this, frame,

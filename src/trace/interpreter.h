@@ -96,8 +96,10 @@ class Interpreter final : public values::Inliner, public Journaled {
     int32_t handlers;
   };
   using MaybeBefore = std::optional<FrameBefore>;
-  MaybeBefore before_step(const Frame& frame) const {
-    if (watched_.empty()) return std::nullopt;
+  MaybeBefore before_step(const Frame& frame,
+                          const Instruction& instruction) const {
+    if (watched_.empty() || bytecode::info(instruction.op).only_adds)
+      return std::nullopt;
     return FrameBefore(frame);
   }
   Outcome<Next> after_step(Frame& frame, Outcome<Next> next,

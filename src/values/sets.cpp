@@ -132,22 +132,15 @@ Status set_update(Context& ctx, SetOperation operation, V left, V right) {
     return done;
   }
   MG_TRY(V other, to_set(ctx, right));
-  switch (operation) {
-    case SetOperation::Union:
-      for (V item : keys_of(ctx, other)) MG_DO(set_add(ctx, left, item));
-      break;
-    case SetOperation::Intersection:
-      break;  // above
-    case SetOperation::Difference:
-      for (V item : keys_of(ctx, other)) MG_DO(discard(ctx, left, item));
-      break;
-    case SetOperation::SymmetricDifference:
-      for (V item : keys_of(ctx, other)) {
-        MG_TRY(V old, dict_pop(ctx, left, item));
-        if (!old) MG_DO(dict_set(ctx, left, item, item));
-      }
-      break;
-  }
+  for (V item : keys_of(ctx, other))
+    if (operation == SetOperation::Union) {
+      MG_DO(set_add(ctx, left, item));
+    } else if (operation == SetOperation::Difference) {
+      MG_DO(discard(ctx, left, item));
+    } else {
+      MG_TRY(V old, dict_pop(ctx, left, item));
+      if (!old) MG_DO(dict_set(ctx, left, item, item));
+    }
   return done;
 }
 
