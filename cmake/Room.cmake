@@ -36,6 +36,12 @@ function(magneto_room name)
   target_link_libraries(room_${name} PRIVATE fmt_headers)
   if(arg_PYTHON)
     target_link_libraries(room_${name} PRIVATE python_headers)
+    # The GIL protects local statics. What makes them may import modules, and
+    # so let go of the GIL: a thread that took it then and waited for the lock
+    # of the static would wait forever. Made by two threads, one is leaked.
+    if(NOT arg_ATEN)
+      target_compile_options(room_${name} PRIVATE -fno-threadsafe-statics)
+    endif()
   endif()
   if(arg_ATEN)
     target_link_libraries(room_${name} PRIVATE aten_headers)

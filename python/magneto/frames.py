@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Which functions are compiled when a compiled function calls them in plain
-Python, at a graph break.
+Python, at a graph break, and which are cut in pieces where they break a graph.
 
 C++ asks once for each code object; see src/python/frame.h for the answers.
 """
@@ -16,32 +16,53 @@ import torch
 EVALUATE = 1
 """Not compiled itself; what it calls may be."""
 PAUSE = 2
-"""Neither it nor what it calls is compiled."""
+"""Neither it nor what it calls is compiled. Inlined, it is as with WHOLE."""
 HANDLE = 3
 """Compiled."""
+WHOLE = 4
+"""As EVALUATE. Inlined, where it can't be traced to its end, the call runs in
+plain Python, instead of being cut in pieces."""
 
-_TORCH = os.path.dirname(torch.__file__) + os.sep
-_HERE = os.path.dirname(__file__) + os.sep
-_STDLIB = sysconfig.get_path("stdlib") + os.sep
-_PACKAGES = os.path.dirname(_TORCH.rstrip(os.sep)) + os.sep
+_TORCH = os.path.dirname(torch.__file__)
+_STDLIB = sysconfig.get_path("stdlib")
+_HERE = os.path.dirname(__file__)
 
-# Folders and files; the longest that fits decides.
-_RULES = {
-    _STDLIB: EVALUATE,
-    # Compilers at work, and functions that were told to be left alone.
-    _TORCH: EVALUATE,
-    f"{_TORCH}_dynamo{os.sep}": PAUSE,
-    f"{_TORCH}_inductor{os.sep}": PAUSE,
-    f"{_TORCH}_functorch{os.sep}": PAUSE,
-    f"{_TORCH}_subclasses{os.sep}": PAUSE,
-    f"{_TORCH}fx{os.sep}": PAUSE,
-    # Modules and functions of the library are part of the user's model.
-    f"{_TORCH}nn{os.sep}": HANDLE,
-    f"{_TORCH}nn{os.sep}modules{os.sep}module.py": EVALUATE,
-    f"{_TORCH}nn{os.sep}parallel{os.sep}": EVALUATE,
-    _HERE: EVALUATE,
-    f"{_HERE}backends{os.sep}": PAUSE,
-}
+_NO_TENSORS = "has no tensor operations of its own"
+_AT_WORK = "is a compiler or its tracer, at work"
+_OF_MODELS = "is part of the user's model"
+
+# Where code is (a folder or a file), what to do with it, and why: what is there
+# ... The longest path that fits decides.
+_RULES = (
+    ("<frozen", WHOLE, _NO_TENSORS),
+    # What somebody gave to exec(), often a generated __init__.
+    ("<string>", EVALUATE, "is made anew, and would be compiled anew"),
+    (_STDLIB, WHOLE, _NO_TENSORS),
+    (f"{_STDLIB}/test", EVALUATE, "is programs, not a library"),
+    (_HERE, EVALUATE, "is ours"),
+    (f"{_HERE}/backends", PAUSE, _AT_WORK),
+    (_TORCH, EVALUATE, "prepares operations more often than it does any"),
+    (f"{_TORCH}/_dynamo", PAUSE, _AT_WORK),
+    (f"{_TORCH}/_functorch", PAUSE, _AT_WORK),
+    (f"{_TORCH}/_inductor", PAUSE, _AT_WORK),
+    (f"{_TORCH}/_subclasses", PAUSE, _AT_WORK),
+    (f"{_TORCH}/fx", PAUSE, _AT_WORK),
+    (f"{_TORCH}/nn", HANDLE, _OF_MODELS),
+    (
+        f"{_TORCH}/nn/modules/module.py",
+        EVALUATE,
+        "only calls hooks",
+    ),
+    (f"{_TORCH}/nn/parallel", EVALUATE, "moves data between processes"),
+    (f"{_TORCH}/distributed", EVALUATE, "moves data between processes"),
+    (f"{_TORCH}/hub.py", WHOLE, "loads files"),
+    (f"{_TORCH}/jit", WHOLE, _AT_WORK),
+    (f"{_TORCH}/onnx", WHOLE, _AT_WORK),
+    (f"{_TORCH}/package", WHOLE, "loads files"),
+    (f"{_TORCH}/profiler", WHOLE, "measures what runs"),
+    (f"{_TORCH}/serialization.py", WHOLE, "reads and writes files"),
+    (f"{_TORCH}/utils/data", WHOLE, "fetches the data that models are given"),
+)
 
 # Packages that have nothing to compile.
 _PLAIN_PACKAGES = (
@@ -62,25 +83,33 @@ _PLAIN_PACKAGES = (
     "tqdm",
     "triton",
 )
-for _name in _PLAIN_PACKAGES:
-    _RULES[f"{_PACKAGES}{_name}{os.sep}"] = EVALUATE
 
-# Virtual environments lie in the folder of the standard library they use.
-for _path in {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}:
-    _RULES.setdefault(_path + os.sep, HANDLE)
+
+def _by_path() -> dict[str, int]:
+    packages = os.path.dirname(_TORCH)
+    rules = {path: action for path, action, _ in _RULES}
+    # Virtual environments lie in the folder of the standard library they use.
+    for path in (sysconfig.get_path("purelib"), sysconfig.get_path("platlib")):
+        rules.setdefault(path, HANDLE)
+    for name in _PLAIN_PACKAGES:
+        rules[f"{packages}/{name}"] = WHOLE
+    return {path.replace("/", os.sep): rules[path] for path in rules}
+
+
+_ACTIONS = _by_path()
 
 
 def action(code: types.CodeType) -> int:
     """What to do with frames of `code`."""
     filename = code.co_filename
-    if filename.startswith("<frozen") or filename == "<string>":
-        return EVALUATE
-    # Modules, class bodies and comprehensions; the latter collect what is
-    # compiled on its own.
-    if code.co_name.startswith("<") and code.co_name != "<lambda>":
-        return EVALUATE
-    best = ""
-    for prefix in _RULES:
-        if filename.startswith(prefix) and len(prefix) > len(best):
-            best = prefix
-    return _RULES.get(best, HANDLE)
+    fitting = (
+        path
+        for path in _ACTIONS
+        if filename.startswith(path)
+        and (path[0] == "<" or filename[len(path) :][:1] in ("", os.sep))
+    )
+    found = _ACTIONS.get(max(fitting, key=len, default=""), HANDLE)
+    # Class bodies run once, and what a comprehension collects is compiled by
+    # itself.
+    is_part = code.co_name.startswith("<") and code.co_name != "<lambda>"
+    return EVALUATE if found == HANDLE and is_part else found

@@ -30,6 +30,7 @@ FrameAction ask_python(PyCodeObject* code) {
     case static_cast<long>(FrameAction::Evaluate):
     case static_cast<long>(FrameAction::Pause):
     case static_cast<long>(FrameAction::Handle):
+    case static_cast<long>(FrameAction::Whole):
       return static_cast<FrameAction>(action);
     default:
       PyErr_WriteUnraisable(function);

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "shapes/environment.h"
+#include "support/forever.h"
 #include "values/symbolic.h"
 
 namespace magneto::natives {
@@ -137,7 +138,7 @@ constexpr SymbolicRow kRows[] = {
 
 // By the function itself; they live as long as the process.
 Maker maker_of(PyObject* callable) {
-  static const std::unordered_map<PyObject*, Maker> makers = [] {
+  static const auto* const makers = forever([] {
     std::unordered_map<PyObject*, Maker> map;
     for (const SymbolicRow& row : kRows) {
       Ref module = Ref::steal(PyImport_ImportModule(row.module));
@@ -147,9 +148,9 @@ Maker maker_of(PyObject* callable) {
       map.emplace(function, row.make);
     }
     return map;
-  }();
-  auto found = makers.find(callable);
-  return found == makers.end() ? nullptr : found->second;
+  }());
+  auto found = makers->find(callable);
+  return found == makers->end() ? nullptr : found->second;
 }
 
 // What may be a Symbol once it is looked at.

@@ -5,6 +5,7 @@
 
 #include "python/ref.h"
 #include "support/check.h"
+#include "support/forever.h"
 
 namespace magneto::natives {
 
@@ -19,7 +20,7 @@ PyObject* need(const char* path) {
 }  // namespace
 
 const TorchObjects& torch_objects() {
-  static const TorchObjects objects = [] {
+  static const TorchObjects* const objects = forever([] {
     TorchObjects t;
     t.getattr_function = need("builtins.getattr");
     t.get_data = need("torch._C._autograd._get_data_attr");
@@ -29,8 +30,8 @@ const TorchObjects& torch_objects() {
     t.module_module = need("torch.nn.modules.module");
     t.tensor_type = Py_TYPE(find_object("torch.FloatTensor"));
     return t;
-  }();
-  return objects;
+  }());
+  return *objects;
 }
 
 }  // namespace magneto::natives

@@ -53,6 +53,7 @@ enum class FrameAction : uint8_t {
   Evaluate = 1,  // as CPython does; what it calls is looked at
   Pause,         // the same, and what it calls is left alone
   Handle,        // give it to the handler
+  Whole,         // Evaluate; inlined, it is traced whole or not at all
 };
 
 struct FrameHandlers {
@@ -64,6 +65,9 @@ struct FrameHandlers {
               PyObject** result) noexcept = nullptr;
 };
 void set_frame_handlers(const FrameHandlers& handlers) noexcept;
+
+// What to do with frames of `code`; asks classify() the first time.
+FrameAction frame_action(PyCodeObject* code) noexcept;
 
 // Overrides what classify() said of one code object.
 void set_frame_action(PyCodeObject* code, FrameAction action) noexcept;

@@ -71,24 +71,6 @@ Py_ssize_t carrier_index() {
   return index;
 }
 
-FrameAction action_for(PyCodeObject* code) noexcept {
-  auto* object = reinterpret_cast<PyObject*>(code);
-  void* extra = nullptr;
-  if (_PyCode_GetExtra(object, action_index(), &extra) != 0) PyErr_Clear();
-  if (extra)
-    return static_cast<FrameAction>(reinterpret_cast<uintptr_t>(extra));
-  FrameAction action = FrameAction::Evaluate;
-  if (handlers.classify) {
-    // Python code of ours, which is no business of the user's debugger.
-    PyThreadState* state = PyThreadState_Get();
-    PyThreadState_EnterTracing(state);
-    action = handlers.classify(code);
-    PyThreadState_LeaveTracing(state);
-  }
-  set_frame_action(code, action);
-  return action;
-}
-
 // A code object like `code` that takes no arguments: frames of the same size
 // can be pushed for it without any. Borrowed.
 PyCodeObject* carrier_of(PyCodeObject* code) noexcept {
@@ -196,7 +178,7 @@ PyObject* evaluate(PyThreadState* state, _PyInterpreterFrame* frame,
       frame->f_locals) {
     return pass_on(state, frame, throwing);
   }
-  switch (action_for(frame->f_code)) {
+  switch (frame_action(frame->f_code)) {
     case FrameAction::Handle:
       if (handlers.run && !thread_is_traced())
         return give_to_handler(state, frame);
@@ -206,6 +188,7 @@ PyObject* evaluate(PyThreadState* state, _PyInterpreterFrame* frame,
       return pass_on(state, frame, throwing);
     }
     case FrameAction::Evaluate:
+    case FrameAction::Whole:
       break;
   }
   return pass_on(state, frame, throwing);
@@ -221,6 +204,24 @@ size_t argument_count(PyCodeObject* code) noexcept {
 
 void set_frame_handlers(const FrameHandlers& new_handlers) noexcept {
   handlers = new_handlers;
+}
+
+FrameAction frame_action(PyCodeObject* code) noexcept {
+  auto* object = reinterpret_cast<PyObject*>(code);
+  void* extra = nullptr;
+  if (_PyCode_GetExtra(object, action_index(), &extra) != 0) PyErr_Clear();
+  if (extra)
+    return static_cast<FrameAction>(reinterpret_cast<uintptr_t>(extra));
+  FrameAction action = FrameAction::Evaluate;
+  if (handlers.classify) {
+    // Python code of ours, which is no business of the user's debugger.
+    PyThreadState* state = PyThreadState_Get();
+    PyThreadState_EnterTracing(state);
+    action = handlers.classify(code);
+    PyThreadState_LeaveTracing(state);
+  }
+  set_frame_action(code, action);
+  return action;
 }
 
 void set_frame_action(PyCodeObject* code, FrameAction action) noexcept {

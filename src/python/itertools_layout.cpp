@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "python/find.h"
+#include "support/forever.h"
 
 #if PY_VERSION_HEX < 0x030b0000 || PY_VERSION_HEX >= 0x030c0000
 #error "python/itertools_layout.cpp describes CPython 3.11"
@@ -36,17 +37,17 @@ constexpr size_t kRowCount = sizeof(kRows) / sizeof(Row);
 
 // Empty if the object is no such iterator.
 std::string_view words_of(PyObject* object) {
-  static const auto types = [] {
+  static const auto* const types = forever([] {
     struct Types {
       PyObject* at[kRowCount];
     } found;
     for (size_t i = 0; i < kRowCount; ++i)
       found.at[i] = find_object(kRows[i].path);
     return found;
-  }();
+  }());
   auto* type = reinterpret_cast<PyObject*>(Py_TYPE(object));
   for (size_t i = 0; i < kRowCount; ++i) {
-    if (types.at[i] != type) continue;
+    if (types->at[i] != type) continue;
     const size_t size = sizeof(PyObject) + kRows[i].words.size() * 8;
     if (static_cast<size_t>(Py_TYPE(object)->tp_basicsize) != size) break;
     return kRows[i].words;

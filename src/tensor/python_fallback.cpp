@@ -41,7 +41,13 @@ struct PythonMode {
   py::tuple no_answer;  // exceptions that mean "needs data" or "unsupported"
 
   static PythonMode& get() {
-    static PythonMode* instance = new PythonMode;
+    // Not by an initializer, which other threads would wait for: the import may
+    // let go of the GIL.
+    static PythonMode* instance = nullptr;
+    if (!instance) {
+      auto* made = new PythonMode;
+      if (!instance) instance = made;
+    }
     return *instance;
   }
 

@@ -77,6 +77,18 @@ Outcome<Next> Interpreter::run(Frame& frame) {
   }
 }
 
+namespace {
+
+// A library's function that gives nothing to compile if it can't be traced to
+// its end. What it calls may.
+bool is_whole(const Frame& frame) {
+  const python::FrameAction action = python::frame_action(frame.py_code);
+  return action == python::FrameAction::Whole ||
+         action == python::FrameAction::Pause;
+}
+
+}  // namespace
+
 // A graph break leaves an inlined frame. If it can be gone on with by itself
 // the frame is kept, with the state before its instruction; otherwise the
 // caller's instruction is what breaks.
@@ -89,7 +101,8 @@ void Interpreter::keep_broken(Frame& frame, Journal::Position before,
     ctx.journal.rollback(before);
     handled = handled_before;
   }
-  if (!frame.direct.is_direct || broken_.size() >= kMostInner) {
+  if (!frame.direct.is_direct || broken_.size() >= kMostInner ||
+      (broken_.empty() && is_whole(frame))) {
     broken_.clear();
     return;
   }

@@ -2,6 +2,7 @@
 #include <array>
 
 #include "python/find.h"
+#include "support/forever.h"
 #include "values/operators.h"
 #include "values/protocol.h"
 #include "values/recursion.h"
@@ -30,15 +31,15 @@ struct Comparisons {
 };
 
 const Comparisons& comparisons() {
-  static const Comparisons table = [] {
+  static const Comparisons* const table = forever([] {
     Comparisons t;
     for (size_t i = 0; i < std::size(kCompare); ++i) {
       t.function[i] = operator_function(kCompare[i].function);
       t.method[i] = PyUnicode_InternFromString(kCompare[i].method);
     }
     return t;
-  }();
-  return table;
+  }());
+  return *table;
 }
 
 bool is_sequence(V value) {

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "python/find.h"
+#include "support/forever.h"
 #include "values/context.h"
 
 namespace magneto::values {
@@ -24,12 +25,12 @@ constexpr const char* kCalls[] = {
 constexpr int kMostDepth = 8;
 
 bool is_known_call(PyObject* target) {
-  static const auto functions = [] {
+  static const auto* const functions = forever([] {
     std::array<PyObject*, std::size(kCalls)> found{};
     std::ranges::transform(kCalls, found.begin(), find_object);
     return found;
-  }();
-  return std::ranges::find(functions, target) != functions.end();
+  }());
+  return std::ranges::find(*functions, target) != functions->end();
 }
 
 class Evaluation {

@@ -6,6 +6,7 @@
 
 #include "python/find.h"
 #include "python/names.h"
+#include "support/forever.h"
 #include "values/hashing.h"
 #include "values/numpy_values.h"
 #include "values/percent.h"
@@ -89,7 +90,7 @@ struct Operators {
 };
 
 const Operators& operators() {
-  static const Operators table = [] {
+  static const Operators* const table = forever([] {
     Operators t;
     for (size_t i = 0; i < kBinaryCount; ++i) {
       t.function[i] = operator_function(kBinary[i].function);
@@ -104,8 +105,8 @@ const Operators& operators() {
       t.unary_method[i] = PyUnicode_InternFromString(kUnary[i].method);
     }
     return t;
-  }();
-  return table;
+  }());
+  return *table;
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "python/held_warnings.h"
 #include "python/names.h"
 #include "python/pending_error.h"
+#include "support/forever.h"
 #include "values/protocol.h"
 #include "values/recursion.h"
 #include "values/symbolic.h"
@@ -239,14 +240,16 @@ struct Callee {
 // there is no such form, or no symbol.
 PyObject* symbolic_form(const Context& ctx, const Callee& callee) {
   if (!ctx.has_symbols()) return nullptr;
-  static const Forms forms("magneto.polyfills.torch_sizes");
-  return callee.form(forms);
+  static const Forms* const forms =
+      forever(Forms("magneto.polyfills.torch_sizes"));
+  return callee.form(*forms);
 }
 
 // For those whose own code asks for data, which it has done.
 PyObject* dataless_form(const Callee& callee) {
-  static const Forms forms("magneto.polyfills.torch_shapes");
-  return callee.form(forms);
+  static const Forms* const forms =
+      forever(Forms("magneto.polyfills.torch_shapes"));
+  return callee.form(*forms);
 }
 
 // Floats that aren't known become those of the call that is traced, under a

@@ -3,6 +3,7 @@
 
 #include "python/ref.h"
 #include "support/check.h"
+#include "support/forever.h"
 
 namespace magneto::values {
 
@@ -51,8 +52,8 @@ TorchTypes find_all() {
 }  // namespace
 
 const TorchTypes& torch_types() {
-  static const TorchTypes types = find_all();
-  return types;
+  static const TorchTypes* const types = forever(find_all());
+  return *types;
 }
 
 }  // namespace magneto::values

@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Graph breaks inside inlined calls: the callee goes on where it broke, then its
 # callers do; what came before the break is one graph, traced once.
+import collections
+import dataclasses
+import enum
 import functools
+import io
 import sys
 import traceback
 
@@ -10,6 +14,7 @@ import torch
 
 import magneto
 from magneto.testing import check, check_calls
+from magneto.testing.graphs import calls_in
 
 X = torch.arange(4.0)
 
@@ -324,3 +329,70 @@ def test_backend_sees_the_first_graph_only_once():
     magneto.compile(plain_call, backend=backend)(X)
     targets = [t for graph in graphs for t in graph if callable(t)]
     assert len(targets) == 4
+
+
+# -- Functions of libraries are traced to their end or called in plain Python.
+
+
+def makes_a_dataclass(x):
+    y = x + 1
+    pair = dataclasses.make_dataclass("Pair", ["a", "b"])
+    return pair(y, 2).a * y
+
+
+def makes_a_named_tuple(x):
+    y = x + 1
+    pair = collections.namedtuple("Pair", "a b")
+    return pair(y, 2).a * y
+
+
+def makes_an_enum(x):
+    y = x + 1
+    return enum.Enum("Color", "RED GREEN").GREEN.value * y
+
+
+def writes_to_a_file(x, file):
+    y = x + 1
+    torch.save(y, file)
+    return y * 2
+
+
+def transforms(x):
+    y = x + 1
+    return torch.func.vmap(lambda element: element.sin())(y) * 2
+
+
+@pytest.mark.parametrize(
+    ("program", "inputs"),
+    [
+        (makes_a_dataclass, ()),
+        (makes_a_named_tuple, ()),
+        (makes_an_enum, ()),
+        (writes_to_a_file, (io.BytesIO(),)),
+        (transforms, ()),
+    ],
+)
+def test_calls_of_library_functions_break_once(program, inputs):
+    check(program, X, *inputs, calls=1, graph_breaks=1, graphs=2)
+
+
+@functools.singledispatch
+def dispatched(x):
+    raise TypeError(x)
+
+
+@dispatched.register(torch.Tensor)
+def _(x):
+    return broken(x + 1) * 2
+
+
+def goes_through_a_library(x):
+    y = x + 1
+    return dispatched(y) * y
+
+
+def test_what_libraries_call_is_compiled():
+    report = check(goes_through_a_library, X, calls=2)
+    names = [name for graph in report.graphs for _, name in calls_in(graph)]
+    # In broken, behind it in its caller, and in the outermost function.
+    assert names.count("operator.mul") == 3

@@ -6,6 +6,7 @@ collection, deep recursion, debuggers and coverage tools, fork.
 import gc
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -127,6 +128,42 @@ def test_threads_call_and_recompile_the_same_functions(seconds):
         sys.setswitchinterval(switch)
     assert not failures
     assert not any(thread.is_alive() for thread in threads)
+
+
+FIRST_USE = """
+import importlib.abc, sys, threading, time
+import torch, magneto
+
+class SlowFinder(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        time.sleep(0.1)  # other threads run
+
+def program(x):
+    y = x.reshape(x.shape[0] * 2, -1)
+    return torch.stack(y.unbind()).sum() + x.shape[1]
+
+X = torch.ones(3, 4)
+compiled = magneto.compile(program, backend="eager", dynamic=True)
+results = []
+begin = threading.Barrier(4)
+
+def call():
+    begin.wait()
+    results.append(compiled(X).item())
+
+threads = [threading.Thread(target=call) for _ in range(4)]
+sys.meta_path.insert(0, SlowFinder())
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+assert results == [program(X).item()] * 4, results
+"""
+
+
+def test_threads_compile_first_while_modules_are_imported():
+    # What is made once must not be waited for with the GIL held.
+    subprocess.run([sys.executable, "-c", FIRST_USE], timeout=120, check=True)
 
 
 class Alarm(Exception):
