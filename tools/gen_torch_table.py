@@ -55,6 +55,7 @@ COMPOSED = {"dsmm", "hsmm", "spmm"}
 LEFT_OUT = {
     "_from_blob": "reads memory by its address",
     "_nested_tensor_from_mask": "makes a nested tensor",
+    "_unpack_dual": "asks for a tangent, which no fake has",
     "from_file": "reads a file",
     "resize_as_": "gives a tensor another storage",
     "resize_as_sparse_": "gives a tensor another storage",

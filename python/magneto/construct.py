@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import collections
 import functools
 import operator
 from collections.abc import Callable, Mapping, Sequence
@@ -33,6 +34,16 @@ def sequence_iterator(sequence: Any, position: int) -> Any:
         return iterator
     iterator = iter(sequence)
     iterator.__setstate__(position)
+    return iterator
+
+
+def outdated_deque_iterator(kind: Any, length: int, position: int) -> Any:
+    """An iterator of class `kind` that has given `position` of `length` items
+    of a deque, which has changed since.
+    """
+    changed = collections.deque(range(length))
+    iterator = kind(changed, position)
+    changed.append(None)
     return iterator
 
 

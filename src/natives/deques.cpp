@@ -283,7 +283,8 @@ Outcome<V> reverse(Context& ctx, const Arguments& args) {
 }
 
 V begin(Context& ctx, V deque, PyTypeObject* type) {
-  V slots[] = {deque, ctx.integer(ctx.heap[deque->heap].number)};
+  V slots[] = {deque, ctx.integer(ctx.heap[deque->heap].number),
+               ctx.integer(static_cast<int64_t>(items_of(ctx, deque).size()))};
   return ctx.iterator(type, slots);
 }
 
@@ -297,22 +298,23 @@ Outcome<V> iterate_items(Context& ctx, const Arguments& args) {
   return begin(ctx, deque, iterator_type());
 }
 
+// Forwards, a change is told each time, at the end too; backwards once, before
+// the end.
 template <bool backwards>
 Outcome<V> next_item(Context& ctx, V iterator) {
   const HeapObject& state = ctx.heap[iterator->heap];
   if (state.number < 0) return nullptr;
   V deque = state.slots[0];
-  if (ctx.heap[deque->heap].number !=
-      PyLong_AsLongLong(state.slots[1]->object)) {
-    ctx.heap.set_number(iterator->heap, -1);
+  const auto at = static_cast<size_t>(state.number);
+  const auto begun_with =
+      static_cast<size_t>(PyLong_AsSize_t(state.slots[2]->object));
+  if (backwards && at >= begun_with) return nullptr;
+  if (values::is_outdated(ctx, iterator)) {
+    if (backwards) ctx.heap.set_number(iterator->heap, -1);
     return ctx.raise(PyExc_RuntimeError, "deque mutated during iteration");
   }
   const auto& items = items_of(ctx, deque);
-  const auto at = static_cast<size_t>(state.number);
-  if (at >= items.size()) {
-    ctx.heap.set_number(iterator->heap, -1);
-    return nullptr;
-  }
+  if (at >= items.size()) return nullptr;
   ctx.heap.set_number(iterator->heap, state.number + 1);
   return items[backwards ? items.size() - 1 - at : at];
 }

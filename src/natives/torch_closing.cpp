@@ -83,6 +83,9 @@ std::optional<std::vector<Construction>> close_states(
       call.positional.push_back(ctx.constant_share(arg.constant()));
     again.push_back(std::move(call));
   }
+  for (PyObject* device : ctx.default_devices.open())
+    again.push_back({ctx.constant_share(object_at<"torch.device.__enter__">()),
+                     {ctx.constant_share(device)}});
   const graph::Origin origin = ctx.inliner->origin();
   for (size_t i = open.size(); i-- > 0;)
     ctx.graph.call_function(torch.exit_autocast, {open[i]}, {}, {}, origin);

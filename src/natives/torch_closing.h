@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Where a graph breaks inside of `with torch.no_grad()`, torch.inference_mode()
 // or torch.autocast, the graph leaves what it has entered, since backends don't
-// carry a changed state out of a graph; the artifact enters it again.
+// carry a changed state out of a graph; the artifact enters it again, as it
+// does with torch.device.
 #pragma once
 
 #include "values/construction.h"

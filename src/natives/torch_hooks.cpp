@@ -100,6 +100,7 @@ constexpr StateRow kStates[] = {
     {Ambient::DefaultDevice, tensor::default_device_state, nullptr},
     {Ambient::Deterministic, tensor::deterministic_state, nullptr},
     {Ambient::TorchFunction, tensor::torch_function_state, nullptr},
+    {Ambient::OwnModes, tensor::own_modes_state, tensor::print_bool_state},
     {Ambient::ThreadCount, tensor::thread_count_state, nullptr},
     {Ambient::RecursionLimit,
      []() noexcept -> int64_t { return Py_GetRecursionLimit(); }, nullptr},

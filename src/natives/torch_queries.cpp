@@ -58,6 +58,32 @@ Outcome<V> call_operator(Context& ctx, const Arguments& args) {
   return values::record_function(ctx, self->object, without(args, 1));
 }
 
+// -- annotations of a profile: nothing to see in a graph ----------------------
+
+// While it is entered, its own flag says that there is nothing to leave, in
+// case plain Python leaves it.
+Outcome<V> enter_annotation(Context& ctx, const Arguments& args) {
+  V self = ctx.look(args.positional[0]);
+  if (self->object)
+    return ctx.graph_break("torch-state", "a record_function made elsewhere",
+                           "make it inside of the compiled function");
+  MG_DO(values::set_attribute(ctx, self, name<"run_callbacks_on_exit">(),
+                              ctx.boolean(false)));
+  return self;
+}
+
+Outcome<V> exit_annotation(Context& ctx, const Arguments& args) {
+  PyObject* const flag = name<"run_callbacks_on_exit">();
+  V self = ctx.look(args.positional[0]);
+  MG_TRY(V runs, values::get_attribute(ctx, self, flag));
+  if (values::as_constant(ctx, runs) != Py_False)
+    return ctx.graph_break("torch-state",
+                           "a record_function that was entered elsewhere is "
+                           "left here");
+  MG_DO(values::set_attribute(ctx, self, flag, ctx.boolean(true)));
+  return ctx.none();
+}
+
 #define MG_ALWAYS(module, function, answer) \
   { module, function, answer }
 #define MG_REAL(module, function) \
@@ -91,11 +117,10 @@ constexpr Row kRows[] = {
     MG_REAL("torch", "typename"),
     MG_REAL("torch.functional", "broadcast_shapes"),
 
-    // Annotations of a profile: nothing to see in a graph.
-    {"torch.autograd.profiler", "record_function.__enter__", first, 1, 1,
-     nullptr},
-    {"torch.autograd.profiler", "record_function.__exit__", nothing, 4, 4,
-     nullptr},
+    {"torch.autograd.profiler", "record_function.__enter__", enter_annotation,
+     1, 1, nullptr},
+    {"torch.autograd.profiler", "record_function.__exit__", exit_annotation, 4,
+     4, nullptr},
 
     {"torch._ops", "OpOverload.__call__", call_operator, 1, kAny, "*"},
     {"torch._ops", "OpOverloadPacket.__call__", call_operator, 1, kAny, "*"},

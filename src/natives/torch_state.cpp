@@ -250,6 +250,27 @@ Outcome<V> exit_autocast(Context& ctx, const Arguments& args) {
   return ctx.boolean(false);
 }
 
+// -- default device -----------------------------------------------------------
+
+// Calls in the graph name the device: see values/record.cpp.
+Outcome<V> enter_device(Context& ctx, const Arguments& args) {
+  PyObject* device = as_constant(ctx, args.positional[0]);
+  MG_CHECK(device, "a torch.device, which is a constant");
+  ctx.guards.ambient(Ambient::DefaultDevice);
+  if (!ctx.default_devices.enter(ctx.journal, device))
+    return ctx.raise_from_python();
+  return args.positional[0];
+}
+
+Outcome<V> exit_device(Context& ctx, const Arguments&) {
+  if (ctx.default_devices.open().empty())
+    return ctx.graph_break("torch-state",
+                           "a torch.device that was entered elsewhere is left "
+                           "here");
+  ctx.default_devices.leave(ctx.journal);
+  return ctx.none();
+}
+
 // -- kernels of attention -----------------------------------------------------
 
 // torch.nn.attention._sdpa_kernel, which torch.nn.attention.sdpa_kernel calls
@@ -327,6 +348,8 @@ constexpr Row kRows[] = {
     {"torch.autograd.grad_mode", "inference_mode.__exit__", exit_inference_mode,
      4, 4, nullptr},
 
+    {"torch", "device.__enter__", enter_device, 1, 1, nullptr},
+    {"torch", "device.__exit__", exit_device, 4, 4, nullptr},
     {"torch.amp.autocast_mode", "autocast.__enter__", enter_autocast, 1, 1,
      nullptr},
     {"torch.amp.autocast_mode", "autocast.__exit__", exit_autocast, 4, 4,

@@ -21,6 +21,7 @@
 
 #include "python/layout.h"
 #include "python/ref.h"
+#include "tensor/default_device.h"
 #include "tensor/fake_tensor.h"
 
 namespace magneto::tensor {
@@ -46,19 +47,6 @@ int64_t autocast_state(c10::DeviceType type) {
   return static_cast<int64_t>(static_cast<uint8_t>(state.dtype)) |
          static_cast<int64_t>(state.enabled) << 8 |
          static_cast<int64_t>(at::autocast::is_autocast_cache_enabled()) << 9;
-}
-
-// What the object's own storage has under that name, borrowed, or null.
-PyObject* instance_attribute(PyObject* object, const char* name) {
-  Ref key = Ref::steal(PyUnicode_InternFromString(name));
-  if (!key) {
-    PyErr_Clear();
-    return nullptr;
-  }
-  if (PyObject** place = python::inline_value(object, key); place && *place)
-    return *place;
-  PyObject** dict = python::dict_slot(object);
-  return dict && *dict ? PyDict_GetItem(*dict, key) : nullptr;
 }
 
 }  // namespace
@@ -268,25 +256,12 @@ int64_t default_dtype_state() noexcept {
   return static_cast<int64_t>(c10::get_default_dtype_as_scalartype());
 }
 
-// torch.set_default_device() and `with torch.device(...)` push a torch function
-// mode whose instance dictionary holds the device.
 int64_t default_device_state() noexcept {
-  int64_t state = 0;
-  int64_t count = at::impl::PythonTorchFunctionTLS::stack_len();
-  for (int64_t i = 0; i < count; ++i) {
-    const auto& mode = at::impl::PythonTorchFunctionTLS::get_stack_at(i);
-    PyObject* object = mode->ptr(getPyInterpreter());
-    if (std::strcmp(Py_TYPE(object)->tp_name, "DeviceContext") != 0) continue;
-    PyObject* device = instance_attribute(object, "device");
-    if (device && THPDevice_Check(device)) {
-      const c10::Device& value = reinterpret_cast<THPDevice*>(device)->device;
-      state = 1 + ((static_cast<int64_t>(value.type()) << 8) |
-                   static_cast<uint8_t>(value.index()));
-    } else {
-      state = static_cast<int64_t>(reinterpret_cast<uintptr_t>(object));
-    }
-  }
-  return state;
+  PyObject* device = default_device();
+  if (!device) return 0;
+  const c10::Device& value = reinterpret_cast<THPDevice*>(device)->device;
+  return 1 + ((static_cast<int64_t>(value.type()) << 8) |
+              static_cast<uint8_t>(value.index()));
 }
 
 int64_t deterministic_state() noexcept {
@@ -305,6 +280,8 @@ int64_t torch_function_state() noexcept {
          static_cast<int64_t>(
              at::impl::PythonTorchFunctionTLS::get_disabled_state());
 }
+
+int64_t own_modes_state() noexcept { return has_own_modes() ? 1 : 0; }
 
 int64_t thread_count_state() noexcept { return at::get_num_threads(); }
 
@@ -333,10 +310,6 @@ PyObject* grad_of(PyObject* object) noexcept {
   Ref wrapped = Ref::steal(THPVariable_Wrap(grad));
   if (!wrapped) PyErr_Clear();
   return wrapped.get();
-}
-
-bool has_torch_function_mode() noexcept {
-  return at::impl::torch_function_mode_enabled();
 }
 
 }  // namespace magneto::tensor

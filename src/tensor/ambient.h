@@ -80,6 +80,7 @@ int64_t default_dtype_state() noexcept;
 int64_t default_device_state() noexcept;
 int64_t deterministic_state() noexcept;
 int64_t torch_function_state() noexcept;
+int64_t own_modes_state() noexcept;
 int64_t thread_count_state() noexcept;
 int64_t attention_kernels_state() noexcept;
 
@@ -91,9 +92,5 @@ std::string print_dtype_state(int64_t value);
 // tensor.grad, borrowed (torch keeps the Python object), None if there is none;
 // null if `object` is no tensor.
 PyObject* grad_of(PyObject* object) noexcept;
-
-// True if a torch function mode is active: calls of torch's functions go
-// through Python code of its own.
-bool has_torch_function_mode() noexcept;
 
 }  // namespace magneto::tensor

@@ -8,6 +8,7 @@
 #include "python/handled.h"
 #include "python/names.h"
 #include "tensor/ambient.h"
+#include "tensor/default_device.h"
 #include "tensor/fake_tensor.h"
 #include "tensor/global_state.h"
 #include "trace/interpreter.h"
@@ -123,6 +124,14 @@ values::Capture capture_frame(values::Context& ctx,
   values::Capture capture;
   ctx.natives = &natives::table();
   guard_ambient_state(ctx);
+  if (tensor::has_own_modes()) {
+    ctx.guards.ambient(guards::Ambient::OwnModes);
+    (void)ctx.skip("torch-mode", "when the function is called", "");
+    capture.ending = values::Ending::Skip;
+    capture.index = static_cast<size_t>(request.start);
+    capture.info = ctx.break_info();
+    return capture;
+  }
   TraceScope scope(ctx);
   Interpreter interpreter(ctx);
   Frame frame;

@@ -107,6 +107,14 @@ Outcome<Next> op_ListAppend(Interpreter& in, Frame& frame, Instruction ins) {
 Outcome<Next> op_ListExtend(Interpreter& in, Frame& frame, Instruction ins) {
   // list ... it -- list ...
   V list = in.ctx.look(frame.top(static_cast<size_t>(ins.arg) + 1));
+  PyTypeObject* type = in.ctx.look_symbolic(frame.top())->type;
+  const bool is_sequence = type->tp_as_sequence &&
+                           type->tp_as_sequence->sq_item &&
+                           !PyType_HasFeature(type, Py_TPFLAGS_DICT_SUBCLASS);
+  if (!type->tp_iter && !is_sequence)
+    return in.ctx.raise(
+        PyExc_TypeError,
+        std::string("Value after * must be an iterable, not ") + type->tp_name);
   std::vector<V> items;
   MG_DO(values::unpack_to_list(in.ctx, frame.top(), items));
   in.ctx.heap.extend(list->heap, items);

@@ -133,6 +133,11 @@ bool is_class(PyTypeObject* type, const char* full_name) {
 
 }  // namespace
 
+bool is_outdated(const Context& ctx, V deque_iterator) {
+  const auto& slots = ctx.heap[deque_iterator->heap].slots;
+  return ctx.heap[slots[0]->heap].number != PyLong_AsLongLong(slots[1]->object);
+}
+
 std::optional<Construction> construction(Context& ctx, V value) {
   if (!value->heap.valid()) return std::nullopt;
   const HeapObject& state = ctx.heap[value->heap];
@@ -197,8 +202,12 @@ std::optional<Construction> construction(Context& ctx, V value) {
     return Construction{class_value(ctx, value), state.slots};
   if (is_class(type, "_collections._deque_iterator") ||
       is_class(type, "_collections._deque_reverse_iterator"))
-    return state.number < 0
-               ? at_end(ctx)
+    return state.number < 0 ? at_end(ctx)
+           : is_outdated(ctx, value)
+               ? Construction{attribute_of_module(ctx, "magneto.construct",
+                                                  "outdated_deque_iterator"),
+                              {class_value(ctx, value), state.slots[2],
+                               ctx.integer(state.number)}}
                : Construction{class_value(ctx, value),
                               {state.slots[0], ctx.integer(state.number)}};
   if (is_class(type, "collections.deque") && !state.slots.empty())

@@ -32,6 +32,10 @@ PyObject* end_of_iterators();
 // The slots of a generator: what it is called.
 enum GeneratorSlot : size_t { kGeneratorName, kGeneratorQualifiedName };
 
+// Whether the deque has got another length since the iterator was made. Its
+// slots: the deque, the deque's number and its length then.
+bool is_outdated(const Context& ctx, V deque_iterator);
+
 // An iterator by __getitem__, of a class made in Python.
 Construction sequence_iterator(Context& ctx, V iterator);
 

@@ -21,6 +21,7 @@
 #include "support/arena.h"
 #include "support/journal.h"
 #include "support/outcome.h"
+#include "tensor/default_device.h"
 #include "tensor/fake_tensor.h"
 #include "tensor/symbols.h"
 #include "tensor/tensor_snapshot.h"
@@ -147,6 +148,7 @@ class Context final : public Backing,
   Journal journal;
   guards::SourceTable sources;
   guards::GuardSet guards{journal};
+  tensor::DefaultDevices default_devices;
   Heap heap{journal, this};
   // The backend takes it over when the trace is done.
   std::unique_ptr<graph::Graph> owned_graph =

@@ -12,6 +12,7 @@
 #include "values/recursion.h"
 #include "values/symbolic.h"
 #include "values/torch_types.h"
+#include "values/with_default_device.h"
 
 namespace magneto::values {
 
@@ -376,7 +377,9 @@ Outcome<V> record_function(Context& ctx, PyObject* callable,
 }
 
 Outcome<V> record_function_as(Context& ctx, PyObject* callable, PyObject* run,
-                              const Arguments& args) {
+                              const Arguments& given) {
+  const WithDefaultDevice with_device(ctx, callable, given);
+  const Arguments& args = with_device.arguments();
   Lowered lowered;
   MG_DO(lower_call(ctx, args, lowered));
   Ref result;

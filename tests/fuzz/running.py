@@ -96,18 +96,29 @@ class NoEnd(BaseException):
 
 @contextlib.contextmanager
 def limited(seconds: float):
-    """Raises NoEnd in what runs longer."""
+    """Raises NoEnd in what runs longer, and out of it, whatever a program's
+    own `finally` makes of that.
+    """
+    has_expired = False
 
     def expire(signum, frame):
+        nonlocal has_expired
+        has_expired = True
         raise NoEnd
 
     before = signal.signal(signal.SIGALRM, expire)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    signal.setitimer(signal.ITIMER_REAL, seconds, seconds)
     try:
         yield
+    except BaseException:
+        if has_expired:
+            raise NoEnd from None
+        raise
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+    if has_expired:
+        raise NoEnd
 
 
 def ends(program) -> bool:

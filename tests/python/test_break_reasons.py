@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from torch.overrides import TorchFunctionMode
 
 import magneto
 from magneto import _C, observers
@@ -244,6 +245,7 @@ PROGRAMS = {
     ),
     "tensor-method": (lambda x: x.clone().requires_grad_(), ()),
     "tensor-subclass": (lambda x, s: x + s, (X.as_subclass(Subclass),)),
+    "torch-mode": (lambda x: x + 1, ()),
     "torch-state": (lambda x: (torch.set_num_threads(1), x + 1)[1], ()),
     "unreadable": (lambda x, d: x + d["k"], ({Alike(): 1, "k": 2},)),
     "unsupported-instruction": (class_body, ()),
@@ -274,6 +276,20 @@ def entered_autocast(request):
     yield
     if torch.is_autocast_enabled("cpu") != was_on:
         AUTOCAST.__exit__(None, None, None)
+
+
+class Mode(TorchFunctionMode):
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        return function(*args, **(kwargs or {}))
+
+
+@pytest.fixture(autouse=True)
+def entered_mode(request):
+    if "torch-mode" not in request.node.name:
+        yield
+        return
+    with Mode():
+        yield
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

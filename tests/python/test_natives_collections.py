@@ -4,12 +4,16 @@
 
 import collections
 import copy
+import operator
 from collections import *
 from typing import NamedTuple
 
 import pytest
 import torch
 from expressions import check_error, check_expression, lines
+
+import magneto
+from magneto.testing import check
 
 Pair = namedtuple("Pair", "a b")
 Defaulted = namedtuple("Defaulted", "a b c", defaults=[2, 3])
@@ -507,3 +511,53 @@ hash({}.keys())
 @pytest.mark.parametrize("expression", ERRORS)
 def test_collections_error_matches_eager(expression):
     check_error(expression, NAMESPACE)
+
+
+# Iterators over a deque that has changed: forwards they say so each time,
+# backwards once.
+
+
+def steps(*iterators):
+    seen = []
+    for iterator in iterators:
+        try:
+            seen.append(next(iterator, "end"))
+        except RuntimeError as error:
+            seen.append(str(error))
+    return seen
+
+
+def changed_while_gone_over(x):
+    items = deque("abc")
+    forwards, backwards = iter(items), reversed(items)
+    next(forwards)
+    items.pop()
+    return steps(forwards, forwards, backwards, backwards)
+
+
+def changed_before_a_break(x):
+    items = deque("abc")
+    forwards, backwards, late = iter(items), reversed(items), iter(items)
+    next(forwards)
+    items.pop()
+    after = iter(items)
+    magneto.graph_break()
+    hints = [operator.length_hint(it) for it in (forwards, backwards, after)]
+    seen = steps(forwards, forwards, backwards, backwards, late)
+    return hints, seen, list(after)
+
+
+def changed_at_the_end(x):
+    items = deque("a")
+    forwards, backwards = iter(items), reversed(items)
+    seen = steps(forwards, forwards, backwards, backwards)
+    items.append("b")
+    return seen + steps(forwards, forwards, backwards, backwards)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [changed_while_gone_over, changed_before_a_break, changed_at_the_end],
+)
+def test_iterators_over_a_changed_deque(program):
+    check(program, torch.ones(2))

@@ -126,6 +126,10 @@ ERRORS = lines("""
 [1].index(2)
 [1].insert("a", 2)
 [1].append()
+[*3]
+[1, *None, 2]
+[*[].append]
+(*1.5,)
 [1, "a"].sort()
 [1] + (2,)
 [1][3]

@@ -1,0 +1,334 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Context managers, torch's and others, each entered in the ways a program
+enters them: what is seen inside and behind is what plain Python sees, with a
+graph break inside and without.
+"""
+
+import contextlib
+import decimal
+import warnings
+
+import numpy
+import pytest
+import torch
+import torch.autograd.forward_ad as forward_ad
+import torch.nn.functional as F
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode
+
+import magneto
+from magneto.testing import check
+from magneto.testing.graphs import calls_in
+
+X = torch.arange(16.0).reshape(4, 4) / 7
+
+
+def around(manager, probe, x):
+    with manager():
+        inside = probe(x)
+    return inside, probe(x)
+
+
+def around_a_break(manager, probe, x):
+    with manager():
+        inside = [probe(x)]
+        magneto.graph_break()
+        inside.append(probe(x))
+    return inside, probe(x)
+
+
+def left_by_an_exception(manager, probe, x):
+    seen = []
+    try:
+        with manager():
+            seen.append(probe(x))
+            raise ValueError
+    except ValueError:
+        seen.append(probe(x))
+    return seen
+
+
+def twice(manager, probe, x):
+    with manager():
+        with manager():
+            inner = probe(x)
+            magneto.graph_break()
+        outer = probe(x)
+    return inner, outer, probe(x)
+
+
+def around_a_generator(manager, probe, x):
+    def generate():
+        with manager():
+            yield probe(x)
+            yield probe(x)
+
+    seen = []
+    for value in generate():
+        seen += [value, probe(x)]
+        magneto.graph_break()
+    return seen
+
+
+def as_a_decorator(manager, probe, x):
+    @manager()
+    def decorated(x):
+        magneto.graph_break()
+        return probe(x)
+
+    return decorated(x), probe(x)
+
+
+def gradients(x):
+    return (
+        torch.is_grad_enabled(),
+        torch.is_inference_mode_enabled(),
+        (x * 2).requires_grad,
+    )
+
+
+def devices(x):
+    made = [
+        torch.ones(2),
+        torch.tensor(1),
+        torch.full((2,), 1.0),
+        torch.empty((1,), device=None),
+        torch.ones(1, device="cpu"),
+        torch.zeros_like(x),
+        torch.nn.functional.one_hot(torch.tensor([1]), 3),
+    ]
+    return [t.device.type for t in made], torch.get_default_device().type
+
+
+def casts(x):
+    return (
+        (x @ x).dtype,
+        torch.is_autocast_enabled("cpu"),
+        torch.get_autocast_dtype("cpu"),
+    )
+
+
+def attention(x):
+    batch = x[None]
+    return (
+        torch.backends.cuda.flash_sdp_enabled(),
+        torch.backends.cuda.math_sdp_enabled(),
+        F.scaled_dot_product_attention(batch, batch, batch),
+    )
+
+
+def saved_gradient(x):
+    leaf = x.detach().clone().requires_grad_()
+    leaf.pow(2).sum().backward()
+    return leaf.grad
+
+
+def adds(x):
+    return x + 1
+
+
+MANAGERS = {
+    "no_grad": (torch.no_grad, gradients),
+    "enable_grad": (torch.enable_grad, gradients),
+    "set_grad_enabled": (lambda: torch.set_grad_enabled(False), gradients),
+    "inference_mode": (torch.inference_mode, gradients),
+    "inference_mode_off": (lambda: torch.inference_mode(False), gradients),
+    "device": (lambda: torch.device("meta"), devices),
+    "autocast": (
+        lambda: torch.autocast("cpu", dtype=torch.bfloat16),
+        casts,
+    ),
+    "amp_autocast": (lambda: torch.amp.autocast("cpu", torch.half), casts),
+    "sdpa_kernel": (lambda: sdpa_kernel(SDPBackend.MATH), attention),
+    "detect_anomaly": (
+        torch.autograd.detect_anomaly,
+        lambda x: torch.is_anomaly_enabled(),
+    ),
+    "record_function": (
+        lambda: torch.autograd.profiler.record_function("part"),
+        adds,
+    ),
+    "multithreading": (
+        lambda: torch.autograd.set_multithreading_enabled(False),
+        lambda x: torch._C._is_multithreading_enabled(),
+    ),
+    "saved_tensors_hooks": (
+        lambda: torch.autograd.graph.saved_tensors_hooks(
+            lambda t: t * 2, lambda t: t
+        ),
+        saved_gradient,
+    ),
+    "dual_level": (
+        forward_ad.dual_level,
+        lambda x: forward_ad._current_level,
+    ),
+    "no_torch_function_of_classes": (
+        torch._C.DisableTorchFunctionSubclass,
+        lambda x: (torch._C._is_torch_function_enabled(), x + 1),
+    ),
+    "no_torch_function": (
+        torch._C.DisableTorchFunction,
+        lambda x: (torch._C._is_torch_function_all_disabled(), x + 1),
+    ),
+    "fork_rng": (
+        lambda: torch.random.fork_rng(devices=[]),
+        lambda x: torch.rand(1),
+    ),
+    "cudnn": (
+        lambda: torch.backends.cudnn.flags(enabled=False, benchmark=True),
+        lambda x: torch.backends.cudnn.benchmark,
+    ),
+    "printoptions": (
+        lambda: torch._tensor_str.printoptions(precision=2),
+        lambda x: repr(torch.tensor([1.23456])),
+    ),
+    "numpy_errors": (
+        lambda: numpy.errstate(all="raise"),
+        lambda x: sorted(numpy.geterr().items()),
+    ),
+    "suppress": (lambda: contextlib.suppress(KeyError), adds),
+    "nullcontext": (contextlib.nullcontext, adds),
+    "catch_warnings": (
+        warnings.catch_warnings,
+        lambda x: len(warnings.filters),
+    ),
+    "decimal": (
+        decimal.localcontext,
+        lambda x: decimal.getcontext().prec,
+    ),
+}
+
+
+@pytest.mark.filterwarnings("ignore:Anomaly Detection")
+@pytest.mark.parametrize(
+    "entered",
+    [
+        around,
+        around_a_break,
+        left_by_an_exception,
+        twice,
+        around_a_generator,
+        as_a_decorator,
+    ],
+)
+@pytest.mark.parametrize("name", MANAGERS)
+def test_context_manager_matches_eager(name, entered):
+    manager, probe = MANAGERS[name]
+
+    def program(x):
+        return entered(manager, probe, x)
+
+    check(program, X, calls=3)
+
+
+# -- What backends are given of a default device.
+
+
+def makes_tensors(x):
+    with torch.device("meta"):
+        a = torch.ones(2)
+        b = torch.zeros((2,), device=None)
+    return x + 1, a.device.type, b.device.type
+
+
+def test_graphs_name_the_default_device():
+    report = check(makes_tensors, X, graphs=1, graph_breaks=0)
+    made = {
+        node.target: node.kwargs.get("device")
+        for node in report.graphs[0].graph.nodes
+        if node.op == "call_function"
+    }
+    assert made[torch.ones] == made[torch.zeros] == torch.device("meta")
+
+
+def test_default_device_of_the_caller_is_named_too():
+    def program(x):
+        return torch.ones(2).device.type, torch.tensor([x.shape[0]])
+
+    with torch.device("meta"):
+        report = check(program, X.cpu(), graphs=1)
+    names = [name for _, name in calls_in(report.graphs[0])]
+    assert names == ["torch.ones", "torch.tensor"]
+    assert all(
+        node.kwargs["device"] == torch.device("meta")
+        for node in report.graphs[0].graph.nodes
+        if node.op == "call_function"
+    )
+
+
+# -- Modes of the program's see its operations, and nothing of a trace.
+
+
+class Functions(TorchFunctionMode):
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        print(function.__name__)
+        return function(*args, **(kwargs or {}))
+
+
+class Operators(TorchDispatchMode):
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        print(function)
+        return function(*args, **(kwargs or {}))
+
+
+@pytest.mark.parametrize("mode", [Functions, Operators])
+def test_modes_around_the_call(mode, capsys):
+    def program(x):
+        return torch.ones(4) + x
+
+    compiled = magneto.compile(program, backend="eager")
+    compiled(X)
+    seen = []
+    for call in (program, compiled, compiled):
+        capsys.readouterr()
+        with mode():
+            call(X)
+        seen.append(capsys.readouterr().out.split())
+    assert seen[0]
+    assert seen[0] == seen[1] == seen[2]
+    report = magneto.explain(program)
+    with mode():
+        found = report(X)
+    assert [skip.reason for skip in found.skips] == ["torch-mode"]
+
+
+@pytest.mark.parametrize("mode", [Functions, Operators])
+def test_modes_that_the_function_enters(mode):
+    def program(x):
+        y = x * 2
+        with mode():
+            z = torch.ones(4) + y
+        return z, y + 1
+
+    check(program, X, calls=3)
+
+
+# -- Forward-mode differentiation.
+
+
+def dual_numbers(x):
+    with forward_ad.dual_level():
+        y = forward_ad.make_dual(x, torch.ones_like(x)) * 3
+        primal, tangent = forward_ad.unpack_dual(y)
+    return primal, tangent
+
+
+def dual_numbers_across_a_break(x):
+    with forward_ad.dual_level():
+        y = forward_ad.make_dual(x, torch.ones_like(x)) * 3
+        magneto.graph_break()
+        primal, tangent = forward_ad.unpack_dual(y.sin())
+    return primal, tangent
+
+
+def no_dual_number(x):
+    with forward_ad.dual_level():
+        return forward_ad.unpack_dual(x + 1).tangent
+
+
+@pytest.mark.parametrize(
+    "program", [dual_numbers, dual_numbers_across_a_break, no_dual_number]
+)
+def test_forward_mode(program):
+    check(program, X, calls=3)
