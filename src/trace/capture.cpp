@@ -153,6 +153,9 @@ values::Capture capture_frame(values::Context& ctx,
   Outcome<Next> next = interpreter.run_outermost(frame);
   interpreter.end();
   capture.calls_in_blocks = interpreter.calls_in_blocks();
+  if (next && !ctx.default_devices.open().empty())
+    next = ctx.skip("torch-state", "a torch.device is entered and not left",
+                    "use it in a with statement");
   if (next) {
     MG_CHECK(next.value() == Next::Return, "only generators yield");
     capture.ending = values::Ending::Return;

@@ -257,6 +257,35 @@ def test_default_device_of_the_caller_is_named_too():
     )
 
 
+def test_default_device_that_is_left_by_the_caller():
+    device = torch.device("meta")
+
+    def program(x):
+        device.__enter__()
+        return x + 1
+
+    def leave():
+        device.__exit__(None, None, None)
+        return torch.ones(1).device.type
+
+    compiled = magneto.compile(program, backend="eager")
+    for call in (program, compiled, compiled):
+        call(X)
+        assert torch.ones(1).device.type == "meta"
+        assert leave() == "cpu"
+
+    def leaves(x):
+        y = x + 1
+        device.__exit__(None, None, None)
+        return y, torch.ones(1).device.type
+
+    compiled = magneto.compile(leaves, backend="eager")
+    for call in (leaves, compiled, compiled):
+        device.__enter__()
+        assert call(X)[1] == "cpu"
+        assert torch.ones(1).device.type == "cpu"
+
+
 # -- Modes of the program's see its operations, and nothing of a trace.
 
 
