@@ -130,6 +130,40 @@ def overhead_with_graph_break(compiler: Compiler) -> float:
     return seconds_per_call(call, x, y)
 
 
+def overhead_with_ten_graph_breaks(compiler: Compiler) -> float:
+    """A hit of a function that is eleven graphs."""
+    graph_break = compiler.graph_break
+
+    def broken(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        z = x + y
+        graph_break()
+        z = z * y
+        graph_break()
+        z = z * y
+        graph_break()
+        z = z * y
+        graph_break()
+        z = z * y
+        graph_break()
+        z = z * y
+        graph_break()
+        z = z * y
+        graph_break()
+        z = z * y
+        graph_break()
+        z = z * y
+        graph_break()
+        z = z * y
+        graph_break()
+        return z * y
+
+    x, y = torch.ones(4), torch.ones(4)
+    output = x + y
+    call = compiler.compile(broken, backend=constant_backend((output,)))
+    expect_captured(call(x, y) is output)
+    return seconds_per_call(call, x, y)
+
+
 def overhead_of_llama(compiler: Compiler) -> float:
     """A hit of a 32-layer Llama, whose graph has 293 inputs."""
     model = programs.llama(32)
@@ -189,6 +223,7 @@ MEASUREMENTS: dict[str, Measurement] = {
     "call_add": overhead_of_add(),
     "call_add_dynamic": overhead_of_add(dynamic=True),
     "call_graph_break": overhead_with_graph_break,
+    "call_ten_graph_breaks": overhead_with_ten_graph_breaks,
     "call_32_layers": overhead_of_llama,
     "recompile": recompile,
     "memory_32_layers": memory_of_capture,

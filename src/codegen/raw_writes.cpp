@@ -95,7 +95,10 @@ bool keep_attributes(PyObject* object, std::span<PyObject* const> names) {
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(keys.get()); ++i) {
     PyObject* key = PyList_GET_ITEM(keys.get(), i);
     bool kept = false;
-    for (PyObject* name : names) kept = kept || name == key;
+    // Not every key is interned: the program may have put together its text.
+    for (PyObject* name : names)
+      kept = kept || name == key ||
+             (PyUnicode_Check(key) && PyUnicode_Compare(name, key) == 0);
     if (!kept && !write_item(dict, key, nullptr)) return false;
   }
   return true;

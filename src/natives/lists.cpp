@@ -209,9 +209,11 @@ Outcome<V> reverse(Context& ctx, const Arguments& args) {
 Outcome<V> sort_in_place(Context& ctx, const Arguments& args) {
   MG_TRY(V list, list_receiver(ctx, args));
   std::vector<V> items = ctx.heap.items(list->heap);
-  MG_DO(sort(ctx, items, args));
+  const Status sorted = sort(ctx, items, args);
+  if (!sorted && sorted.signal() != Signal::Raised) return sorted.signal();
+  // Where a comparison raises, the list stays as far as it has got.
   if (!items.empty()) ctx.heap.splice(list->heap, 0, items.size(), items);
-  return ctx.none();
+  return sorted ? Outcome<V>(ctx.none()) : sorted.signal();
 }
 
 Outcome<V> slot_add(Context& ctx, const Arguments& args) {

@@ -58,7 +58,7 @@ Outcome<Next> Interpreter::run(Frame& frame) {
       Outcome<Next> next = kHandlers[static_cast<size_t>(instruction.op)](
           *this, frame, instruction);
       if (frame_before) [[unlikely]]
-        next = after_step(frame, next, std::move(frame_before));
+        next = after_step(frame, next, *std::move(frame_before));
       if (!next) [[unlikely]] {
         Signal signal = next.signal();
         if (signal == Signal::Raised) signal = trace_back(frame);
@@ -151,7 +151,7 @@ Outcome<Next> Interpreter::run_outermost(Frame& frame) {
     }();
     frame_ = &frame;
     if (frame_before) [[unlikely]]
-      next = after_step(frame, next, std::move(frame_before));
+      next = after_step(frame, next, *std::move(frame_before));
     if (--steps_to_check_ < 0) [[unlikely]]
       MG_DO(check_progress());
     if (!next) [[unlikely]] {

@@ -103,7 +103,7 @@ class Interpreter final : public values::Inliner, public Journaled {
     return FrameBefore(frame);
   }
   Outcome<Next> after_step(Frame& frame, Outcome<Next> next,
-                           MaybeBefore before);
+                           FrameBefore&& before);
 
   struct GeneratorState {
     enum Phase : uint8_t { Created, Suspended, Running, Finished };

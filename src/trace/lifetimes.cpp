@@ -109,7 +109,7 @@ void Interpreter::FrameBefore::restore(Frame& frame) && {
 }
 
 Outcome<Next> Interpreter::after_step(Frame& frame, Outcome<Next> next,
-                                      MaybeBefore before) {
+                                      FrameBefore&& before) {
   if (!next) return next;
   // What the frame had before the step, and has no more.
   const bool returns = next.value() == Next::Return;
@@ -125,8 +125,8 @@ Outcome<Next> Interpreter::after_step(Frame& frame, Outcome<Next> next,
       if ((returns || i >= now.size() || old[i] != now[i]) && !is_left(old[i]))
         was.add(old[i]);
   };
-  add_changed(before->stack, frame.stack);
-  add_changed(before->locals, frame.locals);
+  add_changed(before.stack, frame.stack);
+  add_changed(before.locals, frame.locals);
   if (std::ranges::none_of(
           watched_, [&](V value) { return was.contains(value->object); }))
     return next;
@@ -142,7 +142,7 @@ Outcome<Next> Interpreter::after_step(Frame& frame, Outcome<Next> next,
   }
   for (V value : watched_) {
     if (held.contains(value->object) || !was.contains(value->object)) continue;
-    std::move(*before).restore(frame);
+    std::move(before).restore(frame);
     return ctx.graph_break("finalizer", "what is let go of here is " +
                                             ctx.sources.print(value->source));
   }

@@ -52,6 +52,7 @@ struct Part {
   V tensor;
   V key;
   bool has_tensor_position = false;
+  bool is_whole = false;  // no more to be selected from the tensor
 };
 
 // The view that the symbols in a key select, by one call for each, and the rest
@@ -92,6 +93,7 @@ Outcome<Part> selected(Context& ctx, V tensor, V key) {
     }
   }
   part.key = ctx.tuple(rest);
+  part.is_whole = rest.empty();
   return part;
 }
 
@@ -123,8 +125,7 @@ Outcome<V> get_tensor_item(Context& ctx, V tensor, V key) {
   static const Functions getitem("getitem");
   MG_TRY(key, with_numbers(ctx, key));
   MG_TRY(const Part part, selected(ctx, tensor, key));
-  if (part.tensor != tensor && tuple_items(part.key).empty())
-    return part.tensor;
+  if (part.is_whole) return part.tensor;
   V operands[] = {part.tensor, part.key};
   return record_function_as(
       ctx, getitem.plain,

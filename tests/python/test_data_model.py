@@ -517,3 +517,59 @@ def imports_a_module_of_a_package():
 def test_a_module_is_imported_from_its_package():
     with mock.patch.dict(sys.modules):
         check(imports_a_module_of_a_package)
+
+
+# Comparisons of a sort come in CPython's order: they may print, or raise.
+
+
+class Loud:
+    def __init__(self, number):
+        self.number = number
+
+    def __lt__(self, other):
+        print(self.number, other.number)
+        if self.number == 13:
+            raise ValueError(other.number)
+        return self.number < other.number
+
+
+UNSORTED = [
+    [],
+    [1],
+    [2, 1],
+    [1, 2, 3],
+    [3, 2, 1],
+    [3, 1, 2, 2, 5, 4, 1],
+    [5, 5, 1, 0, 7, 3],
+    [2, 13, 1],
+    [4, 3, 5, 1, 13, 2],
+    [*range(20, 0, -1), *range(30)],
+]
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("numbers", UNSORTED)
+def test_sort_compares_in_order(numbers, reverse):
+    def program(numbers):
+        items = [Loud(n) for n in numbers]
+        try:
+            items.sort(reverse=reverse)
+        except ValueError as error:
+            print("raised", error)
+        return [item.number for item in items]
+
+    check(program, numbers)
+
+
+@pytest.mark.parametrize(
+    "items",
+    [["c", 0, "c"], [1, 2, "z", 0], [3, 2, "x", 1], [None, 1], [1.5, None, 2]],
+)
+def test_sort_of_what_has_no_order(items):
+    def program(items):
+        try:
+            return sorted(items)
+        except TypeError as error:
+            return str(error)
+
+    check(program, items)

@@ -592,3 +592,21 @@ def test_attributes_deleted_and_listed():
     ours, plain = Box(), Box()
     assert compiled(f)(X, ours)[1] == f(X, plain)[1]
     assert vars(ours).keys() == vars(plain).keys()
+
+
+class Held:
+    def __init__(self):
+        self.count = 1
+
+
+def test_attributes_whose_names_were_put_together_stay():
+    """Such a name is another object than the one in the code."""
+
+    def program(x, held):
+        held.added = 1
+        vars(held).popitem()
+        return x + 1, held
+
+    held = Held()
+    held.__dict__["".join(["_", "level"])] = 0
+    check(program, torch.ones(2), held)

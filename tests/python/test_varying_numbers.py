@@ -194,3 +194,11 @@ def test_ranges_of_floats(program, needs_numbers):
         fullgraph=True,
         recompiles=4 if needs_numbers else 0,
     )
+
+
+def test_positions_that_vary_select_once():
+    def program(x, n):
+        return str(x[n] * 1), str(x[n])
+
+    x = torch.ones(6, 4, requires_grad=True)
+    check_calls(program, [((x, n), {}) for n in (2, 3, 4, 5)])
