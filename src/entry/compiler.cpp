@@ -273,6 +273,7 @@ std::optional<Compiled> Compilation::add(codegen::Plan& plan,
 
   auto* entry = new Entry;
   EntryHold hold(entry);
+  ctx_.guard_written_leaves();
   const std::vector<guards::Request> wanted = requests(plan);
   entry->guards = compile_guards(wanted);
   std::vector<PyObject*> inputs(wanted.size() + 1);

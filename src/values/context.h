@@ -339,6 +339,10 @@ class Context final : public Backing,
   // The same of what the caller's mapping has under a key that wasn't read.
   void let_go_unread(HeapId dict, V key, PyObject* token);
 
+  // At the end of a trace: torch refuses to write to leaves that require grad,
+  // so of what was written to, guards say whether it is one (wrapping.cpp).
+  void guard_written_leaves();
+
   void undo(uint64_t what, uint64_t index) noexcept override;
 
  private:
@@ -376,6 +380,9 @@ class Context final : public Backing,
 
   std::vector<Ref> kept_;
   std::vector<PyObject*> made_aliases_;
+  // The caller's tensors that require grad, and what their guards compare.
+  std::vector<std::pair<V, std::shared_ptr<tensor::TensorSnapshot>>>
+      differentiated_;
   V null_ = nullptr, none_ = nullptr, true_ = nullptr, false_ = nullptr;
 
   tensor::EnvironmentRef environment_;

@@ -21,9 +21,9 @@ bool takes_default_device(PyObject* callable) {
     MG_CHECK(set && PyAnySet_Check(set.get()), "a set of functions");
     return set.release();
   }();
-  // Stands for torch.tensor where there are symbols.
-  static PyObject* const of_symbols = find_object("torch._refs.tensor");
-  return callable == of_symbols || PySet_Contains(functions, callable) == 1;
+  // What stands for torch.tensor where there are symbols, once it was imported.
+  return callable == find_object("torch._refs.tensor") ||
+         PySet_Contains(functions, callable) == 1;
 }
 
 }  // namespace

@@ -212,7 +212,7 @@ V Context::wrap_tensor(PyObject* object, SourceId source) {
                               " is sparse, nested or otherwise not dense",
                           "pass dense tensors"}};
   }
-  guards.tensor(source, std::move(snapshot));
+  guards.tensor(source, snapshot);
   graph::InputSpec spec{.source = source.index, .source_name = name};
   std::string path;
   if (type == torch.parameter || name.find("._buffers[") != std::string::npos) {
@@ -226,7 +226,17 @@ V Context::wrap_tensor(PyObject* object, SourceId source) {
   value.source = source;
   value.type = type;
   value.object = object;
-  return tensor(value, std::move(fake), node);
+  V made = tensor(value, std::move(fake), node);
+  if (snapshot->requires_grad)
+    differentiated_.emplace_back(made, std::move(snapshot));
+  return made;
+}
+
+void Context::guard_written_leaves() {
+  for (const auto& [value, snapshot] : differentiated_)
+    if (tensor::version(as<TensorValue>(value)->fake) !=
+        tensor::version(value->object))
+      snapshot->extra |= tensor::TensorSnapshot::kLeaf;
 }
 
 V Context::wrap_tuple(PyObject* object, SourceId source) {

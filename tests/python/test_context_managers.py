@@ -18,7 +18,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import magneto
-from magneto.testing import check
+from magneto.testing import check, check_calls
 from magneto.testing.graphs import calls_in
 
 X = torch.arange(16.0).reshape(4, 4) / 7
@@ -255,6 +255,15 @@ def test_default_device_of_the_caller_is_named_too():
         for node in report.graphs[0].graph.nodes
         if node.op == "call_function"
     )
+
+
+def test_default_device_of_tensors_of_sizes():
+    def program(x):
+        with torch.device("meta"):
+            made = torch.tensor([x.shape[0], 2]), torch.arange(x.shape[0])
+        return [t.device.type for t in made], [t.shape for t in made]
+
+    check_calls(program, [((torch.ones(n),), {}) for n in (3, 4, 5)])
 
 
 def test_default_device_that_is_left_by_the_caller():

@@ -211,3 +211,26 @@ def test_caught_errors_have_the_operators_words(number):
             return type(error), str(error)
 
     check(program, X, BOOLS, calls=2)
+
+
+def test_leaves_are_not_written_to_by_what_was_compiled_for_others():
+    """torch refuses it, and what the function did before must be done."""
+    notes = []
+
+    def program(x, y):
+        notes.append("before")
+        x += y
+        return x
+
+    def call(function, is_leaf):
+        x = torch.ones(2, requires_grad=True)
+        notes.clear()
+        try:
+            result = str(function(x if is_leaf else x * 2, torch.ones(2)))
+        except RuntimeError as error:
+            result = str(error)
+        return result, list(notes)
+
+    compiled = magneto.compile(program, backend="eager")
+    for is_leaf in (False, False, True, True, False):
+        assert call(compiled, is_leaf) == call(program, is_leaf)
