@@ -114,54 +114,24 @@ def overhead_of_add(**options: Any) -> Measurement:
     return measure
 
 
-def overhead_with_graph_break(compiler: Compiler) -> float:
-    """A hit of a function that is two graphs."""
-    graph_break = compiler.graph_break
+def overhead_with_graph_breaks(count: int) -> Measurement:
+    """A hit of a function that is `count` + 1 graphs."""
+    # Written out: torch.compile runs a loop with a break in plain Python.
+    lines = ["def broken(x, y):", "z = x + y"]
+    lines += ["graph_break()", "z = z * y"] * count
+    source = "\n    ".join([*lines, "return z"])
 
-    def broken(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-        z = x + y
-        graph_break()
-        return z * y
+    def measure(compiler: Compiler) -> float:
+        names: dict[str, Any] = {"graph_break": compiler.graph_break}
+        exec(source, names)
+        x, y = torch.ones(4), torch.ones(4)
+        output = x + y
+        backend = constant_backend((output,))
+        call = compiler.compile(names["broken"], backend=backend)
+        expect_captured(call(x, y) is output)
+        return seconds_per_call(call, x, y)
 
-    x, y = torch.ones(4), torch.ones(4)
-    output = x + y
-    call = compiler.compile(broken, backend=constant_backend((output,)))
-    expect_captured(call(x, y) is output)
-    return seconds_per_call(call, x, y)
-
-
-def overhead_with_ten_graph_breaks(compiler: Compiler) -> float:
-    """A hit of a function that is eleven graphs."""
-    graph_break = compiler.graph_break
-
-    def broken(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-        z = x + y
-        graph_break()
-        z = z * y
-        graph_break()
-        z = z * y
-        graph_break()
-        z = z * y
-        graph_break()
-        z = z * y
-        graph_break()
-        z = z * y
-        graph_break()
-        z = z * y
-        graph_break()
-        z = z * y
-        graph_break()
-        z = z * y
-        graph_break()
-        z = z * y
-        graph_break()
-        return z * y
-
-    x, y = torch.ones(4), torch.ones(4)
-    output = x + y
-    call = compiler.compile(broken, backend=constant_backend((output,)))
-    expect_captured(call(x, y) is output)
-    return seconds_per_call(call, x, y)
+    return measure
 
 
 def overhead_of_llama(compiler: Compiler) -> float:
@@ -222,8 +192,8 @@ MEASUREMENTS: dict[str, Measurement] = {
     "capture_integer_loop": capture_function(programs.integer_loop),
     "call_add": overhead_of_add(),
     "call_add_dynamic": overhead_of_add(dynamic=True),
-    "call_graph_break": overhead_with_graph_break,
-    "call_ten_graph_breaks": overhead_with_ten_graph_breaks,
+    "call_graph_break": overhead_with_graph_breaks(1),
+    "call_ten_graph_breaks": overhead_with_graph_breaks(10),
     "call_32_layers": overhead_of_llama,
     "recompile": recompile,
     "memory_32_layers": memory_of_capture,

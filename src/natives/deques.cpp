@@ -306,8 +306,7 @@ Outcome<V> next_item(Context& ctx, V iterator) {
   if (state.number < 0) return nullptr;
   V deque = state.slots[0];
   const auto at = static_cast<size_t>(state.number);
-  const auto begun_with =
-      static_cast<size_t>(PyLong_AsSize_t(state.slots[2]->object));
+  const size_t begun_with = PyLong_AsSize_t(state.slots[2]->object);
   if (backwards && at >= begun_with) return nullptr;
   if (values::is_outdated(ctx, iterator)) {
     if (backwards) ctx.heap.set_number(iterator->heap, -1);

@@ -263,7 +263,7 @@ Outcome<V> enter_device(Context& ctx, const Arguments& args) {
 }
 
 Outcome<V> exit_device(Context& ctx, const Arguments&) {
-  if (ctx.default_devices.open().empty())
+  if (ctx.default_devices.empty())
     return ctx.graph_break("torch-state",
                            "a torch.device that was entered elsewhere is left "
                            "here");

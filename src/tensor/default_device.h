@@ -34,6 +34,7 @@ class DefaultDevices final : public Journaled {
   // The innermost one; there must be one.
   void leave(Journal& journal);
 
+  bool empty() const noexcept { return open_.empty(); }
   // Outermost first.
   std::vector<PyObject*> open() const;
 

@@ -153,7 +153,7 @@ values::Capture capture_frame(values::Context& ctx,
   Outcome<Next> next = interpreter.run_outermost(frame);
   interpreter.end();
   capture.calls_in_blocks = interpreter.calls_in_blocks();
-  if (next && !ctx.default_devices.open().empty())
+  if (next && !ctx.default_devices.empty())
     next = ctx.skip("torch-state", "a torch.device is entered and not left",
                     "use it in a with statement");
   if (next) {

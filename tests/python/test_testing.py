@@ -84,6 +84,24 @@ def test_compare_of_exceptions_looks_at_the_users_lines():
         compare(*errors)
 
 
+def test_a_warm_functions_unbound_variable_is_where_it_stands():
+    def program(n):
+        found = n
+        missing += found  # noqa: F821
+        return missing
+
+    errors = []
+    for _ in range(50):
+        try:
+            program(3)
+        except UnboundLocalError as error:
+            errors.append(error)
+    # CPython's own: the line before, once the function is warm.
+    first, last = (e.__traceback__.tb_next.tb_lineno for e in errors[::49])
+    assert last == first - 1
+    compare(errors[0], errors[-1])
+
+
 def test_recording_backend_keeps_graphs_and_counts_calls():
     backend = RecordingBackend()
     compiled = torch.compile(lambda x: x + 1, backend=backend)

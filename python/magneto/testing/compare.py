@@ -8,8 +8,10 @@ list twice, so must the second.
 
 from __future__ import annotations
 
+import dis
 import enum
 import functools
+import itertools
 import math
 import struct
 import types
@@ -248,9 +250,31 @@ def user_frames(error: BaseException) -> list[tuple[str, int]]:
     entry = error.__traceback__
     while entry is not None:
         if not entry.tb_frame.f_code.co_filename.startswith(PACKAGE):
-            frames.append((entry.tb_frame.f_code.co_name, entry.tb_lineno))
+            code = entry.tb_frame.f_code
+            line = unbound_line(error, entry) or entry.tb_lineno
+            frames.append((code.co_name, line))
         entry = entry.tb_next
     return frames
+
+
+def unbound_line(
+    error: BaseException, entry: types.TracebackType
+) -> int | None:
+    """The line of the variable without a value, if that was raised here.
+
+    Once a function is warm, CPython 3.11 runs two instructions as one where the
+    second reads a local variable, and its traceback has the first one's line.
+    """
+    if entry.tb_next is not None or not isinstance(error, UnboundLocalError):
+        return None
+    instructions = dis.get_instructions(entry.tb_frame.f_code)
+    at_and_behind = itertools.dropwhile(
+        lambda instruction: instruction.offset < entry.tb_lasti, instructions
+    )
+    for each in itertools.islice(at_and_behind, 2):
+        if each.opname == "LOAD_FAST" and f"'{each.argval}'" in str(error):
+            return each.positions.lineno
+    return None
 
 
 def _expect(holds: bool, where: str, a: Any, b: Any) -> None:
