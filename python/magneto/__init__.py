@@ -13,6 +13,7 @@
 
 from magneto import _load as _load  # isort: skip  (loads the extension)
 from magneto import config, exc
+from magneto import frames as frames  # gives the extension its table
 from magneto.api import (
     compile,
     disable,

@@ -2,16 +2,18 @@
 """Which functions are compiled when a compiled function calls them in plain
 Python, at a graph break, and which are cut in pieces where they break a graph.
 
-C++ asks once for each code object; see src/python/frame.h for the answers.
+C++ takes the table when this module is loaded and reads it once for each code
+object; see src/python/frame.h for the actions.
 """
 
 from __future__ import annotations
 
 import os
 import sysconfig
-import types
 
 import torch
+
+from magneto._C import set_frame_rules
 
 EVALUATE = 1
 """Not compiled itself; what it calls may be."""
@@ -93,23 +95,7 @@ def _by_path() -> dict[str, int]:
         rules.setdefault(path, HANDLE)
     for name in _PLAIN_PACKAGES:
         rules[f"{packages}/{name}"] = WHOLE
-    return {path.replace("/", os.sep): rules[path] for path in rules}
+    return rules
 
 
-_ACTIONS = _by_path()
-
-
-def action(code: types.CodeType) -> int:
-    """What to do with frames of `code`."""
-    filename = code.co_filename
-    fitting = (
-        path
-        for path in _ACTIONS
-        if filename.startswith(path)
-        and (path[0] == "<" or filename[len(path) :][:1] in ("", os.sep))
-    )
-    found = _ACTIONS.get(max(fitting, key=len, default=""), HANDLE)
-    # Class bodies run once, and what a comprehension collects is compiled by
-    # itself.
-    is_part = code.co_name.startswith("<") and code.co_name != "<lambda>"
-    return EVALUATE if found == HANDLE and is_part else found
+set_frame_rules(_by_path())

@@ -1,48 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which functions are looked at is said by python/magneto/frames.py, once for
-// each code object.
 #include "entry/frames.h"
 
 #include <exception>
 
 #include "entry/compiler.h"
 #include "entry/driver.h"
-#include "entry/foreign.h"
+#include "entry/frame_rules.h"
 #include "python/frame.h"
 #include "tensor/fake_tensor.h"
 
 namespace magneto::entry {
 namespace {
 
-using python::FrameAction;
 using python::FrameRequest;
-
-FrameAction ask_python(PyCodeObject* code) {
-  Ref module = Ref::steal(PyImport_ImportModule("magneto.frames"));
-  Ref function =
-      Ref::steal(module ? PyObject_GetAttrString(module, "action") : nullptr);
-  Ref answer =
-      Ref::steal(function ? PyObject_CallOneArg(
-                                function, reinterpret_cast<PyObject*>(code))
-                          : nullptr);
-  const long action = answer ? PyLong_AsLong(answer) : -1;
-  switch (action) {
-    case static_cast<long>(FrameAction::Evaluate):
-    case static_cast<long>(FrameAction::Pause):
-    case static_cast<long>(FrameAction::Handle):
-    case static_cast<long>(FrameAction::Whole):
-      return static_cast<FrameAction>(action);
-    default:
-      PyErr_WriteUnraisable(function);
-      return FrameAction::Evaluate;
-  }
-}
-
-FrameAction classify(PyCodeObject* code) noexcept {
-  python::FrameHookScope pause(false);
-  ForeignPause foreign;
-  return ask_python(code);
-}
 
 // -- frames without tensors ---------------------------------------------------
 
@@ -138,7 +108,7 @@ bool run(const FrameRequest& request, PyObject** result) noexcept {
 }  // namespace
 
 void install_frame_handlers() noexcept {
-  python::set_frame_handlers({.classify = classify, .run = run});
+  python::set_frame_handlers({.classify = frame_rule, .run = run});
 }
 
 }  // namespace magneto::entry

@@ -5,6 +5,7 @@
 #include "entry/compiled_function.h"
 #include "entry/counters.h"
 #include "entry/disabled_function.h"
+#include "entry/frame_rules.h"
 #include "entry/frames.h"
 #include "entry/module_call.h"
 #include "entry/report.h"
@@ -35,6 +36,15 @@ PyObject* py_reset(PyObject*, PyObject*) noexcept {
 
 PyObject* py_is_compiling(PyObject*, PyObject*) noexcept {
   return PyBool_FromLong(is_compiling());
+}
+
+PyObject* py_set_frame_rules(PyObject*, PyObject* rules) noexcept {
+  if (!PyDict_Check(rules)) {
+    PyErr_SetString(PyExc_TypeError, "set_frame_rules() takes a dict");
+    return nullptr;
+  }
+  if (!set_frame_rules(rules)) return nullptr;
+  Py_RETURN_NONE;
 }
 
 PyObject* py_skip_code(PyObject*, PyObject* code) noexcept {
@@ -80,6 +90,9 @@ PyMethodDef functions[] = {
      "is_compiling()\n--\n\nTrue while this thread compiles."},
     {"counters", py_counters, METH_NOARGS,
      "counters()\n--\n\nHow often what happened, since the process began."},
+    {"set_frame_rules", py_set_frame_rules, METH_O,
+     "set_frame_rules(rules, /)\n--\n\nTakes the table of magneto.frames: "
+     "paths, and what to do with frames of code that is there."},
     {"skip_code", py_skip_code, METH_O,
      "skip_code(code, /)\n--\n\nFrames of this code object are never compiled "
      "by themselves."},

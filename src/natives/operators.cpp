@@ -76,8 +76,7 @@ Outcome<V> contains_item(Context& ctx, const Arguments& args) {
 }
 
 Outcome<V> index(Context& ctx, const Arguments& args) {
-  MG_TRY(Py_ssize_t number, index_argument(ctx, args.positional[0]));
-  return ctx.integer(number);
+  return operator_index(ctx, args.positional[0]);
 }
 
 Outcome<V> index_of(Context& ctx, const Arguments& args) {

@@ -113,4 +113,16 @@ Outcome<Py_ssize_t> index_argument(Context& ctx, V value) {
   return number;
 }
 
+Outcome<V> operator_index(Context& ctx, V value) {
+  value = ctx.look(value);
+  if (value->is_constant() && PyLong_Check(value->object)) {
+    Ref number = Ref::steal(PyNumber_Index(value->object));
+    if (!number) return ctx.raise_from_python();
+    return ctx.constant(std::move(number));
+  }
+  return value->kind == Kind::Tensor
+             ? values::call_method(ctx, value, interned().dunder_index, {})
+             : values::as_index(ctx, value);
+}
+
 }  // namespace magneto::natives

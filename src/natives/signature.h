@@ -49,4 +49,8 @@ Outcome<PyObject*> attribute_name(Context& ctx, V value,
 // An integer, through __index__.
 Outcome<Py_ssize_t> index_argument(Context& ctx, V value);
 
+// operator.index(): an int of any size; of a tensor, one that the graph's run
+// tells.
+Outcome<V> operator_index(Context& ctx, V value);
+
 }  // namespace magneto::natives

@@ -10,18 +10,30 @@ namespace magneto::natives {
 
 namespace {
 
+// One item: an int (which may be a symbol), or what stands for one.
+Outcome<V> size_item(Context& ctx, V given, size_t position) {
+  V item = ctx.look_symbolic(given);
+  if (item->type == &PyLong_Type) return item;
+  Outcome<V> number = operator_index(ctx, item);
+  if (number || number.signal() != Signal::Raised) return number;
+  (void)ctx.take_exception();
+  return ctx.raise(PyExc_TypeError,
+                   "torch.Size() takes an iterable of 'int' (item " +
+                       std::to_string(position) + " is '" +
+                       item->type->tp_name + "')");
+}
+
 // torch.Size(iterable of ints).
 Outcome<V> make_size(Context& ctx, const Arguments& args) {
   std::vector<V> items;
   if (args.count()) MG_DO(values::unpack(ctx, args.positional[0], items));
-  bool is_symbolic = false, is_numeric = true;
-  for (V& item : items) {
-    item = ctx.look_symbolic(item);
-    is_symbolic = is_symbolic || is_symbol(item);
-    is_numeric = is_numeric && item->type == &PyLong_Type;
+  bool is_symbolic = false;
+  for (size_t i = 0; i < items.size(); ++i) {
+    MG_TRY(items[i], size_item(ctx, items[i], i));
+    is_symbolic = is_symbolic || is_symbol(items[i]);
   }
   V made = ctx.tuple(items, values::torch_types().size);
-  if (is_symbolic && is_numeric) return made;
+  if (is_symbolic) return made;
   // Of numbers that are known it is one object.
   if (PyObject* real = values::as_constant(ctx, made))
     return ctx.constant_share(real);

@@ -57,7 +57,7 @@ enum class FrameAction : uint8_t {
 };
 
 struct FrameHandlers {
-  // Asked once for each code object.
+  // Asked once for each code object; runs no Python code.
   FrameAction (*classify)(PyCodeObject* code) noexcept = nullptr;
   // Runs the frame and returns true with *result (null with a Python error
   // set); false: CPython shall evaluate it.

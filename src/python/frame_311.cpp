@@ -213,13 +213,7 @@ FrameAction frame_action(PyCodeObject* code) noexcept {
   if (extra)
     return static_cast<FrameAction>(reinterpret_cast<uintptr_t>(extra));
   FrameAction action = FrameAction::Evaluate;
-  if (handlers.classify) {
-    // Python code of ours, which is no business of the user's debugger.
-    PyThreadState* state = PyThreadState_Get();
-    PyThreadState_EnterTracing(state);
-    action = handlers.classify(code);
-    PyThreadState_LeaveTracing(state);
-  }
+  if (handlers.classify) action = handlers.classify(code);
   set_frame_action(code, action);
   return action;
 }

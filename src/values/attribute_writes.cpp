@@ -15,6 +15,19 @@ namespace magneto::values {
 
 namespace {
 
+// Written or deleted where there is no place for it. Unlike what reading
+// raises, it doesn't have the object and the name (`found`: what the class
+// has).
+Signal no_such_attribute(Context& ctx, V object, PyObject* name,
+                         PyObject* found) {
+  const std::string whose = std::string("'") + object->type->tp_name;
+  const std::string text = std::string("'") + attribute_name(name) + "'";
+  return ctx.raise(PyExc_AttributeError,
+                   found
+                       ? whose + "' object attribute " + text + " is read-only"
+                       : whose + "' object has no attribute " + text);
+}
+
 Status write(Context& ctx, V object, PyObject* name, V value) {
   // Numbers and strings have no attributes to write: CPython says so itself.
   if (object->is_constant() && is_safe_type(object->type)) {
@@ -71,28 +84,24 @@ Status write(Context& ctx, V object, PyObject* name, V value) {
         std::string(object->type->tp_name) + "." + attribute_name(name));
   }
   // Slots and no dictionary: other names can't be written.
-  if (!has_dictionary(object->type) && object->kind == Kind::Object && value &&
-      (object->type->tp_flags & Py_TPFLAGS_HEAPTYPE) &&
-      !(found && is_declared_slot(found))) {
-    if (!found) return attribute_error(ctx, object, name);
-    return ctx.raise(PyExc_AttributeError,
-                     std::string("'") + object->type->tp_name +
-                         "' object attribute '" + attribute_name(name) +
-                         "' is read-only");
-  }
+  const bool is_slot = found && is_declared_slot(found);
+  if (!has_dictionary(object->type) && object->kind == Kind::Object &&
+      (object->type->tp_flags & Py_TPFLAGS_HEAPTYPE) && !is_slot)
+    return no_such_attribute(ctx, object, name, found);
   V mapping = attribute_mapping(ctx, object);
   if (!mapping) {
     if (object->is_constant() || object->object)
       return ctx.graph_break("attribute-write",
                              std::string("attribute ") + attribute_name(name) +
                                  " of a " + object->type->tp_name);
-    return attribute_error(ctx, object, name);
+    return no_such_attribute(ctx, object, name, found);
   }
   V key = ctx.constant_share(name);
   if (value) return dict_set(ctx, mapping, key, value);
   MG_TRY(V old, dict_pop(ctx, mapping, key));
-  if (!old) return attribute_error(ctx, object, name);
-  return done;
+  if (old) return done;
+  if (is_slot) return ctx.raise(PyExc_AttributeError, attribute_name(name));
+  return no_such_attribute(ctx, object, name, nullptr);
 }
 
 // `hook`: __setattr__ or __delattr__.

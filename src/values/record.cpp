@@ -24,26 +24,29 @@ struct Both {
   PyObject* real = nullptr;  // kept alive by the trace
 };
 
-Outcome<Both> lower(Context& ctx, V value);
+// How deep containers may be nested; one that holds itself has no end.
+constexpr int kDeepest = 100;
+
+Outcome<Both> lower(Context& ctx, V value, int depth = 0);
 
 Outcome<Both> lower_all(Context& ctx, std::span<const V> items,
                         std::vector<graph::Arg>& args,
-                        std::vector<PyObject*>& reals) {
+                        std::vector<PyObject*>& reals, int depth) {
   for (V item : items) {
-    MG_TRY(Both both, lower(ctx, item));
+    MG_TRY(Both both, lower(ctx, item, depth + 1));
     args.push_back(both.arg);
     reals.push_back(both.real);
   }
   return Both{};
 }
 
-Outcome<Both> lower_mapping(Context& ctx, V value) {
+Outcome<Both> lower_mapping(Context& ctx, V value, int depth) {
   std::vector<graph::Arg> args;
   Ref real = Ref::steal(PyDict_New());
   MG_CHECK(real, "out of memory");
   for (const DictEntry* entry : dict_entries(ctx, value)) {
-    MG_TRY(Both key, lower(ctx, entry->key));
-    MG_TRY(Both item, lower(ctx, entry->value));
+    MG_TRY(Both key, lower(ctx, entry->key, depth + 1));
+    MG_TRY(Both item, lower(ctx, entry->value, depth + 1));
     args.push_back(key.arg);
     args.push_back(item.arg);
     MG_CHECK(PyDict_SetItem(real, key.real, item.real) == 0,
@@ -52,7 +55,11 @@ Outcome<Both> lower_mapping(Context& ctx, V value) {
   return Both{ctx.graph.dict(args), ctx.keep(std::move(real))};
 }
 
-Outcome<Both> lower(Context& ctx, V value) {
+Outcome<Both> lower(Context& ctx, V value, int depth) {
+  if (depth > kDeepest)
+    return ctx.graph_break("graph-argument",
+                           "containers in containers without end as the "
+                           "argument of a tensor operation");
   value = ctx.look_symbolic(value);
   switch (value->kind) {
     case Kind::Symbol: {
@@ -68,7 +75,7 @@ Outcome<Both> lower(Context& ctx, V value) {
     case Kind::Tuple: {
       std::vector<graph::Arg> args;
       std::vector<PyObject*> reals;
-      MG_DO(lower_all(ctx, tuple_items(value), args, reals));
+      MG_DO(lower_all(ctx, tuple_items(value), args, reals, depth));
       Ref tuple =
           Ref::steal(PyTuple_New(static_cast<Py_ssize_t>(reals.size())));
       MG_CHECK(tuple, "out of memory");
@@ -85,7 +92,7 @@ Outcome<Both> lower(Context& ctx, V value) {
       std::vector<graph::Arg> args;
       std::vector<PyObject*> reals;
       std::vector<V> items = ctx.heap.items(value->heap);
-      MG_DO(lower_all(ctx, items, args, reals));
+      MG_DO(lower_all(ctx, items, args, reals, depth));
       Ref list = Ref::steal(PyList_New(static_cast<Py_ssize_t>(reals.size())));
       MG_CHECK(list, "out of memory");
       for (size_t i = 0; i < reals.size(); ++i)
@@ -94,11 +101,11 @@ Outcome<Both> lower(Context& ctx, V value) {
       return Both{ctx.graph.list(args), ctx.keep(std::move(list))};
     }
     case Kind::Dict:
-      return lower_mapping(ctx, value);
+      return lower_mapping(ctx, value, depth);
     case Kind::Slice: {
       std::vector<graph::Arg> args;
       std::vector<PyObject*> reals;
-      MG_DO(lower_all(ctx, tuple_items(value), args, reals));
+      MG_DO(lower_all(ctx, tuple_items(value), args, reals, depth));
       Ref slice = Ref::steal(PySlice_New(reals[0], reals[1], reals[2]));
       MG_CHECK(slice, "out of memory");
       return Both{ctx.graph.slice(args[0], args[1], args[2]),
@@ -179,7 +186,7 @@ struct Lowered {
 Status lower_call(Context& ctx, const Arguments& args, Lowered& out) {
   out.args.reserve(args.count());
   out.reals.reserve(args.count() + args.keyword_names.size());
-  MG_DO(lower_all(ctx, args.positional, out.args, out.reals));
+  MG_DO(lower_all(ctx, args.positional, out.args, out.reals, 0));
   if (!args.has_keywords()) return done;
   out.names = Ref::steal(
       PyTuple_New(static_cast<Py_ssize_t>(args.keyword_names.size())));

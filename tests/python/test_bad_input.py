@@ -4,6 +4,7 @@ says what to do, or just what plain Python would do. (Graph breaks: see
 test_break_reasons.py; wrong arguments of compile(): test_entry.py.)
 """
 
+import copy
 import gc
 import os
 import random
@@ -513,3 +514,55 @@ def test_an_interrupt_in_a_log_handler_arrives(on_signal):
     assert torch.equal(
         magneto.compile(lambda x: x + 1, backend="eager")(X), X + 1
     )
+
+
+# -- containers that hold themselves -------------------------------------------
+
+
+def endless_list(x):
+    items = [x]
+    items.append(items)
+    return items
+
+
+def endless_tuple(x):
+    items = []
+    items.append((x, items))
+    return items
+
+
+def endless_dict(x):
+    table = {}
+    table["a"] = table
+    return table
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda x, items: items * x,
+        lambda x, items: torch.add(x, items),
+        lambda x, items: torch.stack(items),
+        lambda x, items: torch.cat(items),
+        lambda x, items: x.view(items),
+        lambda x, items: torch.zeros(items),
+        lambda x, items: x.__setitem__(0, items),
+        lambda x, items: torch.einsum("i", items),
+        lambda x, items: torch.Size(items),
+        lambda x, items: items == [*items],
+        lambda x, items: str(items),
+        lambda x, items: copy.deepcopy(items) is items,
+        lambda x, items: 5 in items,
+        lambda x, items: items,
+    ],
+)
+@pytest.mark.parametrize("make", [endless_list, endless_tuple, endless_dict])
+def test_containers_that_hold_themselves(make, use):
+    def program(x):
+        items = make(x + 1)
+        try:
+            return use(x, items)
+        except (TypeError, RecursionError) as error:
+            return x - 1, type(error)
+
+    check_calls(program, [((X,), {})] * 2)

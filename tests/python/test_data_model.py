@@ -573,3 +573,28 @@ def test_sort_of_what_has_no_order(items):
             return str(error)
 
     check(program, items)
+
+
+class Slotted:
+    __slots__ = ("extra",)
+    shared = 1
+
+
+class Both(Slotted):
+    pass
+
+
+@pytest.mark.parametrize("act", [getattr, delattr, setattr])
+@pytest.mark.parametrize("name", ["extra", "shared", "append", "missing"])
+@pytest.mark.parametrize("kind", [Slotted, Both, list, int])
+def test_attributes_that_are_not_there(kind, name, act):
+    def program(item):
+        told = []
+        for each in (item, kind()):
+            try:
+                act(each, name, *[1] * (act is setattr))
+            except AttributeError as error:
+                told.append((str(error), error.name, error.obj is each))
+        return told
+
+    check(program, kind())

@@ -648,6 +648,56 @@ def test_module_hook_added_later_recompiles():
     assert torch.equal(compiled(X), plain)
 
 
+class Four:
+    def __index__(self):
+        return 4
+
+
+class Unsure:
+    def __index__(self):
+        raise ValueError("which?")
+
+
+@pytest.mark.parametrize(
+    "items",
+    [
+        [2, True, Four()],
+        [torch.tensor(3), torch.tensor([2])],
+        {1: 2},
+        [1, 1.5],
+        [torch.tensor(2.5)],
+        [torch.ones(2)],
+        [[1]],
+        [None],
+        "ab",
+        [Unsure()],
+        3,
+    ],
+    ids=str,
+)
+def test_size_of_items(items):
+    def build(x):
+        try:
+            return x + 1, torch.Size(items)
+        except TypeError as error:
+            return x - 1, str(error)
+
+    check(build, X)
+
+
+@pytest.mark.parametrize(
+    "number", [2**70, -(2**70), True, Four(), Unsure(), torch.tensor(3), 1.5]
+)
+def test_operator_index(number):
+    def index(x):
+        try:
+            return x + 1, operator.index(number)
+        except (TypeError, ValueError) as error:
+            return x - 1, str(error)
+
+    check(index, X)
+
+
 def test_module_missing_attribute_raises():
     module = Block()
 

@@ -170,6 +170,14 @@ class Alarm(Exception):
     pass
 
 
+# In plain Python, each of its calls is of a function that is new.
+CALLS_NEW_FUNCTIONS = """
+def run(x):
+    while True:
+        exec("def new(x): pass\\nnew(x)")
+"""
+
+
 def test_exceptions_of_signal_handlers_arrive_in_the_program():
     def endless(x):
         while True:
@@ -188,6 +196,29 @@ def test_exceptions_of_signal_handlers_arrive_in_the_program():
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+def test_exceptions_of_signal_handlers_are_not_dropped(monkeypatch):
+    """Where a frame has been called that magneto sees for the first time."""
+    dropped = []
+    monkeypatch.setattr(sys, "unraisablehook", dropped.append)
+
+    def expire(signum, frame):
+        raise Alarm
+
+    namespace = {}
+    exec(CALLS_NEW_FUNCTIONS, namespace)
+    call = magneto.compile(lambda x: namespace["run"](x), backend="eager")
+    before = signal.signal(signal.SIGALRM, expire)
+    try:
+        for _ in range(100):
+            signal.setitimer(signal.ITIMER_REAL, 0.005, 1)
+            with pytest.raises(Alarm):
+                call(X)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert dropped == []
 
 
 def test_signal_handlers_may_call_compiled_functions():

@@ -102,6 +102,19 @@ def test_a_warm_functions_unbound_variable_is_where_it_stands():
     compare(errors[0], errors[-1])
 
 
+def test_keys_that_cannot_be_compared():
+    class Key:
+        def __eq__(self, other):
+            raise AttributeError("count")
+
+        def __hash__(self):
+            return 1
+
+    compare({Key(): 1}, {Key(): 1})
+    with pytest.raises(Difference):
+        compare({Key(): 1}, {Key(): 2})
+
+
 def test_recording_backend_keeps_graphs_and_counts_calls():
     backend = RecordingBackend()
     compiled = torch.compile(lambda x: x + 1, backend=backend)

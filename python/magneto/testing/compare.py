@@ -113,8 +113,9 @@ def _compare_new(a: Any, b: Any, where: str, state: Comparison) -> None:
         _compare_attributes(a, b, where, state)
     elif isinstance(a, Mapping):
         _compare_items(list(a), list(b), f"keys of {where}", state)
-        for key, other in zip(a, b, strict=True):
-            _compare(a[key], b[other], f"{where}[{key!r}]", state)
+        # Looked up by no key: its class may have an __eq__ that fails.
+        for (key, x), (_, y) in zip(a.items(), b.items(), strict=True):
+            _compare(x, y, f"{where}[{key!r}]", state)
         _compare_attributes(a, b, where, state)
     elif isinstance(a, Set):
         _expect(len(a) == len(b), f"length of {where}", len(a), len(b))
