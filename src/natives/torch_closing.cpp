@@ -2,6 +2,7 @@
 #include "natives/torch_closing.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "natives/torch_rows.h"
 #include "tensor/ambient.h"
@@ -39,37 +40,79 @@ V entered_by(Context& ctx, graph::NodeId node) {
   return nullptr;
 }
 
-// Leaves the inference mode that the graph is in, and gives the call that
-// enters it again: torch's C++ object for it, which goes where the context
-// manager will look for it. Null if there is another state around or in it.
-V close_inference_mode(Context& ctx, const StateAtStart& start,
-                       std::span<const graph::NodeId> open) {
-  if (open.size() != 1) return nullptr;
-  V manager = entered_by(ctx, open[0]);
-  PyObject* mode = ctx.graph.node(open[0]).args[0].constant();
-  const bool is_plain =
-      manager && tensor::inference_mode_state() == (mode == Py_True) &&
-      tensor::grad_mode() == (mode != Py_True) &&
-      static_cast<uint64_t>(ctx.heap[manager->heap].number) == start.autograd;
-  if (!is_plain) return nullptr;
-  V inside = ctx.object(
-      reinterpret_cast<PyTypeObject*>(object_at<"torch._C._InferenceMode">()));
-  ctx.heap.initial(inside->heap).slots = {ctx.constant_share(mode)};
-  if (!values::set_attribute(ctx, manager, name<"_inference_mode_context">(),
-                             inside))
-    return nullptr;
-  ctx.graph.call_function(
-      object_at<"torch.autograd.grad_mode._exit_inference_mode">(), {open[0]},
-      {}, {}, ctx.inliner->origin());
-  return inside;
+// One torch.inference_mode() that the graph is in.
+struct OpenMode {
+  graph::NodeId node;
+  V manager;
+  PyObject* mode;    // what it is entered with, True or False
+  uint64_t outside;  // the autograd state that it was entered in
+};
+
+// Outermost first; nothing if one of them wasn't made by torch.inference_mode.
+std::optional<std::vector<OpenMode>> open_inference_modes(Context& ctx) {
+  std::vector<OpenMode> modes;
+  for (graph::NodeId node : still_open(
+           ctx.graph,
+           object_at<"torch.autograd.grad_mode._enter_inference_mode">(),
+           object_at<"torch.autograd.grad_mode._exit_inference_mode">())) {
+    V manager = entered_by(ctx, node);
+    if (!manager) return std::nullopt;
+    modes.push_back({node, manager, ctx.graph.node(node).args[0].constant(),
+                     static_cast<uint64_t>(ctx.heap[manager->heap].number)});
+  }
+  return modes;
+}
+
+// Gives the calls that enter the inference modes and grad modes again that the
+// graph is in, and leaves them; nothing if the thread has got into its state in
+// another way.
+std::optional<std::vector<Construction>> close_modes(
+    Context& ctx, const StateAtStart& start) {
+  const auto modes = open_inference_modes(ctx);
+  if (!modes) return std::nullopt;
+  V set_grad_enabled = ctx.constant_share(torch_objects().set_grad_enabled);
+  std::vector<Construction> again;
+  uint64_t reached = start.autograd;
+  const auto expect = [&](uint64_t state) {
+    const bool enabled = tensor::has_grad_mode(state);
+    if (enabled != tensor::has_grad_mode(reached))
+      again.push_back({set_grad_enabled, {ctx.boolean(enabled)}});
+    return tensor::with_grad_mode(reached, enabled) == state;
+  };
+  for (const OpenMode& open : *modes) {
+    if (!expect(open.outside)) return std::nullopt;
+    // To make torch's C++ object is to enter it.
+    V entered = ctx.object(reinterpret_cast<PyTypeObject*>(
+        object_at<"torch._C._InferenceMode">()));
+    ctx.heap.initial(entered->heap).slots = {ctx.constant_share(open.mode)};
+    again.push_back(
+        {ctx.constant_share(object_at<"builtins.setattr">()),
+         {open.manager, ctx.constant_share(name<"_inference_mode_context">()),
+          entered}});
+    reached = tensor::inference_state(open.mode == Py_True);
+  }
+  if (!expect(tensor::autograd_state())) return std::nullopt;
+
+  const graph::Origin origin = ctx.inliner->origin();
+  for (size_t i = modes->size(); i-- > 0;)
+    ctx.graph.call_function(
+        object_at<"torch.autograd.grad_mode._exit_inference_mode">(),
+        {(*modes)[i].node}, {}, {}, origin);
+  const uint64_t left =
+      modes->empty() ? tensor::autograd_state() : modes->front().outside;
+  if (tensor::has_grad_mode(left) != start.grad_mode())
+    ctx.graph.call_function(
+        torch_objects().set_grad_enabled,
+        {ctx.graph.constant(ctx.boolean(start.grad_mode())->object)}, {}, {},
+        origin);
+  return again;
 }
 
 }  // namespace
 
-StateAtStart StateAtStart::now() {
-  return {tensor::grad_mode(), tensor::inference_mode_state(),
-          tensor::autograd_state()};
-}
+bool StateAtStart::grad_mode() const { return tensor::has_grad_mode(autograd); }
+
+StateAtStart StateAtStart::now() { return {tensor::autograd_state()}; }
 
 std::optional<std::vector<Construction>> close_states(
     Context& ctx, const StateAtStart& start) {
@@ -90,25 +133,9 @@ std::optional<std::vector<Construction>> close_states(
   for (size_t i = open.size(); i-- > 0;)
     ctx.graph.call_function(torch.exit_autocast, {open[i]}, {}, {}, origin);
 
-  const std::vector<graph::NodeId> inference = still_open(
-      ctx.graph, object_at<"torch.autograd.grad_mode._enter_inference_mode">(),
-      object_at<"torch.autograd.grad_mode._exit_inference_mode">());
-  if (!inference.empty()) {
-    V inside = close_inference_mode(ctx, start, inference);
-    if (!inside) return std::nullopt;
-    // To make it is to enter it; whatever takes it makes it.
-    again.push_back({ctx.constant_share(object_at<"builtins.id">()), {inside}});
-    return again;
-  }
-  const bool grad_mode = tensor::grad_mode();
-  if (grad_mode != start.grad_mode) {
-    V before = ctx.boolean(start.grad_mode);
-    ctx.graph.call_function(torch.set_grad_enabled,
-                            {ctx.graph.constant(before->object)}, {}, {},
-                            origin);
-    again.push_back(
-        {ctx.constant_share(torch.set_grad_enabled), {ctx.boolean(grad_mode)}});
-  }
+  std::optional<std::vector<Construction>> modes = close_modes(ctx, start);
+  if (!modes) return std::nullopt;
+  std::ranges::move(*modes, std::back_inserter(again));
   return again;
 }
 

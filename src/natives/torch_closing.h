@@ -12,10 +12,9 @@ namespace magneto::natives {
 
 // The thread's state when a trace began.
 struct StateAtStart {
-  bool grad_mode;
-  int64_t inference_mode;
   uint64_t autograd;
 
+  bool grad_mode() const;
   static StateAtStart now();
 };
 

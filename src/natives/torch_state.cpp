@@ -104,9 +104,8 @@ void record_autograd_state(Context& ctx) {
                      tensor::autograd_state());
 }
 
-// The context keeps its node and the state before it: its own attribute, a C++
-// object, could not be made again after a graph break. (So none may stand
-// between enter and exit in the outermost frame: trace::capture_frame.)
+// The context keeps its node and the state before it. Its own attribute, a C++
+// object, is there behind a graph break (torch_closing.h).
 Outcome<V> enter_inference_mode(Context& ctx, const Arguments& args) {
   V self = ctx.look(args.positional[0]);
   MG_TRY(V mode, get_attribute(ctx, self, name<"mode">()));
@@ -123,7 +122,7 @@ Outcome<V> enter_inference_mode(Context& ctx, const Arguments& args) {
   ctx.heap.set_number(self->heap,
                       static_cast<int64_t>(tensor::autograd_state()));
   record_autograd_state(ctx);
-  tensor::switch_inference_mode(wanted == Py_True);
+  tensor::restore_autograd_state(tensor::inference_state(wanted == Py_True));
   return ctx.none();
 }
 

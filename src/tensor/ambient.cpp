@@ -103,10 +103,17 @@ void restore_autograd_state(uint64_t bits) noexcept {
   c10::impl::_force_tls_local_dispatch_key_set(wanted);
 }
 
-void switch_inference_mode(bool enabled) noexcept {
-  restore_autograd_state(enabled
-                             ? kInference | kNoAutograd
-                             : kGrad | kForwardGrad | kThreads | kInplaceKey);
+bool has_grad_mode(uint64_t autograd_state) noexcept {
+  return autograd_state & kGrad;
+}
+
+uint64_t with_grad_mode(uint64_t autograd_state, bool enabled) noexcept {
+  return enabled ? autograd_state | kGrad : autograd_state & ~kGrad;
+}
+
+uint64_t inference_state(bool enabled) noexcept {
+  return enabled ? kInference | kNoAutograd
+                 : kGrad | kForwardGrad | kThreads | kInplaceKey;
 }
 
 int8_t autocast_device(const std::string& name) noexcept {

@@ -24,7 +24,11 @@ void set_grad_mode(bool enabled) noexcept;
 // What torch.inference_mode switches, as bits for restore_autograd_state().
 uint64_t autograd_state() noexcept;
 void restore_autograd_state(uint64_t bits) noexcept;
-void switch_inference_mode(bool enabled) noexcept;
+bool has_grad_mode(uint64_t autograd_state) noexcept;
+uint64_t with_grad_mode(uint64_t autograd_state, bool enabled) noexcept;
+// The one that entering torch.inference_mode(enabled) gives, whatever was
+// before.
+uint64_t inference_state(bool enabled) noexcept;
 
 struct Autocast {
   bool enabled = false;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Elementwise operators: one row each, saying how the output's dtype follows
 // from the operands'.
+#include <ATen/native/BinaryOps.h>
+
 #include "tensor/attempt.h"
 #include "tensor/elementwise.h"
 #include "tensor/rule.h"
@@ -51,12 +53,30 @@ constexpr RuleFn kCompare = &pointwise<Dtype::Bool, 2>;
 constexpr RuleFn kLogical = &pointwise<Dtype::BoolRaw, 2>;
 constexpr RuleFn kTernary = &pointwise<Dtype::Promote, 3>;
 
+// self + alpha * other, where `other` may be a number.
+void add(const OpInfo& op, c10::IValue* args, Outputs& outputs) {
+  kBinary(op, args, outputs);
+  at::native::alpha_check(outputs.back().toTensor().scalar_type(),
+                          args[2].toScalar());
+}
+
+void subtract(const OpInfo& op, c10::IValue* args, Outputs& outputs) {
+  const at::Tensor& self = args[0].toTensor();
+  if (args[1].isTensor())
+    at::native::sub_check(self, args[1].toTensor());
+  else
+    at::native::sub_check(self, args[1].toScalar());
+  add(op, args, outputs);
+}
+
 // rsub(self, other) is sub(other, self): the order of the operands decides
 // between equally good layouts.
 at::Tensor rsub_tensor(const at::Tensor& self, const at::Tensor& other,
                        const c10::Scalar& alpha) {
+  at::native::sub_check(other, self);
   TensorVec operands{other, self};
   c10::ScalarType type = promoted_type(operands);
+  at::native::alpha_check(type, alpha);
   return elementwise(operands, type, type);
 }
 
@@ -253,8 +273,8 @@ MaybeTensor is_number(const at::Tensor& elements, const c10::Scalar& tested,
 
 constexpr Rule kRules[] = {
     // Arithmetic.
-    {"aten::add.Tensor", kBinary},
-    {"aten::sub.Tensor", kBinary},
+    {"aten::add.Tensor", &add},
+    {"aten::sub.Tensor", &subtract},
     {"aten::mul.Tensor", kBinary},
     {"aten::bitwise_and.Tensor", kBinary},
     {"aten::bitwise_or.Tensor", kBinary},
@@ -283,9 +303,9 @@ constexpr Rule kRules[] = {
     {"aten::clamp_max.Tensor", kBinary},
     rule<&rsub_tensor>("aten::rsub.Tensor"),
     // With a number, which may be a symbol.
-    {"aten::add.Scalar", kBinary},
-    {"aten::sub.Scalar", kBinary},
-    {"aten::rsub.Scalar", kBinary},
+    {"aten::add.Scalar", &add},
+    {"aten::sub.Scalar", &subtract},
+    {"aten::rsub.Scalar", &subtract},
     {"aten::mul.Scalar", kBinary},
     {"aten::div.Scalar", kBinaryFloat},
     {"aten::remainder.Scalar", kBinary},

@@ -115,6 +115,40 @@ def inference_mode_with_others(x):
     return y.is_inference(), z, W * x, torch.is_grad_enabled()
 
 
+def inference_modes_in_modes(x):
+    with torch.no_grad(), torch.inference_mode():
+        first = W + x
+        with torch.enable_grad(), torch.inference_mode(False), torch.no_grad():
+            second = W * 2
+            magneto.graph_break()
+            third = second * W
+        with torch.inference_mode(False):
+            fourth = W * third
+            magneto.graph_break()
+            fifth = fourth + W
+        magneto.graph_break()
+        sixth = first + 0.0
+    found = [first, second, third, fourth, fifth, sixth]
+    return (
+        [t.is_inference() for t in found],
+        [t.requires_grad for t in found],
+        W * x,
+        torch.is_grad_enabled(),
+        torch.is_inference_mode_enabled(),
+    )
+
+
+def inference_modes_left_by_an_error(x):
+    try:
+        with torch.inference_mode(), torch.enable_grad():
+            with torch.inference_mode(False), torch.set_grad_enabled(False):
+                y = x + W
+                fail(ValueError, "no")
+    except ValueError:
+        return W * 3, torch.is_inference_mode_enabled()
+    return y
+
+
 def inference_mode_twice(x):
     found = []
     for k in range(3):
@@ -380,6 +414,8 @@ PROGRAMS = [
     inference_mode_as_decorator,
     inference_mode_left_by_an_error,
     inference_mode_with_others,
+    inference_modes_in_modes,
+    inference_modes_left_by_an_error,
     inference_mode_twice,
     noted_context,
     nested_contexts,
@@ -417,6 +453,9 @@ GRAPHS = {
     grad_mode: 2,
     inference_mode: 3,
     inference_mode_as_decorator: 3,
+    # Its three contexts are left in plain Python.
+    inference_mode_with_others: 5,
+    inference_modes_in_modes: 6,
     noted_context: 2,
     nested_contexts: 3,
     return_from_a_context: 2,

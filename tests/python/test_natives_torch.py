@@ -673,7 +673,6 @@ class Unsure:
         [Unsure()],
         3,
     ],
-    ids=str,
 )
 def test_size_of_items(items):
     def build(x):

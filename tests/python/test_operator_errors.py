@@ -94,3 +94,24 @@ def test_dtypes_that_no_kernel_has(op):
         check_error(
             op.op, lambda s=sample, d=dtype, w=which: converted(s, d, w)
         )
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda a: a - a,
+        lambda a: a - True,
+        lambda a: 1 - a,
+        lambda a: torch.rsub(a, a),
+        lambda a: torch.add(a.int(), a, alpha=1.5),
+        lambda a: torch.add(a.int(), 1, alpha=True),
+    ],
+)
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_sums_and_differences_of_bools(wrong, backend):
+    mask = torch.tensor([True, False])
+    with pytest.raises(RuntimeError) as expected:
+        wrong(mask)
+    with pytest.raises(RuntimeError) as error:
+        magneto.compile(wrong, backend=backend)(mask)
+    assert str(error.value) == str(expected.value)
