@@ -251,9 +251,11 @@ Operand Rebuilder::make_bound(const values::MethodValue& method) {
       reinterpret_cast<PyObject*>(Py_TYPE(method.function->object)),
       interned().dunder_get));
   MG_CHECK(get, "what binds methods");
-  return builder_.make(StepOp::CallFunction,
-                       {builder_.constant(std::move(get)),
-                        build(method.function), build(method.self)});
+  // Some are bound only where the class is given, too (METH_METHOD).
+  return builder_.make(
+      StepOp::CallFunction,
+      {builder_.constant(std::move(get)), build(method.function),
+       build(method.self), type_of(method.self)});
 }
 
 // An instance of a class derived from int, str and the like.

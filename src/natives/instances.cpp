@@ -4,6 +4,7 @@
 #include "natives/signature.h"
 #include "natives/torch_rows.h"
 #include "python/names.h"
+#include "values/recursion.h"
 
 namespace magneto::natives {
 
@@ -105,6 +106,9 @@ Outcome<bool> check(Context& ctx, V value, PyTypeObject* type, V classinfo,
   classinfo = ctx.look(classinfo);
   if (classinfo->kind == Kind::Tuple ||
       (classinfo->is_constant() && PyTuple_CheckExact(classinfo->object))) {
+    const values::RecursionScope scope;
+    MG_DO(scope.check(
+        ctx, instance ? " in __instancecheck__" : " in __subclasscheck__"));
     std::vector<V> options;
     MG_DO(unpack(ctx, classinfo, options));
     for (V option : options) {
@@ -159,8 +163,14 @@ Outcome<V> is_instance(Context& ctx, const Arguments& args) {
 
 Outcome<V> is_subclass(Context& ctx, const Arguments& args) {
   V value = ctx.look(args.positional[0]);
-  if (!value->is_constant() || !PyType_Check(value->object))
+  if (!value->is_constant() || !PyType_Check(value->object)) {
+    // Anything with bases may take the part of a class.
+    MG_TRY(V bases, find_attribute(ctx, value, name<"__bases__">()));
+    if (bases)
+      return ctx.graph_break("native-call",
+                             "issubclass() of an object with __bases__");
     return ctx.raise(PyExc_TypeError, "issubclass() arg 1 must be a class");
+  }
   MG_TRY(bool matches,
          check(ctx, value, reinterpret_cast<PyTypeObject*>(value->object),
                args.positional[1], name<"__subclasscheck__">(), false));

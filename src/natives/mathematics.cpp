@@ -50,7 +50,12 @@ PyObject* function_of_math(const char* function) {
   return found;
 }
 
-// Functions of numbers; objects are asked for one.
+bool may_be_a_number(V value) {
+  const PyNumberMethods* methods = value->type->tp_as_number;
+  return methods && (methods->nb_float || methods->nb_index);
+}
+
+// Functions of numbers; objects are asked for one, in order.
 template <Literal function, Literal... methods>
 Outcome<V> of_numbers(Context& ctx, const Arguments& args) {
   static PyObject* const real = function_of_math(function.text);
@@ -72,7 +77,9 @@ Outcome<V> of_numbers(Context& ctx, const Arguments& args) {
       }
     }
     numbers.push_back(value);
+    if (!may_be_a_number(value)) break;  // the others aren't looked at
   }
+  numbers.resize(args.count(), numbers.empty() ? nullptr : numbers.back());
   Ref result;
   MG_TRY(bool called, call_really(ctx, real, {.positional = numbers}, result));
   if (called) return from_constant(ctx, std::move(result));

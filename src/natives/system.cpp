@@ -3,6 +3,7 @@
 // logging, importlib, copy.
 #include "natives/pure.h"
 #include "natives/signature.h"
+#include "python/find.h"
 #include "python/names.h"
 #include "values/exceptions.h"
 #include "values/torch_types.h"
@@ -115,6 +116,25 @@ Outcome<V> substitute_in(Context& ctx, const Arguments& args) {
       method.text[3] ? "text.pattern_subn" : "text.pattern_sub");
 }
 
+// re.compile(pattern, flags=0), for real unless it prints.
+Outcome<V> compile_pattern(Context& ctx, const Arguments& args) {
+  static PyObject* const real = find_object("re.compile");
+  constexpr long kDebug = 128;  // re.DEBUG
+  V flags = argument(args, 1, name<"flags">());
+  PyObject* number = flags ? as_constant(ctx, flags) : nullptr;
+  const bool prints =
+      number && PyLong_Check(number) && (PyLong_AsLong(number) & kDebug);
+  if (!prints) {
+    Ref result;
+    MG_TRY(bool called, call_really(ctx, real, args, result, examined_object));
+    if (called) return from_constant(ctx, std::move(result));
+  }
+  return ctx.graph_break(
+      "native-call",
+      prints ? "re.compile() prints with re.DEBUG" : "re.compile() of unknowns",
+      "compile the pattern outside of the function");
+}
+
 // typing.NewType's classes give back what they are called with.
 Outcome<V> same_object(Context&, const Arguments& args) {
   return args.positional[0];
@@ -190,7 +210,7 @@ constexpr Row kRows[] = {
     {"re", "Pattern.sub", substitute_in<"sub">, 1, 4, "repl string count"},
     {"re", "Pattern.subn", substitute_in<"subn">, 1, 4, "repl string count"},
     row::polyfill("re", "Pattern.finditer", "text.finditer"),
-    row::examine("re", "compile"),
+    {"re", "compile", compile_pattern, 1, 2, "pattern flags"},
     row::examine("magneto.polyfills.text", "matches"),
     row::examine("re", "Pattern.match"),
     row::examine("re", "Pattern.search"),

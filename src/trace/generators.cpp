@@ -114,6 +114,66 @@ Signal Interpreter::left_by_exception() {
   return signal;
 }
 
+// What a suspended frame takes its items from by `yield from`; null if it is
+// at a yield of its own.
+V Interpreter::delegate_of(const Frame& frame) const {
+  const Instruction& next =
+      frame.code->instructions[static_cast<size_t>(frame.pc)];
+  constexpr int32_t kBehindYieldFrom = 2, kWhere = 3;
+  if (next.op != bytecode::Op::Resume ||
+      (next.arg & kWhere) != kBehindYieldFrom)
+    return nullptr;
+  return ctx.look(frame.top());
+}
+
+// Closes what a generator delegates to.
+Status Interpreter::close_delegate(V delegate) {
+  Outcome<V> closed = ctx.none();
+  if (delegate->kind == Kind::Generator) {
+    closed = values::call_method(ctx, delegate, interned().close, {});
+  } else {
+    Outcome<V> method = values::find_attribute(ctx, delegate, interned().close);
+    if (!method && method.signal() == Signal::Raised)
+      return ctx.graph_break("c-protocol",
+                             "an error of reading close() that CPython drops");
+    if (!method) return method.signal();
+    if (method.value()) closed = values::call(ctx, method.value(), {});
+  }
+  if (!closed) return closed.signal();
+  return done;
+}
+
+// throw() into a generator that delegates: it is its delegate that hears of it.
+// Gives what that yields, or null with `thrown` and `*ended` (with what it
+// returned): what the generator itself goes on with.
+Outcome<V> Interpreter::throw_into_delegate(V delegate, V* thrown, V* ended) {
+  Outcome<V> item = nullptr;
+  if (PyType_IsSubtype((*thrown)->type,
+                       reinterpret_cast<PyTypeObject*>(PyExc_GeneratorExit))) {
+    const Status closed = close_delegate(delegate);
+    if (closed) return nullptr;
+    item = closed.signal();
+  } else if (delegate->kind == Kind::Generator) {
+    V returned = nullptr;
+    item = resume_generator(delegate, nullptr, *thrown, &returned);
+    if (item && !item.value()) *ended = returned;
+  } else {
+    MG_TRY(V method, values::find_attribute(ctx, delegate, interned().throw_));
+    if (method)
+      return ctx.graph_break("native-call",
+                             "throw() into a generator that delegates to a " +
+                                 std::string(delegate->type->tp_name));
+  }
+  if (item || item.signal() != Signal::Raised) return item;
+  const bool is_end = ctx.exception_is(PyExc_StopIteration);
+  V raised = ctx.take_exception();
+  if (is_end)
+    *ended = values::exception_field(ctx, raised, interned().value);
+  else
+    *thrown = raised;
+  return nullptr;
+}
+
 Outcome<V> Interpreter::resume_generator(V generator, V sent, V thrown,
                                          V* returned) {
   *returned = ctx.none();
@@ -137,7 +197,24 @@ Outcome<V> Interpreter::resume_generator(V generator, V sent, V thrown,
   const Phase before = state.phase;
   state.phase = Phase::Running;
   Outcome<Next> next = Next::Continue;
-  if (thrown) {
+  V ended = nullptr;
+  V delegate =
+      thrown && before == Phase::Suspended ? delegate_of(frame) : nullptr;
+  if (delegate) {
+    Outcome<V> item = throw_into_delegate(delegate, &thrown, &ended);
+    if (!item || item.value()) {
+      state.phase = Phase::Suspended;
+      return item;
+    }
+  }
+  if (ended) {
+    // Behind the loop that sends to it: SEND, YIELD_VALUE, RESUME.
+    const Instruction& send =
+        frame.code->instructions[static_cast<size_t>(frame.pc) - 2];
+    MG_CHECK(send.op == bytecode::Op::Send, "what a generator delegates by");
+    frame.replace(1, ended);
+    frame.pc = send.arg;
+  } else if (thrown) {
     // What the generator is handling is the context.
     const V handled_before = handled;
     if (frame.handled) handled = frame.handled;

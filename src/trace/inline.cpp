@@ -127,14 +127,22 @@ Status bind_arguments(Context& ctx, Frame& frame, PyObject* function_name,
   }
   if (given > positional && !star) {
     const size_t least = positional - defaults.positional.size();
-    std::string takes = defaults.positional.empty()
-                            ? plural(positional, "positional argument")
-                            : "from " + std::to_string(least) + " to " +
-                                  plural(positional, "positional argument");
+    const std::string takes = defaults.positional.empty()
+                                  ? plural(positional, "positional argument")
+                                  : "from " + std::to_string(least) + " to " +
+                                        std::to_string(positional) +
+                                        " positional arguments";
+    size_t by_keyword = 0;
+    for (size_t i = positional; i < named; ++i)
+      by_keyword += !frame.locals[i]->is_null();
+    std::string got = std::to_string(given);
+    if (by_keyword)
+      got += std::string(" positional argument") + (given == 1 ? "" : "s") +
+             " (and " + plural(by_keyword, "keyword-only argument") + ")";
     return ctx.raise(PyExc_TypeError,
-                     text(function_name) + "() takes " + takes + " but " +
-                         std::to_string(given) +
-                         (given == 1 ? " was" : " were") + " given");
+                     text(function_name) + "() takes " + takes + " but " + got +
+                         (given == 1 && !by_keyword ? " was" : " were") +
+                         " given");
   }
   const size_t first_default = positional - defaults.positional.size();
   std::vector<std::string> missing;

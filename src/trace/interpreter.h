@@ -115,6 +115,9 @@ class Interpreter final : public values::Inliner, public Journaled {
   // Every so many steps: whether the trace should go on.
   Status check_progress();
   bool closing_is_noticed(V generator);
+  V delegate_of(const Frame& frame) const;
+  Status close_delegate(V delegate);
+  Outcome<V> throw_into_delegate(V delegate, V* thrown, V* ended);
   Signal left_by_exception();
   graph::LocationId location(Frame& frame);
   Outcome<Next> run_nested(Frame& frame);

@@ -83,6 +83,13 @@ bool has_slots(PyTypeObject* type) {
   return false;
 }
 
+// Of a class or a module that has none: CPython gives it an empty dict.
+Signal annotations_are_made(Context& ctx) {
+  return ctx.graph_break("c-attribute",
+                         "__annotations__ that are made when they are read",
+                         "read them with typing.get_type_hints()");
+}
+
 Outcome<V> bind_getset(Context& ctx, PyObject* descriptor, V object,
                        PyObject* name) {
   const Names& names = interned();
@@ -105,6 +112,12 @@ Outcome<V> bind_getset(Context& ctx, PyObject* descriptor, V object,
     return attribute_error(ctx, object, name);
   }
   if (object->is_constant()) {
+    if (name == names.dunder_globals && PyFunction_Check(object->object)) {
+      PyObject* globals = PyFunction_GetGlobals(object->object);
+      return ctx.known(globals, ctx.sources.constant(globals));
+    }
+    if (name == names.dunder_annotations && PyModule_Check(object->object))
+      return annotations_are_made(ctx);
     V field = name_of_constant(ctx, object, name);
     return field ? Outcome<V>(field) : read_real(ctx, object->object, name);
   }
@@ -356,6 +369,8 @@ Outcome<V> type_get(Context& ctx, V object, PyObject* name) {
     if (own && PyDict_CheckExact(own))
       return ctx.known(own,
                        ctx.sources.type_own_attr(type_source(ctx, type), name));
+    if (!own && (type->tp_flags & Py_TPFLAGS_HEAPTYPE))
+      return annotations_are_made(ctx);
   }
   if (in_meta && comes_first(in_meta)) {
     // __name__, __mro__, __dict__ and the like: C code over the type itself.

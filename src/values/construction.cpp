@@ -75,14 +75,27 @@ Construction at_end(Context& ctx) {
   return {attribute_of_module(ctx, "builtins", "iter"), {ctx.tuple({})}};
 }
 
+// The length of a sequence that has no __len__ of the user's.
+std::optional<int64_t> length_of_plain(Context& ctx, V sequence) {
+  switch (sequence->kind) {
+    case Kind::List:
+      return static_cast<int64_t>(ctx.heap.items(sequence->heap).size());
+    case Kind::Tuple:
+      return static_cast<int64_t>(tuple_items(sequence).size());
+    case Kind::Constant:
+      if (is_safe_type(sequence->type) && PySequence_Check(sequence->object))
+        return PySequence_Size(sequence->object);
+      return std::nullopt;
+    default:
+      return std::nullopt;
+  }
+}
+
 std::optional<Construction> of_reversed(Context& ctx, V value,
                                         const HeapObject& state) {
   V sequence = state.slots[0];
   if (state.number <= 0) return at_end(ctx);
-  Outcome<V> count = length(ctx, sequence);
-  if (!count) return std::nullopt;
-  V size = count.value();
-  if (PyLong_AsLongLong(size->object) != state.number) return std::nullopt;
+  if (length_of_plain(ctx, sequence) != state.number) return std::nullopt;
   return Construction{attribute_of_module(ctx, "builtins", "reversed"),
                       {sequence}};
 }

@@ -2,8 +2,10 @@
 // What ends a step otherwise than with a value: traced exceptions, graph
 // breaks.
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
+#include "python/names.h"
 #include "values/context.h"
 #include "values/exceptions.h"
 
@@ -85,6 +87,25 @@ std::vector<Place> Context::exception_stack() const {
   return stack_of(raised_at_);
 }
 
+namespace {
+
+// Whether an exception has come through Python code that isn't ours. What is
+// kept of exceptions while tracing are their arguments, and the program's part
+// of the traceback.
+bool is_of_others(PyObject* traceback) {
+  auto* entry = reinterpret_cast<PyTracebackObject*>(traceback);
+  for (; entry; entry = entry->tb_next) {
+    Ref globals = Ref::steal(PyFrame_GetGlobals(entry->tb_frame));
+    PyObject* module = PyDict_GetItemWithError(globals, interned().dunder_name);
+    const char* name =
+        module && PyUnicode_Check(module) ? PyUnicode_AsUTF8(module) : nullptr;
+    if (!name || !std::string_view(name).starts_with("magneto.")) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 Signal Context::raise_from_python() {
   PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
   PyErr_Fetch(&type, &value, &traceback);
@@ -109,6 +130,11 @@ Signal Context::raise_from_python() {
         is_refused ? Reason("refused-call") : Reason("data-dependent"),
         chars ? chars : "");
   }
+  if (is_of_others(traceback))
+    return graph_break("native-call",
+                       std::string("what raised a ") +
+                           _PyType_Name(Py_TYPE(owned_value.get())) +
+                           " is a function that is computed while tracing");
   Ref args = Ref::steal(PyObject_GetAttrString(owned_value, "args"));
   std::vector<V> values;
   if (args && PyTuple_Check(args.get())) {

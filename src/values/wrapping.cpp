@@ -534,7 +534,12 @@ std::vector<V> Context::keys(HeapId dict) {
   Ref listed = Py_TYPE(real.get())->tp_iter == PyODict_Type.tp_iter
                    ? Ref::steal(PySequence_List(real))
                    : Ref::steal(PyDict_Keys(real));
-  MG_CHECK(listed, "out of memory");
+  if (!listed) {
+    PyErr_Clear();
+    throw BreakException{{"dict-key",
+                          "an OrderedDict whose keys have changed their hash",
+                          "don't change objects that are keys"}};
+  }
   Ref keys = Ref::steal(PyList_AsTuple(listed));
   MG_CHECK(keys, "out of memory");
   std::vector<V> values;
