@@ -2,12 +2,12 @@
 // What ends a step otherwise than with a value: traced exceptions, graph
 // breaks.
 #include <algorithm>
-#include <string_view>
 #include <utility>
 
-#include "python/names.h"
+#include "values/attributes.h"
 #include "values/context.h"
 #include "values/exceptions.h"
+#include "values/protocol.h"
 
 namespace magneto::values {
 
@@ -89,19 +89,22 @@ std::vector<Place> Context::exception_stack() const {
 
 namespace {
 
-// Whether an exception has come through Python code that isn't ours. What is
-// kept of exceptions while tracing are their arguments, and the program's part
-// of the traceback.
-bool is_of_others(PyObject* traceback) {
-  auto* entry = reinterpret_cast<PyTracebackObject*>(traceback);
-  for (; entry; entry = entry->tb_next) {
-    Ref globals = Ref::steal(PyFrame_GetGlobals(entry->tb_frame));
-    PyObject* module = PyDict_GetItemWithError(globals, interned().dunder_name);
-    const char* name =
-        module && PyUnicode_Check(module) ? PyUnicode_AsUTF8(module) : nullptr;
-    if (!name || !std::string_view(name).starts_with("magneto.")) return true;
+// The attributes that Python code gave an exception (re.error); false if they
+// can't be kept.
+bool copy_attributes(Context& ctx, V exception, PyObject* real) {
+  PyObject** attributes = _PyObject_GetDictPtr(real);
+  if (!attributes || !*attributes) return true;
+  PyObject *name = nullptr, *value = nullptr;
+  Py_ssize_t position = 0;
+  while (PyDict_Next(*attributes, &position, &name, &value)) {
+    V mapping = attribute_mapping(ctx, exception);
+    const bool is_plain = value == Py_None || is_safe_type(Py_TYPE(value));
+    if (!mapping || !is_plain ||
+        !dict_set(ctx, mapping, ctx.constant_share(name),
+                  ctx.constant_share(value)))
+      return false;
   }
-  return false;
+  return true;
 }
 
 }  // namespace
@@ -130,11 +133,6 @@ Signal Context::raise_from_python() {
         is_refused ? Reason("refused-call") : Reason("data-dependent"),
         chars ? chars : "");
   }
-  if (is_of_others(traceback))
-    return graph_break("native-call",
-                       std::string("what raised a ") +
-                           _PyType_Name(Py_TYPE(owned_value.get())) +
-                           " is a function that is computed while tracing");
   Ref args = Ref::steal(PyObject_GetAttrString(owned_value, "args"));
   std::vector<V> values;
   if (args && PyTuple_Check(args.get())) {
@@ -143,8 +141,13 @@ Signal Context::raise_from_python() {
   } else {
     PyErr_Clear();
   }
-  return raise_value(make_exception(
-      *this, reinterpret_cast<PyTypeObject*>(owned_type.get()), values));
+  V exception = make_exception(
+      *this, reinterpret_cast<PyTypeObject*>(owned_type.get()), values);
+  if (!copy_attributes(*this, exception, owned_value))
+    return graph_break("native-call", std::string("what raised a ") +
+                                          exception->type->tp_name +
+                                          " gave it attributes");
+  return raise_value(exception);
 }
 
 Signal Context::graph_break(Reason reason, std::string detail,
