@@ -90,8 +90,7 @@ Status write(Context& ctx, V object, PyObject* name, V value) {
     return no_such_attribute(ctx, object, name, found);
   V mapping = attribute_mapping(ctx, object);
   if (!mapping) {
-    // A tuple of a class with attributes, too: one that a trace makes has none.
-    if (object->is_constant() || object->object || has_dictionary(object->type))
+    if (object->is_constant() || object->object)
       return ctx.graph_break("attribute-write",
                              std::string("attribute ") + attribute_name(name) +
                                  " of a " + object->type->tp_name);

@@ -9,7 +9,6 @@ import math
 import re
 import sys
 import types
-from unittest import mock
 
 import pytest
 import torch
@@ -184,36 +183,6 @@ def annotations_made_when_read(x):
     ], x + 1
 
 
-class Named(tuple):
-    """A tuple with attributes."""
-
-    def __new__(cls, *items):
-        return tuple.__new__(cls, items)
-
-    def __init__(self, *items):
-        self.name = f"of {len(items)}"
-
-
-def tuples_with_attributes(x):
-    try:
-        made = Named(x, 2)
-    except AttributeError as error:
-        return str(error), x
-    return made, made.name, x + made[1]
-
-
-class Door:
-    def open(self):
-        return "open"
-
-
-def patched_methods(x):
-    with mock.patch.object(Door, "open") as patched:
-        patched.side_effect = ["shut"]
-        found = Door().open()
-    return found, patched.call_count, Door().open(), x + 1
-
-
 PROGRAMS = [
     failing_pattern,
     pattern_that_prints,
@@ -226,8 +195,6 @@ PROGRAMS = [
     keys_whose_hash_has_changed,
     globals_of_functions,
     annotations_made_when_read,
-    tuples_with_attributes,
-    patched_methods,
 ]
 
 
