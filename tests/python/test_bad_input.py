@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from alarms import alarms
 
 import magneto
 from magneto.testing import check_calls
@@ -436,14 +437,11 @@ def test_an_interrupt_during_a_trace_leaves_everything_as_it_was(fullgraph):
     call = magneto.compile(busy, backend="eager", fullgraph=fullgraph)
     x, counter, items = torch.ones(2, 3), Counter(), []
     before = state_of_the_world()
-    old = signal.signal(signal.SIGALRM, signal.default_int_handler)
-    signal.setitimer(signal.ITIMER_REAL, 0.2)
-    try:
-        with pytest.raises(KeyboardInterrupt) as caught:
-            call(x, counter, items)
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, old)
+    with (
+        alarms(signal.default_int_handler, 0.2),
+        pytest.raises(KeyboardInterrupt) as caught,
+    ):
+        call(x, counter, items)
     assert state_of_the_world() == before
     assert (counter.count, items) == (0, [])
     assert (x.shape, x.stride()) == ((2, 3), (3, 1))

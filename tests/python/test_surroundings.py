@@ -14,6 +14,7 @@ import weakref
 
 import pytest
 import torch
+from alarms import alarms
 
 import magneto
 from magneto.testing import compare
@@ -170,6 +171,10 @@ class Alarm(Exception):
     pass
 
 
+def expire(signum, frame):
+    raise Alarm
+
+
 # In plain Python, each of its calls is of a function that is new.
 CALLS_NEW_FUNCTIONS = """
 def run(x):
@@ -184,18 +189,11 @@ def test_exceptions_of_signal_handlers_arrive_in_the_program():
             x = x + 1
             magneto.graph_break()
 
-    def expire(signum, frame):
-        raise Alarm
-
-    before = signal.signal(signal.SIGALRM, expire)
-    try:
+    with alarms(expire):
         for _ in range(3):
             signal.setitimer(signal.ITIMER_REAL, 0.2)
             with pytest.raises(Alarm):
                 magneto.compile(endless, backend="eager")(X)
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
 
 
 def test_exceptions_of_signal_handlers_are_not_dropped(monkeypatch):
@@ -203,21 +201,14 @@ def test_exceptions_of_signal_handlers_are_not_dropped(monkeypatch):
     dropped = []
     monkeypatch.setattr(sys, "unraisablehook", dropped.append)
 
-    def expire(signum, frame):
-        raise Alarm
-
     namespace = {}
     exec(CALLS_NEW_FUNCTIONS, namespace)
     call = magneto.compile(lambda x: namespace["run"](x), backend="eager")
-    before = signal.signal(signal.SIGALRM, expire)
-    try:
+    with alarms(expire):
         for _ in range(100):
             signal.setitimer(signal.ITIMER_REAL, 0.005, 1)
             with pytest.raises(Alarm):
                 call(X)
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
     assert dropped == []
 
 
@@ -229,17 +220,12 @@ def test_signal_handlers_may_call_compiled_functions():
         k = len(seen) % 8
         seen.append((k, call(X, k)))
 
-    before = signal.signal(signal.SIGALRM, handle)
     other = magneto.compile(breaks, backend="eager")
-    try:
-        signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)
+    with alarms(handle, 0.001, 0.001):
         for k in range(6):
             magneto.reset()
             for _ in range(30):
                 compare(breaks(X, k), other(X, k))
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
     assert seen
     for k, result in seen:
         compare(branches(X, k), result)

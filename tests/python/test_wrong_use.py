@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from alarms import alarms
 from compiled_calls import compiled
 
 import magneto
@@ -148,14 +149,11 @@ def test_keyboard_interrupt_during_a_trace_leaves_everything_as_it_was():
     # Else so long a computation would be left to plain Python.
     call = compiled(f, fullgraph=True)
     grad = torch.is_grad_enabled()
-    old = signal.signal(signal.SIGALRM, signal.default_int_handler)
-    signal.setitimer(signal.ITIMER_REAL, 0.2)
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            call(X)
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, old)
+    with (
+        alarms(signal.default_int_handler, 0.2),
+        pytest.raises(KeyboardInterrupt),
+    ):
+        call(X)
     assert log == []
     assert torch.is_grad_enabled() == grad
     assert type((X + 1).sum().item()) is float
