@@ -17,10 +17,10 @@ struct Rule {
   FrameAction action;
 };
 
-// The longest path first. Lives as long as the process.
+// The longest path first.
 std::vector<Rule>& rules() {
-  static auto* const rules = new std::vector<Rule>;
-  return *rules;
+  static std::vector<Rule> rules;
+  return rules;
 }
 
 std::optional<FrameAction> action_of(long number) {

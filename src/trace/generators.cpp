@@ -164,13 +164,9 @@ Outcome<V> Interpreter::throw_into_delegate(V delegate, V* thrown, V* ended) {
                              "throw() into a generator that delegates to a " +
                                  std::string(delegate->type->tp_name));
   }
+  item = unless_stopped(ctx, item, ended);
   if (item || item.signal() != Signal::Raised) return item;
-  const bool is_end = ctx.exception_is(PyExc_StopIteration);
-  V raised = ctx.take_exception();
-  if (is_end)
-    *ended = values::exception_field(ctx, raised, interned().value);
-  else
-    *thrown = raised;
+  *thrown = ctx.take_exception();
   return nullptr;
 }
 

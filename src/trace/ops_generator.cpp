@@ -20,9 +20,6 @@ Outcome<Next> op_YieldValue(Interpreter& in, Frame& frame, Instruction) {
   return Next::Yield;
 }
 
-namespace {
-
-// A StopIteration ends the iteration, with what it brings.
 Outcome<V> unless_stopped(Context& ctx, Outcome<V> item, V* returned) {
   if (item || item.signal() != Signal::Raised ||
       !ctx.exception_is(PyExc_StopIteration))
@@ -31,6 +28,8 @@ Outcome<V> unless_stopped(Context& ctx, Outcome<V> item, V* returned) {
       values::exception_field(ctx, ctx.take_exception(), interned().value);
   return nullptr;
 }
+
+namespace {
 
 // The next item of what a generator delegates to, which is no generator.
 Outcome<V> next_of(Context& ctx, V receiver, V* returned) {
