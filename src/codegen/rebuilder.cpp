@@ -272,6 +272,7 @@ Operand Rebuilder::make_of_plain(V value) {
 
 Operand Rebuilder::make_tuple(V value) {
   std::vector<Operand> items = build_all(values::tuple_items(value));
+  if (value->heap.valid()) to_fill_.push_back(value);
   if (value->type == &PyTuple_Type)
     return builder_.make(StepOp::MakeTuple, items);
   items.insert(items.begin(), type_of(value));

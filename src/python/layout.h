@@ -21,6 +21,12 @@ namespace magneto::python {
 // yet); null if objects of this type have no instance dictionary.
 PyObject** dict_slot(PyObject* object) noexcept;
 
+// Whether instances of the type have a dictionary of attributes.
+inline bool has_dictionary(PyTypeObject* type) noexcept {
+  return type->tp_dictoffset != 0 ||
+         (type->tp_flags & Py_TPFLAGS_MANAGED_DICT) != 0;
+}
+
 // The place that points at the object's inline values (which holds null once
 // there is a dict); null if objects of this type never have inline values.
 void** values_slot(PyObject* object) noexcept;

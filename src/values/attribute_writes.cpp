@@ -6,6 +6,7 @@
 
 #include <structmember.h>
 
+#include "python/layout.h"
 #include "python/names.h"
 #include "values/attributes.h"
 #include "values/exceptions.h"
@@ -85,7 +86,7 @@ Status write(Context& ctx, V object, PyObject* name, V value) {
   }
   // Slots and no dictionary: other names can't be written.
   const bool is_slot = found && is_declared_slot(found);
-  if (!has_dictionary(object->type) && object->kind == Kind::Object &&
+  if (!python::has_dictionary(object->type) && object->kind == Kind::Object &&
       (object->type->tp_flags & Py_TPFLAGS_HEAPTYPE) && !is_slot)
     return no_such_attribute(ctx, object, name, found);
   V mapping = attribute_mapping(ctx, object);

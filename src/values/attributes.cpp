@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "python/layout.h"
 #include "python/names.h"
 #include "values/exceptions.h"
 #include "values/functions.h"
@@ -105,7 +106,7 @@ Outcome<V> bind_getset(Context& ctx, PyObject* descriptor, V object,
     if (mapping) return mapping;
     if (V namespace_dict = ctx.constant_namespace(object))
       return namespace_dict;
-    if (object->is_constant() && has_dictionary(object->type))
+    if (object->is_constant() && python::has_dictionary(object->type))
       return ctx.graph_break(
           "c-attribute", std::string("__dict__ of a ") + object->type->tp_name,
           "read it outside of the compiled function");

@@ -27,9 +27,4 @@ inline bool is_data_descriptor(PyObject* descriptor) {
 // One that __slots__ of a class written in Python makes.
 bool is_declared_slot(PyObject* descriptor);
 
-inline bool has_dictionary(PyTypeObject* type) {
-  return type->tp_dictoffset != 0 ||
-         (type->tp_flags & Py_TPFLAGS_MANAGED_DICT) != 0;
-}
-
 }  // namespace magneto::values

@@ -259,8 +259,7 @@ class Context final : public Backing,
   // Makes the attribute mapping of an object that has none yet; invalid if
   // objects of this kind have no instance dictionary.
   HeapId make_attributes(V object);
-  // An attribute in the dictionary of a Constant (a function, a module, an enum
-  // member), or null.
+  // An attribute that a Constant (a function, a module) has itself, or null.
   V constant_attribute(V constant, PyObject* name);
   // The dictionary of a Constant that is a function or a module, or null.
   V constant_namespace(V constant);
@@ -354,6 +353,7 @@ class Context final : public Backing,
   };
   KeyPlace place_of(HeapId dict, V key, PyObject* token);
   V make(Value value) { return arena.make<Value>(value); }
+  V make_tuple(TupleValue value);
   V look_lazy(V value);
   V specialized(V open);
   [[noreturn]] void leave_varying(SourceId source, const std::string& name);

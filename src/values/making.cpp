@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How the trace makes values of its own.
+#include "python/layout.h"
 #include "shapes/environment.h"
 #include "values/aliases.h"
 #include "values/memo.h"
@@ -99,7 +100,15 @@ V Context::tuple(std::span<const V> items, PyTypeObject* type) {
   value.kind = Kind::Tuple;
   value.type = type;
   value.items = arena.copy(items);
-  return arena.make<TupleValue>(value);
+  return make_tuple(value);
+}
+
+V Context::make_tuple(TupleValue value) {
+  const bool has_attributes = python::has_dictionary(value.type);
+  if (has_attributes) value.heap = heap.make();
+  V made = arena.make<TupleValue>(value);
+  if (has_attributes) heap.initial(made->heap).owner = made;
+  return made;
 }
 
 V Context::object(PyTypeObject* type, Kind kind) {

@@ -253,7 +253,7 @@ V Context::wrap_tuple(PyObject* object, SourceId source) {
   value.type = Py_TYPE(object);
   value.object = object;
   value.items = arena.copy(std::span<const V>(items));
-  return arena.make<TupleValue>(value);
+  return make_tuple(value);
 }
 
 V Context::wrap_list(PyObject* object, SourceId source) {
@@ -385,9 +385,8 @@ V Context::wrap_cell(PyObject* object, SourceId source) {
 
 HeapId Context::make_attributes(V object) {
   PyTypeObject* type = object->type;
-  bool has_dictionary =
-      type->tp_dictoffset != 0 || (type->tp_flags & Py_TPFLAGS_MANAGED_DICT);
-  bool has_slots = (type->tp_flags & Py_TPFLAGS_HEAPTYPE) &&
+  const bool has_dictionary = python::has_dictionary(type);
+  const bool has_slots = (type->tp_flags & Py_TPFLAGS_HEAPTYPE) &&
                    type->tp_basicsize > PyBaseObject_Type.tp_basicsize;
   if (!has_dictionary && !has_slots) return {};
   const bool real = object->source.valid();

@@ -99,7 +99,7 @@ def _compare(a: Any, b: Any, where: str, state: Comparison) -> None:
         _expect(a == b, where, a, b)
     elif isinstance(a, SHARED):
         _expect(a is b, where, a, b)
-    elif isinstance(a, VALUES) or not state.met(a, b, where):
+    elif type(a) in VALUES or not state.met(a, b, where):
         _compare_new(a, b, where, state)
 
 
