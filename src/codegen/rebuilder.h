@@ -61,8 +61,7 @@ class Rebuilder {
   // For code that looks inside: what the trace made is filled at once.
   Operand build_filled(values::V value);
   Operand globals(PyObject* dict) {
-    return dict == frame_.globals ? from_source(ctx_.sources.globals())
-                                  : builder_.constant(dict);
+    return from_source(ctx_.sources.constant(dict));
   }
   Operand text(PyObject* name) { return builder_.constant(name); }
   // An object that the program names.

@@ -241,6 +241,8 @@ bool WordGroup::gives_stable(SourceKind kind) const {
       return true;
     case SourceKind::InstanceAttr:
       return (parts_ & kInstanceVersion) != 0;
+    case SourceKind::FunctionGlobals:  // a function keeps those it has
+      return stable_;
     default:
       return false;
   }

@@ -92,6 +92,9 @@ SourceId SourceTable::closure_cell(size_t index, PyObject* name) {
 }
 
 SourceId SourceTable::constant(PyObject* object) {
+  if (PyDict_CheckExact(object))
+    if (auto place = places_.find(object); place != places_.end())
+      return place->second;
   return intern({.kind = SourceKind::Constant, .object = object});
 }
 

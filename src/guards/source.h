@@ -99,6 +99,12 @@ class SourceTable {
   // program that is compiled from the table holds it weakly if it can be, and
   // stops matching once it is gone.
   SourceId constant(PyObject* object);
+  // Says where a fixed dict can be read from, which can't be held weakly: a
+  // namespace and all that is in it would live as long as the program.
+  // constant() gives that place then.
+  void found_at(PyObject* dict, SourceId source) {
+    places_.try_emplace(dict, source);
+  }
 
   // Any row without an operand: field(f, SourceKind::FunctionCode).
   SourceId field(SourceId base, SourceKind kind);
@@ -156,6 +162,7 @@ class SourceTable {
 
   std::vector<Source> sources_;
   std::vector<Ref> kept_;
+  std::unordered_map<PyObject*, SourceId> places_;  // see found_at()
   std::unordered_map<Source, SourceId, Hash, Equal> ids_;
 };
 

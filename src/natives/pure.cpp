@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "natives/pure.h"
 
+#include "python/held_warnings.h"
 #include "values/aliases.h"
+#include "values/attributes.h"
 #include "values/numpy_values.h"
 
 namespace magneto::natives {
@@ -70,6 +72,22 @@ Ref names_of(const Arguments& args) {
   return names;
 }
 
+std::string describe(PyObject* callable) {
+  if (PyType_Check(callable))
+    return reinterpret_cast<PyTypeObject*>(callable)->tp_name;
+  Ref name = Ref::steal(PyObject_GetAttrString(callable, "__qualname__"));
+  if (!name) PyErr_Clear();
+  Ref module = Ref::steal(PyObject_GetAttrString(callable, "__module__"));
+  if (!module) PyErr_Clear();
+  std::string text = name && PyUnicode_Check(name.get())
+                         ? values::attribute_name(name)
+                         : std::string("a ") + Py_TYPE(callable)->tp_name;
+  if (module && PyUnicode_Check(module.get()) &&
+      PyUnicode_CompareWithASCIIString(module, "builtins") != 0)
+    text = values::attribute_name(module) + "." + text;
+  return text;
+}
+
 Outcome<bool> call_really(Context& ctx, PyObject* callable,
                           const Arguments& args, Ref& result,
                           PyObject* (*convert)(Context&, V)) {
@@ -90,7 +108,14 @@ Outcome<bool> call_really(Context& ctx, PyObject* callable,
     }
   }
   Ref names = names_of(args);
+  const python::HeldWarnings held(python::HeldWarnings::How::Raised);
   result = Ref::steal(PyObject_Vectorcall(callable, real, args.count(), names));
+  if (held.any()) {
+    PyErr_Clear();
+    return ctx.graph_break("native-call",
+                           describe(callable) + ", which warns",
+                           "call it outside of the compiled function");
+  }
   if (!result) return values::numpy_error(ctx);
   return true;
 }

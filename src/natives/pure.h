@@ -17,11 +17,12 @@ PyObject* safe_object(Context& ctx, V value);
 // otherwise.
 PyObject* examined_object(Context& ctx, V value);
 
-// Calls `callable` with what `convert` (one of the above) makes of the
-// arguments. False if one of them has no such object.
 // The keyword names of a call as vectorcall takes them; null if there are none.
 Ref names_of(const Arguments& args);
 
+// Calls `callable` with what `convert` (one of the above) makes of the
+// arguments. False if one of them has no such object. What warns breaks the
+// graph.
 Outcome<bool> call_really(Context& ctx, PyObject* callable,
                           const Arguments& args, Ref& result,
                           PyObject* (*convert)(Context&, V) = safe_object);
@@ -29,6 +30,9 @@ Outcome<bool> call_really(Context& ctx, PyObject* callable,
 // The value of a fresh result of such a call. What isn't plain data (a
 // Signature, say) becomes an object that the artifact keeps.
 Outcome<V> lift(Context& ctx, Ref object);
+
+// What a callable is called in messages.
+std::string describe(PyObject* callable);
 
 // True for what safe_object() gives.
 bool is_safe(PyObject* object);

@@ -14,6 +14,7 @@
 #include "natives/text.h"
 #include "python/find.h"
 #include "python/names.h"
+#include "values/attributes.h"
 #include "values/exceptions.h"
 #include "values/numpy_values.h"
 #include "values/recursion.h"
@@ -61,32 +62,7 @@ const NamelessType kNamelessTypes[] = {
     {"NoneType", Py_TYPE(Py_None)},
 };
 
-std::string text_of(PyObject* name) {
-  const char* chars = name ? PyUnicode_AsUTF8(name) : nullptr;
-  if (chars == nullptr) {
-    PyErr_Clear();
-    return "?";
-  }
-  return chars;
-}
-
 // What a user calls it, for messages: math.sqrt, list.append.
-std::string describe(PyObject* callable) {
-  if (PyType_Check(callable))
-    return reinterpret_cast<PyTypeObject*>(callable)->tp_name;
-  Ref name = Ref::steal(PyObject_GetAttrString(callable, "__qualname__"));
-  if (!name) PyErr_Clear();
-  Ref module = Ref::steal(PyObject_GetAttrString(callable, "__module__"));
-  if (!module) PyErr_Clear();
-  std::string text = name && PyUnicode_Check(name.get())
-                         ? text_of(name)
-                         : std::string("a ") + Py_TYPE(callable)->tp_name;
-  if (module && PyUnicode_Check(module.get()) &&
-      PyUnicode_CompareWithASCIIString(module, "builtins") != 0)
-    text = text_of(module) + "." + text;
-  return text;
-}
-
 // The class that a descriptor belongs to, or null.
 PyTypeObject* owner_of(PyObject* callable) {
   PyTypeObject* type = Py_TYPE(callable);
@@ -117,7 +93,7 @@ Outcome<bool> check_receiver(Context& ctx, PyObject* callable,
   PyTypeObject* owner = owner_of(callable);
   if (!owner) return true;
   const std::string name =
-      text_of(reinterpret_cast<PyDescrObject*>(callable)->d_name);
+      values::attribute_name(reinterpret_cast<PyDescrObject*>(callable)->d_name);
   const bool is_slot = Py_IS_TYPE(callable, &PyWrapperDescr_Type);
   if (!args.count())
     return is_slot
@@ -301,7 +277,7 @@ PyObject* nested_code(PyObject* code, std::string_view name) {
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(constants); ++i) {
     PyObject* constant = PyTuple_GET_ITEM(constants, i);
     if (PyCode_Check(constant) &&
-        text_of(reinterpret_cast<PyCodeObject*>(constant)->co_name) == name)
+        values::attribute_name(reinterpret_cast<PyCodeObject*>(constant)->co_name) == name)
       return constant;
   }
   return nullptr;

@@ -66,6 +66,7 @@ void fill(Context& ctx, Frame& frame, const python::FrameRequest& request,
   frame.py_code = request.code;
   frame.code = &python::decoded(request.code);
   frame.globals = request.globals;
+  ctx.sources.found_at(request.globals, ctx.sources.globals());
   frame.globals_value = ctx.known(request.globals, ctx.sources.globals());
   frame.locals.assign(static_cast<size_t>(code.co_nlocalsplus), ctx.null());
   frame.pc = request.start;

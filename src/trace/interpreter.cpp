@@ -373,9 +373,7 @@ std::vector<std::pair<PyObject*, V>> Interpreter::current_locals() {
 }
 
 V Interpreter::globals_value(PyObject* globals) {
-  return ctx.known(globals, globals == globals_
-                                ? ctx.sources.globals()
-                                : ctx.sources.constant(globals));
+  return ctx.known(globals, ctx.sources.constant(globals));
 }
 
 }  // namespace magneto::trace

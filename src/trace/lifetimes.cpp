@@ -63,7 +63,6 @@ class Held {
 }  // namespace
 
 void Interpreter::begin(const Frame& frame) {
-  globals_ = frame.globals;
   begun_ = frame.locals;
   begun_.insert(begun_.end(), frame.stack.begin(), frame.stack.end());
   begun_at_start_ = frame.pc == 0;

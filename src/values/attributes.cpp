@@ -115,6 +115,9 @@ Outcome<V> bind_getset(Context& ctx, PyObject* descriptor, V object,
   if (object->is_constant()) {
     if (name == names.dunder_globals && PyFunction_Check(object->object)) {
       PyObject* globals = PyFunction_GetGlobals(object->object);
+      ctx.sources.found_at(
+          globals, ctx.sources.field(ctx.sources.constant(object->object),
+                                     guards::SourceKind::FunctionGlobals));
       return ctx.known(globals, ctx.sources.constant(globals));
     }
     if (name == names.dunder_annotations && PyModule_Check(object->object))

@@ -204,13 +204,13 @@ Status lower_call(Context& ctx, const Arguments& args, Lowered& out) {
 // The call on fake tensors; null with a Python error set.
 Ref run_function(PyObject* callable, size_t positional,
                  const Lowered& lowered) {
-  const python::HeldWarnings held;
+  const python::HeldWarnings held(python::HeldWarnings::How::Dropped);
   return Ref::steal(PyObject_Vectorcall(callable, lowered.reals.data(),
                                         positional, lowered.names));
 }
 
 Ref run_method(PyObject* name, size_t positional, const Lowered& lowered) {
-  const python::HeldWarnings held;
+  const python::HeldWarnings held(python::HeldWarnings::How::Dropped);
   return Ref::steal(PyObject_VectorcallMethod(name, lowered.reals.data(),
                                               positional, lowered.names));
 }

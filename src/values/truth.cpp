@@ -44,6 +44,10 @@ Outcome<bool> truth(Context& ctx, V value) {
   }
   switch (value->kind) {
     case Kind::Constant: {
+      if (value->object == Py_NotImplemented)
+        return ctx.graph_break("c-protocol",
+                               "the truth of NotImplemented, which warns",
+                               "compare with `is NotImplemented`");
       int result = PyObject_IsTrue(value->object);
       if (result < 0) return ctx.raise_from_python();
       return result == 1;

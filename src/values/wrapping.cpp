@@ -426,6 +426,9 @@ V Context::constant_namespace(V object) {
       Ref::steal(PyObject_GetAttr(object->object, interned().dunder_dict));
   MG_CHECK(real && PyDict_Check(real.get()), "it has a dictionary");
   PyObject* kept = keep(std::move(real));
+  sources.found_at(kept,
+                   sources.field(sources.constant(object->object),
+                                 guards::SourceKind::InstanceDict));
   return known(kept, sources.constant(kept));
 }
 
