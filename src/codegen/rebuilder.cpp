@@ -245,12 +245,18 @@ void Rebuilder::fill_generator(V value, Operand target) {
   builder_.act(StepOp::FillGenerator, operands);
 }
 
-// A method written in C, bound: as its descriptor does it.
+// A method written in C, bound: as its descriptor does it (see
+// python::bind_in_c).
 Operand Rebuilder::make_bound(const values::MethodValue& method) {
   Ref get = Ref::steal(PyObject_GetAttr(
       reinterpret_cast<PyObject*>(Py_TYPE(method.function->object)),
       interned().dunder_get));
   MG_CHECK(get, "what binds methods");
+  if (Py_IS_TYPE(method.function->object, &PyClassMethodDescr_Type))
+    return builder_.make(
+        StepOp::CallFunction,
+        {builder_.constant(std::move(get)), build(method.function),
+         builder_.constant(Py_None), build(method.self)});
   // Some are bound only where the class is given, too (METH_METHOD).
   return builder_.make(
       StepOp::CallFunction,

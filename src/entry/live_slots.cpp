@@ -5,6 +5,7 @@
 
 #include "entry/cache.h"
 #include "tensor/fake_tensor.h"
+#include "values/protocol.h"
 
 namespace magneto::entry {
 namespace {
@@ -33,12 +34,39 @@ bool is_seen_from_outside(PyObject* object, int depth = 0) {
         return true;
     return false;
   }
-  if (!PyList_CheckExact(object) && !PyTuple_CheckExact(object)) return false;
+  // C code of other types may have pointers to what such an object owns.
+  if (!PyList_CheckExact(object) && !PyTuple_CheckExact(object))
+    return !values::is_safe_type(type);
   for (Py_ssize_t i = 0; i < std::min(kMost, PySequence_Fast_GET_SIZE(object));
        ++i)
     if (is_seen_from_outside(PySequence_Fast_GET_ITEM(object, i), depth + 1))
       return true;
   return false;
+}
+
+// Whether `value` is `from`, or is found in it.
+bool leads_to(const values::Context& ctx, V from, V value, int depth = 0) {
+  constexpr int kDeepest = 3;
+  if (from == value) return true;
+  if (!from || depth > kDeepest) return false;
+  const auto any = [&](std::span<const V> values) {
+    return std::ranges::any_of(values, [&](V each) {
+      return leads_to(ctx, each, value, depth + 1);
+    });
+  };
+  if (from->kind == values::Kind::Tuple && any(values::tuple_items(from)))
+    return true;
+  if (from->kind == values::Kind::BoundMethod)
+    return leads_to(ctx, values::as<values::MethodValue>(from)->self, value,
+                    depth + 1);
+  if (!from->heap.valid()) return false;
+  const values::HeapObject& state = ctx.heap[from->heap];
+  return any(state.items) || any(state.slots) ||
+         (state.dict &&
+          std::ranges::any_of(state.dict->entries, [&](const auto& entry) {
+            return leads_to(ctx, entry.key, value, depth + 1) ||
+                   leads_to(ctx, entry.value, value, depth + 1);
+          }));
 }
 
 // What the trace made is seen by nobody before the instruction that breaks gets
@@ -50,9 +78,7 @@ bool is_kept(const values::Context& ctx, V value, std::span<const V> operands,
   if (!value->source.valid())
     return PyType_SUPPORTS_WEAKREFS(value->type) &&
            std::ranges::any_of(operands, [&](V each) {
-             return each == value ||
-                    (each && each->kind == values::Kind::BoundMethod &&
-                     values::as<values::MethodValue>(each)->self == value);
+             return each && leads_to(ctx, each, value);
            });
   // The frame's own, or unpacked from a tuple that was.
   guards::SourceId source = value->source;

@@ -211,14 +211,15 @@ SourceId cached_source(Context& ctx, V cached, const Arguments& args,
   const Ref wanted = key_of(ctx, cached->object, args);
   PyObject *key = nullptr, *item = nullptr;
   Py_ssize_t position = 0;
-  while (PyDict_Next(*results, &position, &key, &item)) {
+  Py_hash_t hash = 0;
+  while (_PyDict_Next(*results, &position, &key, &item, &hash)) {
     PyObject** result = python::private_field(item, PrivateField::CachedResult);
     if ((result ? *result : item) != object) continue;
     const int same = PyObject_RichCompareBool(key, wanted, Py_EQ);
     if (same < 0) PyErr_Clear();
     if (same != 1) continue;
     // The key itself: a look-up that finds it compares nothing.
-    const SourceId found = ctx.sources.dict_item(dict, key);
+    const SourceId found = ctx.sources.dict_item(dict, key, hash);
     return result ? ctx.sources.field(found, SourceKind::CachedResult) : found;
   }
   return {};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // int, float, bool, complex and the arithmetic builtins. On plain numbers they
 // are called for real; objects are asked for their special methods.
+#include "natives/encodings.h"
 #include "natives/pure.h"
 #include "natives/signature.h"
 #include "python/find.h"
@@ -146,6 +147,7 @@ Outcome<V> make_bool(Context& ctx, const Arguments& args) {
 
 Outcome<V> make_bytes(Context& ctx, const Arguments& args) {
   auto* type = reinterpret_cast<PyObject*>(&PyBytes_Type);
+  MG_DO(check_encoding(ctx, args));
   MG_TRY(V plain, try_really(ctx, type, args));
   if (plain) return plain;
   if (!args.count() || args.has_keywords())

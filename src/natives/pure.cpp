@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "natives/pure.h"
 
+#include "python/bind.h"
 #include "python/held_warnings.h"
 #include "values/aliases.h"
 #include "values/attributes.h"
@@ -54,7 +55,10 @@ PyObject* examined_object(Context& ctx, V value) {
     V function = ctx.look(method->function);
     V self = ctx.look(method->self);
     if (!function->is_constant() || !self->object) return nullptr;
-    Ref bound = Ref::steal(PyMethod_New(function->object, self->object));
+    Ref bound =
+        value->type == &PyMethod_Type
+            ? Ref::steal(PyMethod_New(function->object, self->object))
+            : python::bind_in_c(function->object, self->object);
     MG_CHECK(bound, "out of memory");
     return ctx.keep(std::move(bound));
   }

@@ -12,6 +12,7 @@
 #include "natives/signature.h"
 #include "natives/symbolic.h"
 #include "natives/text.h"
+#include "python/bind.h"
 #include "python/find.h"
 #include "python/names.h"
 #include "values/attributes.h"
@@ -452,6 +453,14 @@ Outcome<V> Registry::call_bound(Context& ctx, V callable, const Arguments& args,
 Outcome<V> Registry::call_unlisted(Context& ctx, V callable,
                                    const Arguments& args) {
   PyObject* object = callable->object;
+  if (Py_IS_TYPE(object, &PyClassMethodDescr_Type) && args.count()) {
+    V type = ctx.look(args.positional[0]);
+    if (!type->is_constant()) return refuse(ctx, object, args, kOutside);
+    Ref bound = python::bind_in_c(object, type->object);
+    if (!bound) return ctx.raise_from_python();
+    return call_unlisted(ctx, ctx.constant(std::move(bound)),
+                         without(args, 1));
+  }
   PyTypeObject* owner = owner_of(object);
   if (PyCFunction_Check(object)) {
     bool found = false;

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 
+#include "natives/encodings.h"
 #include "natives/pure.h"
 #include "natives/signature.h"
 #include "python/names.h"
@@ -362,6 +363,12 @@ Outcome<V> format_of(Context& ctx, V value, V spec) {
   V given = spec ? spec : ctx.string("");
   MG_TRY(V own, own_method(ctx, value, interned().dunder_format, {&given, 1}));
   if (own) return checked_text(ctx, own, "__format__");
+  PyObject* format = interned().dunder_format;
+  if (_PyType_Lookup(value->type, format) !=
+      _PyType_Lookup(&PyBaseObject_Type, format))
+    return ctx.graph_break(
+        "native-call", std::string("format() of a ") + value->type->tp_name,
+        "format it outside of the compiled function");
   return plain_format(ctx, value, given);
 }
 
@@ -411,6 +418,7 @@ Outcome<V> slot_str(Context& ctx, const Arguments& args) {
 // str(object), str(bytes, encoding, errors)
 Outcome<V> make_str(Context& ctx, const Arguments& args) {
   if (args.count() > 1 || args.has_keywords()) {
+    MG_DO(check_encoding(ctx, args));
     Ref result;
     MG_TRY(bool called,
            call_really(ctx, reinterpret_cast<PyObject*>(&PyUnicode_Type), args,

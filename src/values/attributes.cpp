@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "python/bind.h"
 #include "python/layout.h"
 #include "python/names.h"
 #include "values/exceptions.h"
@@ -230,8 +231,12 @@ Outcome<V> bind_descriptor(Context& ctx, PyObject* descriptor, V object,
                       class_value(ctx, type));
   }
   if (kind == &PyClassMethodDescr_Type) {
-    Ref method = Ref::steal(kind->tp_descr_get(
-        descriptor, nullptr, reinterpret_cast<PyObject*>(type)));
+    // A constant would keep a class of the program's alive.
+    if (type->tp_flags & Py_TPFLAGS_HEAPTYPE)
+      return ctx.method(ctx.constant_share(descriptor),
+                        class_value(ctx, type));
+    Ref method = python::bind_in_c(descriptor,
+                                   reinterpret_cast<PyObject*>(type));
     if (!method) return ctx.raise_from_python();
     return ctx.constant(std::move(method));
   }
@@ -467,6 +472,15 @@ Outcome<V> lookup(Context& ctx, V object, PyObject* name) {
       if (name == interned().dunder_func && object->type == &PyMethod_Type)
         return method->function;
       PyObject* found = _PyType_Lookup(object->type, name);
+      // Its name is that of the class, which may have inherited it.
+      if (method->function->is_constant() &&
+          Py_IS_TYPE(method->function->object, &PyClassMethodDescr_Type) &&
+          found && is_data_descriptor(found)) {
+        Ref bound = python::bind_in_c(method->function->object,
+                                      method->self->object);
+        if (!bound) return ctx.raise_from_python();
+        return read_real(ctx, bound, name);
+      }
       if (found && !is_data_descriptor(found) && name != interned().dunder_doc)
         return bind_descriptor(ctx, found, object, object->type, name);
       return get_attribute(ctx, method->function, name);

@@ -79,7 +79,7 @@ Outcome<PyObject*> index_object(Context& ctx, V key) {
   if (key->kind == Kind::Slice) {
     PyObject* bounds[3];
     auto given = tuple_items(key);
-    for (size_t i = 0; i < 3; ++i) {
+    for (size_t i : {2, 0, 1}) {  // CPython asks for the step first
       MG_TRY(bounds[i], index_object(ctx, given[i]));
       if (!bounds[i])
         return ctx.raise(PyExc_TypeError,
@@ -101,19 +101,27 @@ Outcome<PyObject*> index_object(Context& ctx, V key) {
                        number->type->tp_name + ")");
 }
 
-// A key of a sequence of `size` items: an integer or a slice of integers.
-Outcome<Index> sequence_index(Context& ctx, V container, V key, size_t size,
+Py_ssize_t size_of(Context& ctx, V sequence) {
+  return static_cast<Py_ssize_t>(sequence->kind == Kind::List
+                                     ? ctx.heap.items(sequence->heap).size()
+                                     : tuple_items(sequence).size());
+}
+
+// A key of a sequence: an integer or a slice of integers. What the key runs to
+// give them may change the sequence.
+Outcome<Index> sequence_index(Context& ctx, V container, V key,
                               Access access = Access::Read) {
   key = ctx.look(key);
   MG_TRY(PyObject * real, index_object(ctx, key));
+  const Py_ssize_t size = size_of(ctx, container);
   Index index;
   const bool deque = is_deque(container);
   if (real && PySlice_Check(real) && !deque) {
     index.is_slice = true;
     if (PySlice_Unpack(real, &index.start, &index.stop, &index.step) < 0)
       return ctx.raise_from_python();
-    index.count = PySlice_AdjustIndices(static_cast<Py_ssize_t>(size),
-                                        &index.start, &index.stop, index.step);
+    index.count =
+        PySlice_AdjustIndices(size, &index.start, &index.stop, index.step);
     return index;
   }
   const std::string what = deque                           ? "deque"
@@ -130,8 +138,8 @@ Outcome<Index> sequence_index(Context& ctx, V container, V key, size_t size,
   }
   index.position = PyNumber_AsSsize_t(real, PyExc_IndexError);
   if (index.position == -1 && PyErr_Occurred()) return ctx.raise_from_python();
-  if (index.position < 0) index.position += static_cast<Py_ssize_t>(size);
-  if (index.position < 0 || index.position >= static_cast<Py_ssize_t>(size))
+  if (index.position < 0) index.position += size;
+  if (index.position < 0 || index.position >= size)
     return ctx.raise(
         PyExc_IndexError,
         what + (access != Access::Read && !deque ? " assignment" : "") +
@@ -215,18 +223,17 @@ Outcome<V> plain_get_item(Context& ctx, V container, V key) {
     }
     case Kind::Tuple: {
       auto items = tuple_items(container);
-      MG_TRY(Index index, sequence_index(ctx, container, key, items.size()));
+      MG_TRY(Index index, sequence_index(ctx, container, key));
       if (!index.is_slice) return items[static_cast<size_t>(index.position)];
       return ctx.tuple(slice_of(items, index),
                        container->type == torch_types().size ? container->type
                                                              : &PyTuple_Type);
     }
     case Kind::List: {
+      MG_TRY(Index index, sequence_index(ctx, container, key));
       const auto& items = ctx.heap.items(container->heap);
-      MG_TRY(Index index, sequence_index(ctx, container, key, items.size()));
-      const auto& now = ctx.heap.items(container->heap);
-      if (!index.is_slice) return now[static_cast<size_t>(index.position)];
-      return ctx.list(slice_of(now, index));
+      if (!index.is_slice) return items[static_cast<size_t>(index.position)];
+      return ctx.list(slice_of(items, index));
     }
     case Kind::Dict:
       return get_dict_item(ctx, container, key);
@@ -257,14 +264,13 @@ Status set_item(Context& ctx, V container, V key, V value) {
 Status plain_set_item(Context& ctx, V container, V key, V value) {
   switch (container->kind) {
     case Kind::List: {
-      size_t size = ctx.heap.items(container->heap).size();
-      MG_TRY(Index index,
-             sequence_index(ctx, container, key, size, Access::Write));
+      MG_TRY(Index index, sequence_index(ctx, container, key, Access::Write));
       if (!index.is_slice) {
         ctx.heap.set_item(container->heap, static_cast<size_t>(index.position),
                           value);
         return done;
       }
+      const Py_ssize_t size = size_of(ctx, container);
       std::vector<V> items;
       Outcome<V> iterator = iterate(ctx, value);
       if (!iterator) {
@@ -278,6 +284,10 @@ Status plain_set_item(Context& ctx, V container, V key, V value) {
                                            "slice");
       }
       MG_DO(unpack_to_list(ctx, *iterator, items));
+      if (size_of(ctx, container) != size)
+        return ctx.graph_break(
+            "c-protocol", "a list that changes while a slice of it is assigned",
+            "make a list of the items before");
       if (index.step == 1) {
         ctx.heap.splice(
             container->heap, static_cast<size_t>(index.start),
@@ -324,9 +334,7 @@ Status delete_item(Context& ctx, V container, V key) {
 Status plain_delete_item(Context& ctx, V container, V key) {
   switch (container->kind) {
     case Kind::List: {
-      size_t size = ctx.heap.items(container->heap).size();
-      MG_TRY(Index index,
-             sequence_index(ctx, container, key, size, Access::Delete));
+      MG_TRY(Index index, sequence_index(ctx, container, key, Access::Delete));
       if (!index.is_slice) {
         ctx.heap.splice(container->heap, static_cast<size_t>(index.position), 1,
                         {});

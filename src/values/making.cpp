@@ -157,7 +157,8 @@ V Context::method(V function, V self) {
   value.type = &PyMethod_Type;
   // What a method written in C becomes when it is bound.
   if (function->is_constant() &&
-      Py_IS_TYPE(function->object, &PyMethodDescr_Type))
+      (Py_IS_TYPE(function->object, &PyMethodDescr_Type) ||
+       Py_IS_TYPE(function->object, &PyClassMethodDescr_Type)))
     value.type = &PyCFunction_Type;
   else if (function->is_constant() &&
            Py_IS_TYPE(function->object, &PyWrapperDescr_Type))

@@ -130,3 +130,37 @@ def test_a_namespace_that_changes_is_seen():
         namespace["offset"] = offset
         found = program(X, namespace["shifted"])
         assert torch.equal(found, X + 2 * offset)
+
+
+def test_classes_whose_c_methods_are_called_die():
+    """Class methods written in C that a class of the program's inherits."""
+
+    @magneto.compile(backend="eager")
+    def program(x):
+        class Table(dict):
+            pass
+
+        class Bytes(bytes):
+            def __new__(cls, value):
+                return bytes.__new__(cls, value)
+
+        made = Table.fromkeys("ab"), Bytes.fromhex("1a2B")
+        magneto.graph_break()
+        later = Table.fromkeys
+        magneto.graph_break()
+        names = later.__qualname__, Bytes.fromhex.__name__, later.__self__
+        return made, later("c"), [str(name) for name in names], x + 1
+
+    marks = []
+    for _ in range(3):
+        made, later, names, y = program(X)
+        assert made == ({"a": None, "b": None}, b"\x1a\x2b")
+        assert [type(each).__name__ for each in made] == ["Table", "Bytes"]
+        assert later == {"c": None}
+        assert names[0].endswith("Table.fromkeys")
+        assert names[1] == "fromhex"
+        assert torch.equal(y, X + 1)
+        marks += [weakref.ref(type(each)) for each in made]
+        del made, later
+    gc.collect()
+    assert [mark() for mark in marks] == [None] * 6
