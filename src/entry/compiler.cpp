@@ -20,6 +20,7 @@
 #include "graph/python_handle.h"
 #include "guards/hooks.h"
 #include "python/code_object.h"
+#include "python/find.h"
 #include "shapes/environment.h"
 #include "support/check.h"
 #include "tensor/fake_tensor.h"
@@ -341,7 +342,7 @@ Ref Compilation::compile_graph(std::span<const guards::Request> requests,
                                Ref examples, const Capture& capture,
                                Entry& entry) {
   Ref backend = backend_of(cache_.settings());
-  Ref module = Ref::steal(PyImport_ImportModule("magneto.backends"));
+  Ref module = import_module("magneto.backends");
   Ref function = Ref::steal(
       module ? PyObject_GetAttrString(module, "compile_graph") : nullptr);
   Ref handle = graph::make_handle(std::move(ctx_.owned_graph));
@@ -361,7 +362,7 @@ Ref Compilation::compile_graph(std::span<const guards::Request> requests,
       reason.dict(), "guards", backend_guards.get(), "is_symbolic",
       ctx_.has_symbols() ? Py_True : Py_False, "may_refuse_data",
       ctx_.has_data_symbols() && !ctx_.must_be_whole ? Py_True : Py_False));
-  Ref exceptions = Ref::steal(PyImport_ImportModule("magneto.exc"));
+  Ref exceptions = import_module("magneto.exc");
   Ref skip = Ref::steal(
       exceptions ? PyObject_GetAttrString(exceptions, "SkipFrame") : nullptr);
   Ref data = Ref::steal(

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "entry/foreign.h"
 
+#include "python/find.h"
 #include "python/frame.h"
 #include "python/pending_error.h"
 
@@ -12,7 +13,7 @@ namespace {
 PyObject* set_eval_frame() {
   static PyObject* function = nullptr;
   if (function) return function;
-  Ref module = Ref::steal(PyImport_ImportModule("torch._C._dynamo.eval_frame"));
+  Ref module = import_module("torch._C._dynamo.eval_frame");
   function =
       module ? PyObject_GetAttrString(module, "set_eval_frame") : nullptr;
   return function;

@@ -6,6 +6,7 @@
 #include "entry/compiler.h"
 #include "entry/driver.h"
 #include "entry/frame_rules.h"
+#include "python/find.h"
 #include "python/frame.h"
 #include "tensor/fake_tensor.h"
 
@@ -45,7 +46,7 @@ bool holds_tensor(PyObject* object, int depth) {
 PyTypeObject* module_type() {
   static PyTypeObject* type = nullptr;
   if (type) return type;
-  Ref torch_nn = Ref::steal(PyImport_ImportModule("torch.nn"));
+  Ref torch_nn = import_module("torch.nn");
   Ref found = Ref::steal(torch_nn ? PyObject_GetAttrString(torch_nn, "Module")
                                   : nullptr);
   if (!found || !PyType_Check(found.get())) {

@@ -50,9 +50,8 @@ bool leads_to(const values::Context& ctx, V from, V value, int depth = 0) {
   if (from == value) return true;
   if (!from || depth > kDeepest) return false;
   const auto any = [&](std::span<const V> values) {
-    return std::ranges::any_of(values, [&](V each) {
-      return leads_to(ctx, each, value, depth + 1);
-    });
+    return std::ranges::any_of(
+        values, [&](V each) { return leads_to(ctx, each, value, depth + 1); });
   };
   if (from->kind == values::Kind::Tuple && any(values::tuple_items(from)))
     return true;

@@ -2,6 +2,7 @@
 #include "entry/report.h"
 
 #include "python/code_object.h"
+#include "python/find.h"
 
 namespace magneto::entry {
 namespace {
@@ -11,7 +12,7 @@ PyObject* current_observer = nullptr;
 bool observer_wants_traces = false;
 
 Ref attribute_of(const char* module_name, const char* name) {
-  Ref module = Ref::steal(PyImport_ImportModule(module_name));
+  Ref module = import_module(module_name);
   return Ref::steal(module ? PyObject_GetAttrString(module, name) : nullptr);
 }
 

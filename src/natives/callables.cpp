@@ -3,6 +3,7 @@
 // binding them by their slots, and making them through the types module.
 #include "natives/iterators.h"
 #include "natives/signature.h"
+#include "python/find.h"
 #include "python/names.h"
 #include "values/construction.h"
 #include "values/exceptions.h"
@@ -77,7 +78,7 @@ Outcome<V> read_cell(Context& ctx, const Arguments& args) {
 
 PyTypeObject* namespace_class() {
   static PyObject* const type = [] {
-    Ref module = Ref::steal(PyImport_ImportModule("types"));
+    Ref module = import_module("types");
     MG_CHECK(module, "the module types");
     return PyObject_GetAttrString(module, "SimpleNamespace");
   }();

@@ -4,6 +4,7 @@
 #include "natives/dicts.h"
 #include "natives/signature.h"
 #include "natives/text.h"
+#include "python/find.h"
 #include "python/layout.h"
 #include "python/names.h"
 #include "values/construction.h"
@@ -13,7 +14,7 @@ namespace magneto::natives {
 namespace {
 
 PyTypeObject* class_named(const char* class_name) {
-  Ref module = Ref::steal(PyImport_ImportModule("collections"));
+  Ref module = import_module("collections");
   MG_CHECK(module, "the module collections");
   // Lives as long as the module.
   return reinterpret_cast<PyTypeObject*>(

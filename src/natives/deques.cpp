@@ -4,6 +4,7 @@
 #include "natives/lists.h"
 #include "natives/signature.h"
 #include "natives/text.h"
+#include "python/find.h"
 #include "python/names.h"
 #include "values/construction.h"
 #include "values/exceptions.h"
@@ -14,7 +15,7 @@ namespace {
 
 PyTypeObject* deque_type() {
   static PyObject* const type = [] {
-    Ref module = Ref::steal(PyImport_ImportModule("collections"));
+    Ref module = import_module("collections");
     MG_CHECK(module, "the module collections");
     return PyObject_GetAttrString(module, "deque");
   }();

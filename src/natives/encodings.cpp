@@ -17,16 +17,16 @@ namespace magneto::natives {
 namespace {
 
 constexpr const char* kEncodings[] = {
-    "ascii",     "us_ascii",       "latin_1",
-    "latin1",    "iso_8859_1",     "iso8859_1",
-    "utf_8",     "utf8",           "utf_8_sig",
-    "utf_16",    "utf_16_le",      "utf_16_be",
-    "utf_32",    "utf_32_le",      "utf_32_be",
-    "utf_7",     "unicode_escape", "raw_unicode_escape",
+    "ascii",  "us_ascii",       "latin_1",
+    "latin1", "iso_8859_1",     "iso8859_1",
+    "utf_8",  "utf8",           "utf_8_sig",
+    "utf_16", "utf_16_le",      "utf_16_be",
+    "utf_32", "utf_32_le",      "utf_32_be",
+    "utf_7",  "unicode_escape", "raw_unicode_escape",
 };
 
 constexpr const char* kErrorHandlers[] = {
-    "strict",      "ignore",      "replace",         "backslashreplace",
+    "strict",      "ignore",        "replace",         "backslashreplace",
     "namereplace", "surrogatepass", "surrogateescape", "xmlcharrefreplace",
 };
 
@@ -71,8 +71,7 @@ Status check_encoding(Context& ctx, const Arguments& args) {
   if (is_in(ctx, argument(args, 1, name<"encoding">()), kEncodings) &&
       is_in(ctx, argument(args, 2, name<"errors">()), kErrorHandlers))
     return done;
-  return ctx.graph_break("native-call",
-                         "a codec that may be written in Python",
+  return ctx.graph_break("native-call", "a codec that may be written in Python",
                          "encode or decode outside of the compiled function");
 }
 

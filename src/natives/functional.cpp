@@ -4,6 +4,7 @@
 
 #include "natives/pure.h"
 #include "natives/signature.h"
+#include "python/find.h"
 #include "python/layout.h"
 #include "python/names.h"
 #include "values/construction.h"
@@ -19,7 +20,7 @@ using python::PrivateField;
 
 PyTypeObject* partial_type() {
   static PyObject* const type = [] {
-    Ref module = Ref::steal(PyImport_ImportModule("functools"));
+    Ref module = import_module("functools");
     MG_CHECK(module, "the module functools");
     return PyObject_GetAttrString(module, "partial");
   }();
@@ -300,7 +301,7 @@ Outcome<V> bind_cached(Context& ctx, const Arguments& args) {
 
 PyObject* weak_dict() {
   static PyObject* const type = [] {
-    Ref module = Ref::steal(PyImport_ImportModule("weakref"));
+    Ref module = import_module("weakref");
     MG_CHECK(module, "the module weakref");
     return PyObject_GetAttrString(module, "WeakKeyDictionary");
   }();
@@ -341,7 +342,7 @@ Outcome<PyObject*> registered_class(Context& ctx,
   }
   // What counts as a subclass changes with what is registered with it.
   if (is_abstract) ctx.guards.ambient(guards::Ambient::AbstractClasses);
-  Ref functools = Ref::steal(PyImport_ImportModule("functools"));
+  Ref functools = import_module("functools");
   Ref search = Ref::steal(
       functools ? PyObject_GetAttrString(functools, "_find_impl") : nullptr);
   Ref found = Ref::steal(search ? PyObject_CallFunctionObjArgs(

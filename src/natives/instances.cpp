@@ -3,6 +3,7 @@
 // base classes, and metaclasses with a hook of their own.
 #include "natives/signature.h"
 #include "natives/torch_rows.h"
+#include "python/find.h"
 #include "python/names.h"
 #include "values/recursion.h"
 
@@ -31,7 +32,7 @@ PyTypeObject* union_type() {
 
 PyObject* abc_hook(PyObject* hook) {
   static PyObject* const abc_meta = [] {
-    Ref module = Ref::steal(PyImport_ImportModule("abc"));
+    Ref module = import_module("abc");
     MG_CHECK(module, "the module abc");
     return PyObject_GetAttrString(module, "ABCMeta");
   }();

@@ -2,6 +2,7 @@
 // math and cmath: pure on numbers.
 #include "natives/pure.h"
 #include "natives/signature.h"
+#include "python/find.h"
 
 namespace magneto::natives {
 
@@ -25,7 +26,7 @@ template <Literal function, Literal method>
 Outcome<V> rounded(Context& ctx, const Arguments& args) {
   V value = ctx.look(args.positional[0]);
   static PyObject* const real = [] {
-    Ref module = Ref::steal(PyImport_ImportModule("math"));
+    Ref module = import_module("math");
     MG_CHECK(module, "the module math");
     return PyObject_GetAttr(module, name<function>());
   }();
@@ -43,7 +44,7 @@ Outcome<V> rounded(Context& ctx, const Arguments& args) {
 }
 
 PyObject* function_of_math(const char* function) {
-  Ref module = Ref::steal(PyImport_ImportModule("math"));
+  Ref module = import_module("math");
   MG_CHECK(module, "the module math");
   PyObject* found = PyObject_GetAttrString(module, function);
   MG_CHECK(found, "a function of math");  // lives as long as the module

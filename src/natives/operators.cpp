@@ -3,6 +3,7 @@
 // that itemgetter, attrgetter and methodcaller make.
 #include "natives/lists.h"
 #include "natives/signature.h"
+#include "python/find.h"
 #include "python/names.h"
 
 namespace magneto::natives {
@@ -106,7 +107,7 @@ Outcome<V> call_object(Context& ctx, const Arguments& args) {
 // -- itemgetter, attrgetter, methodcaller -------------------------------------
 
 PyTypeObject* class_of(const char* class_name) {
-  Ref module = Ref::steal(PyImport_ImportModule("operator"));
+  Ref module = import_module("operator");
   MG_CHECK(module, "the operator module");
   // Lives as long as the module.
   return reinterpret_cast<PyTypeObject*>(

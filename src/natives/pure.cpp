@@ -55,10 +55,9 @@ PyObject* examined_object(Context& ctx, V value) {
     V function = ctx.look(method->function);
     V self = ctx.look(method->self);
     if (!function->is_constant() || !self->object) return nullptr;
-    Ref bound =
-        value->type == &PyMethod_Type
-            ? Ref::steal(PyMethod_New(function->object, self->object))
-            : python::bind_in_c(function->object, self->object);
+    Ref bound = value->type == &PyMethod_Type
+                    ? Ref::steal(PyMethod_New(function->object, self->object))
+                    : python::bind_in_c(function->object, self->object);
     MG_CHECK(bound, "out of memory");
     return ctx.keep(std::move(bound));
   }
@@ -116,8 +115,7 @@ Outcome<bool> call_really(Context& ctx, PyObject* callable,
   result = Ref::steal(PyObject_Vectorcall(callable, real, args.count(), names));
   if (held.any()) {
     PyErr_Clear();
-    return ctx.graph_break("native-call",
-                           describe(callable) + ", which warns",
+    return ctx.graph_break("native-call", describe(callable) + ", which warns",
                            "call it outside of the compiled function");
   }
   if (!result) return values::numpy_error(ctx);

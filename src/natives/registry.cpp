@@ -93,8 +93,8 @@ Outcome<bool> check_receiver(Context& ctx, PyObject* callable,
                              const Arguments& args) {
   PyTypeObject* owner = owner_of(callable);
   if (!owner) return true;
-  const std::string name =
-      values::attribute_name(reinterpret_cast<PyDescrObject*>(callable)->d_name);
+  const std::string name = values::attribute_name(
+      reinterpret_cast<PyDescrObject*>(callable)->d_name);
   const bool is_slot = Py_IS_TYPE(callable, &PyWrapperDescr_Type);
   if (!args.count())
     return is_slot
@@ -278,7 +278,8 @@ PyObject* nested_code(PyObject* code, std::string_view name) {
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(constants); ++i) {
     PyObject* constant = PyTuple_GET_ITEM(constants, i);
     if (PyCode_Check(constant) &&
-        values::attribute_name(reinterpret_cast<PyCodeObject*>(constant)->co_name) == name)
+        values::attribute_name(
+            reinterpret_cast<PyCodeObject*>(constant)->co_name) == name)
       return constant;
   }
   return nullptr;
@@ -458,8 +459,7 @@ Outcome<V> Registry::call_unlisted(Context& ctx, V callable,
     if (!type->is_constant()) return refuse(ctx, object, args, kOutside);
     Ref bound = python::bind_in_c(object, type->object);
     if (!bound) return ctx.raise_from_python();
-    return call_unlisted(ctx, ctx.constant(std::move(bound)),
-                         without(args, 1));
+    return call_unlisted(ctx, ctx.constant(std::move(bound)), without(args, 1));
   }
   PyTypeObject* owner = owner_of(object);
   if (PyCFunction_Check(object)) {
@@ -561,7 +561,7 @@ Outcome<V> call_polyfill(Context& ctx, const char* path,
     const size_t dot = text.rfind('.');
     std::string module =
         "magneto.polyfills." + std::string(text.substr(0, dot));
-    Ref imported = Ref::steal(PyImport_ImportModule(module.c_str()));
+    Ref imported = import_module(module.c_str());
     if (!imported) return ctx.raise_from_python();
     // It may have rows of its own.
     (void)table();

@@ -3,6 +3,7 @@
 
 #include <unordered_map>
 
+#include "python/find.h"
 #include "shapes/environment.h"
 #include "support/forever.h"
 #include "values/symbolic.h"
@@ -141,7 +142,7 @@ Maker maker_of(PyObject* callable) {
   static const auto* const makers = forever([] {
     std::unordered_map<PyObject*, Maker> map;
     for (const SymbolicRow& row : kRows) {
-      Ref module = Ref::steal(PyImport_ImportModule(row.module));
+      Ref module = import_module(row.module);
       MG_CHECK(module, row.module);
       PyObject* function = PyObject_GetAttrString(module, row.name);
       MG_CHECK(function, row.name);

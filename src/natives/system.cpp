@@ -66,7 +66,7 @@ Outcome<V> referent(Context& ctx, const Arguments& args) {
 }
 
 // importlib.import_module of what has been imported already.
-Outcome<V> import_module(Context& ctx, const Arguments& args) {
+Outcome<V> import_by_name(Context& ctx, const Arguments& args) {
   V module_name = argument(args, 0, name<"name">());
   if (module_name) module_name = ctx.look(module_name);
   if (module_name && module_name->is_constant() &&
@@ -78,6 +78,29 @@ Outcome<V> import_module(Context& ctx, const Arguments& args) {
   }
   return ctx.graph_break("import", "importlib.import_module",
                          "import modules before the compiled function runs");
+}
+
+// logging.getLogger: of one that there is already. To make one runs a class of
+// the program's.
+Outcome<V> get_logger(Context& ctx, const Arguments& args) {
+  V name_value = argument(args, 0, name<"name">());
+  PyObject* wanted = name_value ? as_constant(ctx, name_value) : Py_None;
+  PyObject* loggers = find_object("logging.Logger.manager.loggerDict");
+  PyObject* place = find_object("logging.PlaceHolder");
+  PyObject* real = find_object("logging.getLogger");
+  MG_CHECK(loggers && place && real, "what the module logging has");
+  const bool is_root = wanted == Py_None;
+  PyObject* found = wanted && !is_root && PyUnicode_Check(wanted)
+                        ? PyDict_GetItemWithError(loggers, wanted)
+                        : nullptr;
+  if (is_root ||
+      (found && reinterpret_cast<PyObject*>(Py_TYPE(found)) != place)) {
+    Ref logger;
+    MG_TRY(bool called, call_really(ctx, real, args, logger, examined_object));
+    if (called) return lift(ctx, std::move(logger));
+  }
+  return ctx.graph_break("native-call", "logging.getLogger() of a new name",
+                         "make the logger outside of the compiled function");
 }
 
 // re.sub and re.subn: for real, unless the replacement is a function of the
@@ -99,7 +122,7 @@ Outcome<V> substitute_really(Context& ctx, PyObject* real,
 template <Literal function>
 Outcome<V> substitute(Context& ctx, const Arguments& args) {
   static PyObject* const real = [] {
-    Ref module = Ref::steal(PyImport_ImportModule("re"));
+    Ref module = import_module("re");
     MG_CHECK(module, "the module re");
     return PyObject_GetAttr(module, name<function>());
   }();
@@ -232,7 +255,7 @@ constexpr Row kRows[] = {
     row::examine("re", "search"),
     row::examine("re", "fullmatch"),
     {"weakref", "ref.__call__", referent, 1, 1, nullptr},
-    {"importlib", "import_module", import_module, 1, 2, "name package"},
+    {"importlib", "import_module", import_by_name, 1, 2, "name package"},
     row::polyfill("copy", "copy", "copy.copy"),
     row::polyfill("copy", "deepcopy", "copy.deepcopy"),
     row::polyfill("builtins", "object.__reduce_ex__", "copy.reduce_ex"),
@@ -262,7 +285,7 @@ constexpr Row kRows[] = {
     row::polyfill("_bisect", "bisect_right", "bisect.bisect_right"),
     row::polyfill("_bisect", "insort_left", "bisect.insort_left"),
     row::polyfill("_bisect", "insort_right", "bisect.insort_right"),
-    row::examine(kLogging, "getLogger"),
+    {kLogging, "getLogger", get_logger, 0, 1, "name"},
     row::polyfill(kLogging, "Logger.isEnabledFor", "logging.is_enabled_for"),
     row::breaks(kLogging, "Logger._log",
                 "log outside of the compiled function, or raise the logger's "

@@ -366,9 +366,9 @@ Outcome<V> format_of(Context& ctx, V value, V spec) {
   PyObject* format = interned().dunder_format;
   if (_PyType_Lookup(value->type, format) !=
       _PyType_Lookup(&PyBaseObject_Type, format))
-    return ctx.graph_break(
-        "native-call", std::string("format() of a ") + value->type->tp_name,
-        "format it outside of the compiled function");
+    return ctx.graph_break("native-call",
+                           std::string("format() of a ") + value->type->tp_name,
+                           "format it outside of the compiled function");
   return plain_format(ctx, value, given);
 }
 

@@ -3,6 +3,7 @@
 // has no operator below them. In the graph as they are; what comes out for fake
 // tensors is said by magneto.polyfills.torch_shapes.
 #include "natives/torch_rows.h"
+#include "python/find.h"
 
 namespace magneto::natives {
 
@@ -12,8 +13,7 @@ template <Literal function>
 PyObject* shape_of() {
   // Lives as long as the process, as its module does.
   static PyObject* const found = [] {
-    Ref module =
-        Ref::steal(PyImport_ImportModule("magneto.polyfills.torch_shapes"));
+    Ref module = import_module("magneto.polyfills.torch_shapes");
     MG_CHECK(module, "magneto.polyfills.torch_shapes");
     PyObject* object = PyObject_GetAttrString(module, function.text);
     MG_CHECK(object, function.text);

@@ -3,7 +3,6 @@
 
 #include <string>
 
-#include "python/ref.h"
 #include "support/check.h"
 
 namespace magneto {
@@ -23,6 +22,19 @@ PyObject* find_object(const char* path) {
       Ref::steal(PyObject_GetAttrString(owner, whole.substr(dot + 1).c_str()));
   if (!found) PyErr_Clear();
   return found.get();  // its owner keeps it
+}
+
+Ref import_module(const char* name) {
+  PyObject* modules = PyImport_GetModuleDict();
+  if (PyObject* found = PyDict_GetItemString(modules, name))
+    return Ref::share(found);
+  // Gives the package that the module is in.
+  Ref package = Ref::steal(
+      PyImport_ImportModuleLevel(name, nullptr, nullptr, nullptr, 0));
+  if (!package) return nullptr;
+  if (PyObject* found = PyDict_GetItemString(modules, name))
+    return Ref::share(found);
+  return package;
 }
 
 std::string_view module_of_function(PyObject* callable) {

@@ -7,11 +7,17 @@
 
 #include <string_view>
 
+#include "python/ref.h"
+
 namespace magneto {
 
 // A module that is in sys.modules, or an attribute of one, by dotted path;
 // borrowed (modules and classes stay). Null without an error if there is none.
 PyObject* find_object(const char* path);
+
+// A module by name, imported if it isn't yet; null with an error set. Not by
+// way of builtins.__import__, which a program may replace.
+Ref import_module(const char* name);
 
 // What a Python function has as its __module__, as long as it has it; empty for
 // everything else.

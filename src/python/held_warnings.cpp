@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "python/held_warnings.h"
 
+#include "python/find.h"
+
 namespace magneto::python {
 
 namespace {
@@ -26,10 +28,10 @@ PyObject* match(PyObject*, PyObject*) {
 template <How how>
 PyObject* make_filter(const char* action) {
   static PyMethodDef method{"match", match<how>, METH_O, nullptr};
-  Ref types = Ref::steal(PyImport_ImportModule("types"));
+  Ref types = import_module("types");
   if (!types) return nullptr;
-  Ref message = Ref::steal(
-      PyObject_CallMethod(types, "SimpleNamespace", nullptr));
+  Ref message =
+      Ref::steal(PyObject_CallMethod(types, "SimpleNamespace", nullptr));
   Ref function = Ref::steal(PyCFunction_New(&method, nullptr));
   if (!message || !function ||
       PyObject_SetAttrString(message, "match", function) < 0)
@@ -46,7 +48,7 @@ PyObject* filter(How how) {
 
 // warnings.filters; borrowed, null if that isn't what it always is.
 PyObject* current_filters() {
-  static PyObject* const module = PyImport_ImportModule("warnings");
+  static PyObject* const module = import_module("warnings").release();
   if (module == nullptr || filters_name() == nullptr) return nullptr;
   PyObject* filters =
       PyDict_GetItemWithError(PyModule_GetDict(module), filters_name());

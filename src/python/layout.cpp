@@ -9,6 +9,7 @@
 
 #include <cstring>
 
+#include "python/find.h"
 #include "python/ordered_dict_layout.h"
 
 #if PY_VERSION_HEX < 0x030b0000 || PY_VERSION_HEX >= 0x030c0000
@@ -143,7 +144,7 @@ struct DefaultDict {
 // process on purpose; null (and no error) if it can't be found.
 PyTypeObject* find_type(const char* module_name, const char* name) {
   PyObject* type = nullptr;
-  if (PyObject* module = PyImport_ImportModule(module_name)) {
+  if (PyObject* module = import_module(module_name).release()) {
     type = PyObject_GetAttrString(module, name);
     Py_DECREF(module);
   }
@@ -316,7 +317,7 @@ struct AbcState {
 
 // Lives as long as the module, which abc keeps.
 const AbcState* abc_state() {
-  PyObject* module = PyImport_ImportModule("_abc");
+  PyObject* module = import_module("_abc").release();
   return module ? static_cast<AbcState*>(PyModule_GetState(module)) : nullptr;
 }
 

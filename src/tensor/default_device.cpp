@@ -8,6 +8,7 @@
 
 #include <cstring>
 
+#include "python/find.h"
 #include "python/layout.h"
 #include "support/check.h"
 
@@ -71,7 +72,7 @@ bool has_own_modes() noexcept {
 }
 
 bool DefaultDevices::enter(Journal& journal, PyObject* device) {
-  Ref module = Ref::steal(PyImport_ImportModule("torch.utils._device"));
+  Ref module = import_module("torch.utils._device");
   Ref type = Ref::steal(module ? PyObject_GetAttrString(module, "DeviceContext")
                                : nullptr);
   Ref mode = Ref::steal(type ? PyObject_CallOneArg(type, device) : nullptr);

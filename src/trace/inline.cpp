@@ -243,9 +243,8 @@ Callee callee_of(Context& ctx, V function) {
   SourceId source = ctx.sources.constant(object);
   callee.code = reinterpret_cast<PyCodeObject*>(real->func_code);
   callee.globals = real->func_globals;
-  ctx.sources.found_at(
-      real->func_globals,
-      ctx.sources.field(source, SourceKind::FunctionGlobals));
+  ctx.sources.found_at(real->func_globals,
+                       ctx.sources.field(source, SourceKind::FunctionGlobals));
   callee.name = real->func_qualname;
   ctx.guards.identity(ctx.sources.field(source, SourceKind::FunctionCode),
                       real->func_code);

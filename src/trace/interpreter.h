@@ -126,7 +126,7 @@ class Interpreter final : public values::Inliner, public Journaled {
   Frame* frame_ = nullptr;  // innermost
   size_t depth_ = python::recursion_depth();
   bool calls_in_blocks_ = false;
-  std::vector<V> begun_;         // see begin()
+  std::vector<V> begun_;  // see begin()
   bool begun_at_start_ = true;
   std::vector<V> watched_;  // those of them that run code when they die
   std::vector<values::BrokenFrame> broken_;  // innermost first

@@ -2,6 +2,7 @@
 #include "values/aliases.h"
 
 #include "guards/guard.h"
+#include "python/find.h"
 #include "values/torch_types.h"
 
 namespace magneto::values {
@@ -63,7 +64,7 @@ bool can_be_made(const Context& ctx, PyObject* alias) {
 }
 
 V union_maker(Context& ctx) {
-  Ref module = Ref::steal(PyImport_ImportModule("magneto.construct"));
+  Ref module = import_module("magneto.construct");
   Ref made =
       Ref::steal(module ? PyObject_GetAttrString(module, "union") : nullptr);
   MG_CHECK(made, "a function that is there");

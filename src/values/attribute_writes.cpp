@@ -128,6 +128,12 @@ Status write_through(Context& ctx, V object, PyObject* hook, PyObject* name,
       return ctx.graph_break("attribute-write", std::string("attribute ") +
                                                     attribute_name(name) +
                                                     " of a class or module");
+    // C code of another class's, as threading.local's.
+    if (method && Py_IS_TYPE(method, &PyWrapperDescr_Type) &&
+        PyDescr_TYPE(method) != &PyBaseObject_Type)
+      return ctx.graph_break("attribute-write",
+                             std::string("attribute ") + attribute_name(name) +
+                                 " of a " + type->tp_name);
   }
   return write(ctx, object, name, value);
 }

@@ -121,6 +121,10 @@ Outcome<V> bind_getset(Context& ctx, PyObject* descriptor, V object,
                                      guards::SourceKind::FunctionGlobals));
       return ctx.known(globals, ctx.sources.constant(globals));
     }
+    if (name == names.dunder_code && PyFunction_Check(object->object))
+      return ctx.lazy(PyFunction_GetCode(object->object),
+                      ctx.sources.field(ctx.sources.constant(object->object),
+                                        guards::SourceKind::FunctionCode));
     if (name == names.dunder_annotations && PyModule_Check(object->object))
       return annotations_are_made(ctx);
     V field = name_of_constant(ctx, object, name);
@@ -233,10 +237,9 @@ Outcome<V> bind_descriptor(Context& ctx, PyObject* descriptor, V object,
   if (kind == &PyClassMethodDescr_Type) {
     // A constant would keep a class of the program's alive.
     if (type->tp_flags & Py_TPFLAGS_HEAPTYPE)
-      return ctx.method(ctx.constant_share(descriptor),
-                        class_value(ctx, type));
-    Ref method = python::bind_in_c(descriptor,
-                                   reinterpret_cast<PyObject*>(type));
+      return ctx.method(ctx.constant_share(descriptor), class_value(ctx, type));
+    Ref method =
+        python::bind_in_c(descriptor, reinterpret_cast<PyObject*>(type));
     if (!method) return ctx.raise_from_python();
     return ctx.constant(std::move(method));
   }
@@ -476,8 +479,8 @@ Outcome<V> lookup(Context& ctx, V object, PyObject* name) {
       if (method->function->is_constant() &&
           Py_IS_TYPE(method->function->object, &PyClassMethodDescr_Type) &&
           found && is_data_descriptor(found)) {
-        Ref bound = python::bind_in_c(method->function->object,
-                                      method->self->object);
+        Ref bound =
+            python::bind_in_c(method->function->object, method->self->object);
         if (!bound) return ctx.raise_from_python();
         return read_real(ctx, bound, name);
       }

@@ -196,7 +196,7 @@ V read_part(Context& ctx, Reader& reader, const Part& part) {
 
 // Lives as long as the process.
 PyTypeObject* state_class(const char* name) {
-  Ref module = Ref::steal(PyImport_ImportModule("magneto.polyfills.itertools"));
+  Ref module = import_module("magneto.polyfills.itertools");
   MG_CHECK(module, "a module of magneto's");
   Ref found = Ref::steal(PyObject_GetAttrString(module, name));
   MG_CHECK(found && PyType_Check(found.get()), "a class that is there");

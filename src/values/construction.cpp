@@ -20,6 +20,7 @@
 //   traceback           see exceptions.h; the locals are filled in
 #include "values/construction.h"
 
+#include "python/find.h"
 #include "python/handled.h"
 #include "values/exception_groups.h"
 #include "values/exceptions.h"
@@ -30,7 +31,7 @@ namespace magneto::values {
 namespace {
 
 V attribute_of_module(Context& ctx, const char* module, const char* name) {
-  Ref imported = Ref::steal(PyImport_ImportModule(module));
+  Ref imported = import_module(module);
   MG_CHECK(imported, "a module of the standard library or of magneto's");
   Ref found = Ref::steal(PyObject_GetAttrString(imported, name));
   MG_CHECK(found, "a function that is there");
@@ -133,7 +134,7 @@ Construction of_state(Context& ctx, V state) {
 
 // Of the module of the states; lives as long as the process, as that does.
 PyObject* of_iterators_module(const char* name) {
-  Ref module = Ref::steal(PyImport_ImportModule("magneto.polyfills.iterators"));
+  Ref module = import_module("magneto.polyfills.iterators");
   MG_CHECK(module, "a module of magneto's");
   PyObject* found = PyObject_GetAttrString(module, name);
   MG_CHECK(found, "what is there");

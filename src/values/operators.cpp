@@ -70,7 +70,7 @@ constexpr BinaryRow kBinary[] = {
 };
 constexpr int kBinaryCount = 13;
 constexpr int kAdd = 0, kAnd = 1, kMultiply = 5, kModulo = 6, kOr = 7,
-              kPower = 8, kSubtract = 10, kXor = 12;
+              kPower = 8, kRightShift = 9, kSubtract = 10, kXor = 12;
 
 struct UnaryRow {
   const char* function;
@@ -269,9 +269,14 @@ Signal unsupported_operands(Context& ctx, bool in_place, int op, V left,
                             V right) {
   std::string symbol = kBinary[op].symbol;
   if (in_place) symbol = op == kPower ? "**=" : symbol + "=";
-  return ctx.raise(PyExc_TypeError, "unsupported operand type(s) for " +
-                                        symbol + ": '" + left->type->tp_name +
-                                        "' and '" + right->type->tp_name + "'");
+  std::string message = "unsupported operand type(s) for " + symbol + ": '" +
+                        left->type->tp_name + "' and '" +
+                        right->type->tp_name + "'";
+  // CPython knows those who come from Python 2.
+  if (op == kRightShift && !in_place && left->is_constant() &&
+      left->object == find_object("builtins.print"))
+    message += ". Did you mean \"print(<message>, file=<output_stream>)\"?";
+  return ctx.raise(PyExc_TypeError, message);
 }
 
 // The method of an operator. Dicts have theirs in the natives' tables.

@@ -219,7 +219,7 @@ Ref run_method(PyObject* name, size_t positional, const Lowered& lowered) {
 // torch's own code can't. They live as long as the process.
 struct Forms {
   explicit Forms(const char* module_name) {
-    Ref module = Ref::steal(PyImport_ImportModule(module_name));
+    Ref module = import_module(module_name);
     MG_CHECK(module, module_name);
     functions = PyObject_GetAttrString(module, "FUNCTIONS");
     methods = PyObject_GetAttrString(module, "METHODS");

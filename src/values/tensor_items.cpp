@@ -15,7 +15,7 @@ namespace {
 struct Functions {
   explicit Functions(const char* name)
       : plain(find_object((std::string("_operator.") + name).c_str())) {
-    Ref module = Ref::steal(PyImport_ImportModule("magneto.tensor_index"));
+    Ref module = import_module("magneto.tensor_index");
     MG_CHECK(plain && module, "functions of subscripts");
     with_data = PyObject_GetAttrString(module, name);
     MG_CHECK(with_data, "functions of subscripts");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "values/torch_types.h"
 
+#include "python/find.h"
 #include "python/ref.h"
 #include "support/check.h"
 #include "support/forever.h"
@@ -10,7 +11,7 @@ namespace magneto::values {
 namespace {
 
 PyTypeObject* find(const char* module, const char* name) {
-  Ref imported = Ref::steal(PyImport_ImportModule(module));
+  Ref imported = import_module(module);
   MG_CHECK(imported, std::string("import of ") + module);
   Ref type = Ref::steal(PyObject_GetAttrString(imported, name));
   MG_CHECK(type && PyType_Check(type.get()),

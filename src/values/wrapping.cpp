@@ -387,7 +387,7 @@ HeapId Context::make_attributes(V object) {
   PyTypeObject* type = object->type;
   const bool has_dictionary = python::has_dictionary(type);
   const bool has_slots = (type->tp_flags & Py_TPFLAGS_HEAPTYPE) &&
-                   type->tp_basicsize > PyBaseObject_Type.tp_basicsize;
+                         type->tp_basicsize > PyBaseObject_Type.tp_basicsize;
   if (!has_dictionary && !has_slots) return {};
   const bool real = object->source.valid();
   PyObject** dict =
@@ -426,9 +426,8 @@ V Context::constant_namespace(V object) {
       Ref::steal(PyObject_GetAttr(object->object, interned().dunder_dict));
   MG_CHECK(real && PyDict_Check(real.get()), "it has a dictionary");
   PyObject* kept = keep(std::move(real));
-  sources.found_at(kept,
-                   sources.field(sources.constant(object->object),
-                                 guards::SourceKind::InstanceDict));
+  sources.found_at(kept, sources.field(sources.constant(object->object),
+                                       guards::SourceKind::InstanceDict));
   return known(kept, sources.constant(kept));
 }
 
