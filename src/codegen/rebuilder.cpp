@@ -289,7 +289,7 @@ Operand Rebuilder::make_container(V value) {
   const HeapObject& state = ctx_.heap[value->heap];
   // An object's __dict__ itself.
   if (state.attributes_of.valid()) {
-    Ref vars = Ref::share(PyDict_GetItemString(PyEval_GetBuiltins(), "vars"));
+    Ref vars = Ref::share(PyDict_GetItemString(builtins(), "vars"));
     return builder_.make(StepOp::CallFunction,
                          {builder_.constant(std::move(vars)),
                           build(ctx_.heap[state.attributes_of].owner)});

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "python/code_object.h"
+#include "python/find.h"
 #include "support/check.h"
 
 namespace magneto::entry {
@@ -83,15 +84,6 @@ Continuation::Way Ways::way(const Continuation& from,
   return way(from, handler.target, std::move(stack));
 }
 
-// A function's builtins, as its globals have them.
-Ref builtins_of(PyCodeObject* code, PyObject* globals) {
-  Ref function =
-      Ref::steal(PyFunction_New(reinterpret_cast<PyObject*>(code), globals));
-  MG_CHECK(function, "out of memory");
-  return Ref::share(
-      reinterpret_cast<PyFunctionObject*>(function.get())->func_builtins);
-}
-
 }  // namespace
 
 Continuation continuation(CodeCache& cache, const values::Capture& capture,
@@ -111,7 +103,7 @@ Continuation continuation(CodeCache& cache, const values::Capture& capture,
     rest->function = {std::move(code), nullptr, nullptr};
     if (frame.globals != (i > 0 ? capture.inner[i - 1].globals : globals)) {
       rest->function.globals = Ref::share(frame.globals);
-      rest->function.builtins = builtins_of(frame.code, frame.globals);
+      rest->function.builtins = Ref::share(builtins_of(frame.globals));
     }
     rest->inner = std::move(inner);
     inner = std::move(rest);

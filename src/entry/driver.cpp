@@ -12,6 +12,7 @@
 #include "entry/view.h"
 #include "graph/runner.h"
 #include "python/code_object.h"
+#include "python/find.h"
 #include "python/handled.h"
 #include "python/pending_error.h"
 #include "support/check.h"
@@ -286,6 +287,7 @@ PyObject* go_on(const python::FrameRequest& request, Broken broken,
 Ran run_frame(CodeCache& cache, const python::FrameRequest& request,
               PyObject** result) noexcept {
   *result = nullptr;
+  if (request.builtins != builtins()) return Ran::Plain;
   try {
     Running at{.frame = request, .cache = &cache};
     Broken broken;

@@ -11,6 +11,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "python/find.h"
+
 namespace magneto::graph {
 
 namespace {
@@ -126,7 +128,7 @@ class Namespace {
     return PyDict_GetItemString(builtins_, name.c_str()) != nullptr;
   }
 
-  PyObject* builtins_ = PyEval_GetBuiltins();  // lives with the interpreter
+  PyObject* builtins_ = builtins();
   std::unordered_set<std::string> used_;
   std::unordered_map<std::string, uint64_t> counts_;
 };

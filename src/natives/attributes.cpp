@@ -3,6 +3,7 @@
 // namespaces.
 #include "natives/pure.h"
 #include "natives/signature.h"
+#include "python/find.h"
 #include "python/names.h"
 #include "values/hashing.h"
 #include "values/torch_types.h"
@@ -72,8 +73,7 @@ Outcome<V> dir(Context& ctx, const Arguments& args) {
     std::vector<V> keys;
     MG_DO(unpack(ctx, made, keys));
     return call(ctx,
-                ctx.constant_share(
-                    PyDict_GetItemString(PyEval_GetBuiltins(), "sorted")),
+                ctx.constant_share(PyDict_GetItemString(builtins(), "sorted")),
                 {ctx.list(keys)});
   }
   V value = ctx.look(args.positional[0]);

@@ -49,8 +49,7 @@ Outcome<V> bind_other(Context& ctx, const Arguments& args) {
 }
 
 V builtin_callable(Context& ctx) {
-  return ctx.constant_share(
-      PyDict_GetItemString(PyEval_GetBuiltins(), "callable"));
+  return ctx.constant_share(PyDict_GetItemString(builtins(), "callable"));
 }
 
 Outcome<V> make_method(Context& ctx, const Arguments& args) {

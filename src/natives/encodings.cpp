@@ -30,12 +30,14 @@ constexpr const char* kErrorHandlers[] = {
     "namereplace", "surrogatepass", "surrogateescape", "xmlcharrefreplace",
 };
 
-// Whether `name`, a str if it is given, is one of the table.
+// Whether `name`, if it is given, is one of the table; what is no str is
+// refused by the call itself.
 template <size_t count>
 bool is_in(Context& ctx, V name, const char* const (&table)[count]) {
   if (!name) return true;
   name = ctx.look(name);
-  if (!name->is_constant() || !PyUnicode_Check(name->object)) return false;
+  if (!name->is_constant()) return false;
+  if (!PyUnicode_Check(name->object)) return true;
   std::string text = values::attribute_name(name->object);
   std::ranges::transform(text, text.begin(), [](unsigned char c) {
     return c == '-' || c == ' ' ? '_' : static_cast<char>(std::tolower(c));

@@ -13,7 +13,7 @@ namespace magneto::natives {
 namespace {
 
 PyObject* builtin(const char* builtin_name) {
-  PyObject* found = PyDict_GetItemString(PyEval_GetBuiltins(), builtin_name);
+  PyObject* found = PyDict_GetItemString(builtins(), builtin_name);
   MG_CHECK(found, "a builtin function");
   return found;
 }

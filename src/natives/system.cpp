@@ -89,10 +89,9 @@ Outcome<V> get_logger(Context& ctx, const Arguments& args) {
   PyObject* place = find_object("logging.PlaceHolder");
   PyObject* real = find_object("logging.getLogger");
   MG_CHECK(loggers && place && real, "what the module logging has");
-  const bool is_root = wanted == Py_None;
-  PyObject* found = wanted && !is_root && PyUnicode_Check(wanted)
-                        ? PyDict_GetItemWithError(loggers, wanted)
-                        : nullptr;
+  const bool is_root = wanted && !PyUnicode_Check(wanted);  // or an error
+  PyObject* found =
+      wanted && !is_root ? PyDict_GetItemWithError(loggers, wanted) : nullptr;
   if (is_root ||
       (found && reinterpret_cast<PyObject*>(Py_TYPE(found)) != place)) {
     Ref logger;

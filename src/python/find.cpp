@@ -37,6 +37,22 @@ Ref import_module(const char* name) {
   return package;
 }
 
+PyObject* builtins() {
+  static PyObject* const found = [] {
+    Ref module = import_module("builtins");
+    MG_CHECK(module, "the module builtins");
+    return PyModule_GetDict(module);
+  }();
+  return found;
+}
+
+PyObject* builtins_of(PyObject* globals) {
+  static PyObject* const name = PyUnicode_InternFromString("__builtins__");
+  PyObject* found = PyDict_GetItemWithError(globals, name);
+  if (found == nullptr) return builtins();
+  return PyModule_Check(found) ? PyModule_GetDict(found) : found;
+}
+
 std::string_view module_of_function(PyObject* callable) {
   if (!PyFunction_Check(callable)) return {};
   PyObject* module = reinterpret_cast<PyFunctionObject*>(callable)->func_module;

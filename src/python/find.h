@@ -19,6 +19,15 @@ PyObject* find_object(const char* path);
 // way of builtins.__import__, which a program may replace.
 Ref import_module(const char* name);
 
+// The namespace of Python's own functions; borrowed, as long as the process
+// lives.
+PyObject* builtins();
+
+// What functions with these globals find where those have no such name: that
+// namespace, or what a program has put in its place (namedtuple does); borrowed
+// from it.
+PyObject* builtins_of(PyObject* globals);
+
 // What a Python function has as its __module__, as long as it has it; empty for
 // everything else.
 std::string_view module_of_function(PyObject* callable);

@@ -4,6 +4,7 @@
 
 #include "natives/marks.h"
 #include "python/code_object.h"
+#include "python/find.h"
 #include "python/names.h"
 #include "trace/interpreter.h"
 #include "values/functions.h"
@@ -285,6 +286,12 @@ Outcome<V> Interpreter::inline_function(V function, const Arguments& args) {
                          ctx.break_info().detail.c_str());
       return result;
     }
+  }
+  if (function->is_constant()) {
+    const auto* real = reinterpret_cast<PyFunctionObject*>(function->object);
+    if (real->func_builtins != builtins_of(real->func_globals))
+      return ctx.graph_break("native-call", "a function with its own builtins",
+                             "call it outside of the compiled function");
   }
   Callee callee = callee_of(ctx, function);
   if (callee.code->co_flags & (CO_COROUTINE | CO_ASYNC_GENERATOR))

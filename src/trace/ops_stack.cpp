@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Stack, locals, cells and global names.
+#include "python/find.h"
 #include "python/names.h"
 #include "trace/handlers.h"
 #include "values/exceptions.h"
@@ -172,7 +173,7 @@ Outcome<V> load_global(Interpreter& in, Frame& frame, PyObject* name) {
     frame.globals_value = in.globals_value(frame.globals);
   V value = values::dict_get_string(ctx, frame.globals_value, name);
   if (value) return value;
-  PyObject* builtins = PyEval_GetBuiltins();
+  PyObject* builtins = builtins_of(frame.globals);
   value = values::dict_get_string(
       ctx, ctx.known(builtins, ctx.sources.constant(builtins)), name);
   if (value) return value;

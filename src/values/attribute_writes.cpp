@@ -131,9 +131,9 @@ Status write_through(Context& ctx, V object, PyObject* hook, PyObject* name,
     // C code of another class's, as threading.local's.
     if (method && Py_IS_TYPE(method, &PyWrapperDescr_Type) &&
         PyDescr_TYPE(method) != &PyBaseObject_Type)
-      return ctx.graph_break("attribute-write",
-                             std::string("attribute ") + attribute_name(name) +
-                                 " of a " + type->tp_name);
+      return ctx.graph_break("attribute-write", std::string("attribute ") +
+                                                    attribute_name(name) +
+                                                    " of a " + type->tp_name);
   }
   return write(ctx, object, name, value);
 }

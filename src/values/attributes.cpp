@@ -125,6 +125,12 @@ Outcome<V> bind_getset(Context& ctx, PyObject* descriptor, V object,
       return ctx.lazy(PyFunction_GetCode(object->object),
                       ctx.sources.field(ctx.sources.constant(object->object),
                                         guards::SourceKind::FunctionCode));
+    if (PyFunction_Check(object->object) &&
+        attribute_name(name) == "__builtins__") {
+      PyObject* builtins =
+          reinterpret_cast<PyFunctionObject*>(object->object)->func_builtins;
+      return ctx.known(builtins, ctx.sources.constant(builtins));
+    }
     if (name == names.dunder_annotations && PyModule_Check(object->object))
       return annotations_are_made(ctx);
     V field = name_of_constant(ctx, object, name);

@@ -270,8 +270,8 @@ Signal unsupported_operands(Context& ctx, bool in_place, int op, V left,
   std::string symbol = kBinary[op].symbol;
   if (in_place) symbol = op == kPower ? "**=" : symbol + "=";
   std::string message = "unsupported operand type(s) for " + symbol + ": '" +
-                        left->type->tp_name + "' and '" +
-                        right->type->tp_name + "'";
+                        left->type->tp_name + "' and '" + right->type->tp_name +
+                        "'";
   // CPython knows those who come from Python 2.
   if (op == kRightShift && !in_place && left->is_constant() &&
       left->object == find_object("builtins.print"))

@@ -150,6 +150,8 @@ def codecs_of_the_programs(x):
             lambda: "a\u0100".encode("latin-1", errors="replace"),
             lambda: "\u0100".encode("UTF-8"),
             lambda: "\u0100".encode("ascii"),
+            lambda: "a".encode("nothing"),
+            lambda: str(b"a", "nothing"),
         ):
             try:
                 found.append(use())
@@ -199,8 +201,8 @@ def locals_of_a_thread(x):
 def hints_of_an_operator(x):
     found = []
     for use in (
-        lambda: print >> sys.stderr,
-        lambda: print >> 1,
+        lambda: print >> sys.stderr,  # noqa: F633
+        lambda: print >> 1,  # noqa: F633
         lambda: max >> 1,
         lambda: print << 1,
     ):
@@ -232,7 +234,39 @@ def loggers_are_made_once(x):
     return type(logger).__name__, type(outer).__name__, same, x + 1
 
 
+def builtins_of_functions(x):
+    def inner(s):
+        return len(s)
+
+    own = {"len": lambda _: 42, "type": type}
+    namespace = {"__builtins__": own, "stop": magneto.graph_break}
+    exec(
+        "def f(x): return len(x)\n"
+        "g = type(f)(f.__code__, {})\n"
+        "def h(x):\n"
+        "    before = len(x)\n"
+        "    stop()\n"
+        "    return before + len(x)\n",
+        namespace,
+    )
+    f, g = namespace["f"], namespace["g"]
+    other = type(inner)(inner.__code__, {})
+    return (
+        f(x),
+        g(x),
+        namespace["h"](x),
+        len(x),
+        other("abc"),
+        f.__builtins__ is own,
+        g.__builtins__ is own,
+        other.__builtins__ is inner.__builtins__,
+        type(inner)(f.__code__, namespace)(x),
+        x + 1,
+    )
+
+
 PROGRAMS = [
+    builtins_of_functions,
     indices_that_change_the_list,
     bounds_are_asked_for_in_order,
     items_that_change_the_list,

@@ -85,7 +85,7 @@ def run_in_module(x, module):
 
 
 @pytest.mark.parametrize(
-    "program, given",
+    ("program", "given"),
     [
         (call, as_globals),
         (call, as_instance),

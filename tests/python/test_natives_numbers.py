@@ -235,7 +235,6 @@ b"abc"[5]
 b"abc"["a"]
 b"a" + "a"
 b"a" < "a"
-b"abc".decode("nothing")
 b"\xff".decode()
 bytes(-1)
 bytes("a")

@@ -213,6 +213,8 @@ def test_the_callers_are_written_once_a_call():
         assert pair.calls == expected
 
 
-@pytest.mark.parametrize("program", [made, named_fields], ids=lambda p: p.__name__)
+@pytest.mark.parametrize(
+    "program", [made, named_fields], ids=lambda p: p.__name__
+)
 def test_in_one_graph(program):
     check(program, X, fullgraph=True, graphs=1)
