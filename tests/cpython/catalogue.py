@@ -63,10 +63,8 @@ REASONS: dict[str, str] = {
             "test_getbuffer",
             "test_getitem",
             "test_setitem_readonly",
-            "test_setitem_writable",
         )
     },
-    "test_enumerate.TestReversed.test_bug1229429": _COUNTS_REFERENCES,
     "test_optparse.TestOptionParser.test_refleak": _COUNTS_REFERENCES,
     "test_xml_etree.BugsTest.test_bug_xmltoolkit63": _COUNTS_REFERENCES,
     "test_decimal.CContextFlags.test_float_comparison": (
