@@ -390,7 +390,16 @@ void Rebuilder::change_set(const HeapObject& set, Operand target) {
       builder_.act(removes ? StepOp::DiscardItems : StepOp::AddItems, operands);
     operands.resize(1, target);
   };
-  for (const auto& [entry, is_removed] : values::set_history(*set.dict)) {
+  for (const auto& [entry, is_removed, merge] :
+       values::set_history(*set.dict)) {
+    if (merge) {
+      static PyObject* const update = find_object("builtins.set.update");
+      act();
+      builder_.make(StepOp::CallFunction,
+                    {builder_.constant(update), target,
+                     builder_.constant(merge->other.share())});
+      continue;
+    }
     // What came and went again matters to the order only.
     if (is_callers ? !entry->written
                    : !entry->value && !entry->key->is_constant())

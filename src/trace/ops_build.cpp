@@ -2,6 +2,7 @@
 // Building containers, strings and functions; unpacking.
 #include "trace/handlers.h"
 #include "values/hashing.h"
+#include "values/sets.h"
 #include "values/texts.h"
 
 namespace magneto::trace {
@@ -11,15 +12,6 @@ namespace {
 std::span<const V> operands(const Frame& frame, int32_t count) {
   return std::span<const V>(frame.stack)
       .subspan(frame.stack.size() - static_cast<size_t>(count));
-}
-
-Status set_add(Context& ctx, V set, V item) {
-  set = ctx.look(set);
-  item = ctx.look(item);
-  MG_TRY(PyObject * token, values::key_token(ctx, item));
-  MG_TRY(V there, values::dict_get(ctx, set, item));
-  if (!there) ctx.heap.dict_set(set->heap, item, item, token);
-  return done;
 }
 
 }  // namespace
@@ -41,7 +33,8 @@ Outcome<Next> op_BuildList(Interpreter& in, Frame& frame, Instruction ins) {
 Outcome<Next> op_BuildSet(Interpreter& in, Frame& frame, Instruction ins) {
   // a ... -- set
   V set = in.ctx.set();
-  for (V item : operands(frame, ins.arg)) MG_DO(set_add(in.ctx, set, item));
+  for (V item : operands(frame, ins.arg))
+    MG_DO(values::set_add(in.ctx, set, item));
   frame.replace(static_cast<size_t>(ins.arg), set);
   return Next::Continue;
 }
@@ -124,18 +117,17 @@ Outcome<Next> op_ListExtend(Interpreter& in, Frame& frame, Instruction ins) {
 
 Outcome<Next> op_SetAdd(Interpreter& in, Frame& frame, Instruction ins) {
   // set ... v -- set ...
-  MG_DO(set_add(in.ctx, frame.top(static_cast<size_t>(ins.arg) + 1),
-                frame.top()));
+  MG_DO(values::set_add(in.ctx, frame.top(static_cast<size_t>(ins.arg) + 1),
+                        frame.top()));
   frame.pop();
   return Next::Continue;
 }
 
 Outcome<Next> op_SetUpdate(Interpreter& in, Frame& frame, Instruction ins) {
   // set ... it -- set ...
-  std::vector<V> items;
-  MG_DO(values::unpack(in.ctx, frame.top(), items));
-  for (V item : items)
-    MG_DO(set_add(in.ctx, frame.top(static_cast<size_t>(ins.arg) + 1), item));
+  MG_DO(values::set_update(in.ctx, values::SetOperation::Union,
+                           frame.top(static_cast<size_t>(ins.arg) + 1),
+                           frame.top()));
   frame.pop();
   return Next::Continue;
 }

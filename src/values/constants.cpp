@@ -5,6 +5,7 @@
 #include "values/numpy_values.h"
 #include "values/protocol.h"
 #include "values/recursion.h"
+#include "values/sets.h"
 #include "values/torch_types.h"
 
 namespace magneto::values {
@@ -83,6 +84,7 @@ Ref build(Context& ctx, V value) {
     case Kind::Set: {
       if (value->type != &PySet_Type && value->type != &PyFrozenSet_Type)
         return {};
+      if (Ref plain = plain_set(ctx, value)) return plain;
       Ref list = Ref::steal(PyList_New(0));
       MG_CHECK(list, "out of memory");
       for (const DictEntry* entry : dict_entries(ctx, value)) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "values/heap.h"
 
+#include <algorithm>
 #include <cstdio>
 
 namespace magneto::values {
@@ -15,6 +16,7 @@ enum class Undo : uint8_t {
   EntryAdd,    // an entry was appended; saved: what the index said before
   EntryValue,  // an entry's value changed; saved: the old value and flag
   Dict,        // saved: the whole state before (clearing, completing)
+  Merge,       // a set took in another one
   Slot,        // saved: the old value
   Slots,       // the slots grew by one
   Number,      // saved: the old number
@@ -146,6 +148,8 @@ std::unique_ptr<DictState> copy_of(const DictState& dict) {
   auto copy = std::make_unique<DictState>();
   copy->complete = dict.complete;
   copy->live = dict.live;
+  for (const SetMerge& merge : dict.merges)
+    copy->merges.push_back({merge.other.share(), merge.entries, merge.removed});
   copy->index = Ref::steal(PyDict_Copy(dict.index));
   MG_CHECK(copy->index, "out of memory");
   copy->entries.reserve(dict.entries.size());
@@ -240,6 +244,19 @@ void Heap::dict_clear(HeapId id) {
   saved_.push_back(std::move(saved));
   journal_.record(this, static_cast<uint64_t>(Undo::Dict), id.index);
   make_dict(id, true);
+}
+
+void Heap::set_merge(HeapId id, Ref other) {
+  mark(id, Change::Entries);
+  SetMerge merge{.other = std::move(other)};
+  DictState& set = *objects_[id.index].dict;
+  merge.entries = set.entries.size();
+  merge.removed = static_cast<size_t>(std::ranges::count_if(
+      set.entries,
+      [](const DictEntry& each) { return !each.value && each.written; }));
+  set.merges.push_back(std::move(merge));
+  saved_.push_back({});
+  journal_.record(this, static_cast<uint64_t>(Undo::Merge), id.index);
 }
 
 void Heap::dict_complete(HeapId id, Backing& backing) {
@@ -374,6 +391,9 @@ void Heap::undo(uint64_t a, uint64_t b) noexcept {
     }
     case Undo::Dict:
       object.dict = std::move(saved.dict);
+      return;
+    case Undo::Merge:
+      object.dict->merges.pop_back();
       return;
     case Undo::Slot:
       object.slots[saved.position] = saved.value;

@@ -50,6 +50,14 @@ struct DictEntry {
   uint32_t entries_before = 0;
 };
 
+// A set took the items of another one, or of a dict, all at once: its table
+// then grows in another way than by as many additions, which its order tells.
+struct SetMerge {
+  Ref other;  // a real set or dict of plain constants, made as that was
+  size_t entries = 0;  // how many the set had before,
+  size_t removed = 0;  // and how many of those were gone
+};
+
 // Ordered mapping from tokens to values.
 struct DictState {
   std::vector<DictEntry> entries;  // insertion order once complete
@@ -57,7 +65,8 @@ struct DictState {
   // Complete: entries hold all there is. Otherwise they hold what was read or
   // written so far, and the caller's mapping has the rest.
   bool complete = true;
-  size_t live = 0;  // entries that have a value
+  size_t live = 0;               // entries that have a value
+  std::vector<SetMerge> merges;  // Set; the items are added besides
 };
 
 // What was written to an object; codegen replays it.
@@ -115,6 +124,8 @@ class Heap : public Journaled {
   // The key must be there.
   void dict_delete(HeapId id, PyObject* token);
   void dict_clear(HeapId id);
+  // Of a set: the items of `other` are added to it next.
+  void set_merge(HeapId id, Ref other);
   // Notes what a read of the caller's mapping found (value null: nothing).
   void dict_note(HeapId id, V key, V value, PyObject* token);
   // Makes an incomplete mapping complete, given the caller's keys in order and

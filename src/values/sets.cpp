@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "guards/constant.h"
 #include "values/hashing.h"
 
 namespace magneto::values {
@@ -14,9 +15,18 @@ std::vector<SetChange> set_history(const DictState& set) {
   std::ranges::stable_sort(removed, {}, &DictEntry::entries_before);
   std::vector<SetChange> history;
   auto next = removed.begin();
+  auto merge = set.merges.begin();
   for (size_t i = 0; i <= set.entries.size(); ++i) {
-    for (; next != removed.end() && (*next)->entries_before == i; ++next)
-      history.push_back({*next, true});
+    for (;;) {
+      const auto gone = static_cast<size_t>(next - removed.begin());
+      if (merge != set.merges.end() && merge->entries == i &&
+          merge->removed <= gone)
+        history.push_back({.merge = &*merge++});
+      else if (next != removed.end() && (*next)->entries_before == i)
+        history.push_back({*next++, true});
+      else
+        break;
+    }
     if (i == set.entries.size()) break;
     const DictEntry& entry = set.entries[i];
     // The rest was looked for and not found.
@@ -25,19 +35,90 @@ std::vector<SetChange> set_history(const DictState& set) {
   return history;
 }
 
-std::vector<const DictEntry*> set_entries(Context& ctx, V set) {
-  auto entries = dict_entries(ctx, set);
-  const HeapObject& state = ctx.heap[set->heap];
-  // A caller's set was read in its own order.
-  if (entries.size() < 2 || (set->object && state.changes == 0)) return entries;
+namespace {
+
+// A set of the tokens, made as CPython made the set.
+Ref real_set(const DictState& set) {
   Ref real = Ref::steal(PySet_New(nullptr));
   MG_CHECK(real, "out of memory");
-  for (const SetChange& change : set_history(*state.dict)) {
+  for (const SetChange& change : set_history(set)) {
+    if (change.merge) {
+      MG_CHECK(_PySet_Update(real, change.merge->other) == 0,
+               "tokens are hashable");
+      continue;
+    }
     const int result = change.is_removed
                            ? PySet_Discard(real, change.entry->token)
                            : PySet_Add(real, change.entry->token);
     MG_CHECK(result >= 0, "tokens are hashable");
   }
+  return real;
+}
+
+// The same as a frozenset, which nothing was removed from.
+Ref real_frozenset(const DictState& set) {
+  Ref empty = Ref::steal(PyFrozenSet_New(nullptr));
+  Ref merge =
+      Ref::steal(empty ? PyObject_GetAttrString(empty, "union") : nullptr);
+  Ref operands = Ref::steal(PyList_New(0));
+  MG_CHECK(merge && operands, "out of memory");
+  const auto add = [&](const Ref& operand) {
+    MG_CHECK(operand && PyList_Append(operands, operand) == 0, "out of memory");
+  };
+  for (const SetChange& change : set_history(set))
+    add(change.merge ? change.merge->other.share()
+                     : Ref::steal(PyTuple_Pack(1, change.entry->token.get())));
+  Ref all = Ref::steal(PySequence_Tuple(operands));
+  Ref made = Ref::steal(all ? PyObject_CallObject(merge, all) : nullptr);
+  MG_CHECK(made, "tokens are hashable");
+  return made;
+}
+
+// Data that refers to nothing else: a program may keep it.
+bool is_plain(PyObject* key) {
+  return guards::is_constant(key) && guards::is_plain_key(key);
+}
+bool is_plain(V key) {
+  return key->is_constant() && !key->heap.valid() && is_plain(key->object);
+}
+
+// The real set or dict that `right` is, as CPython would have made it, if it is
+// one of plain constants; else null.
+Ref real_operand(Context& ctx, V right) {
+  if (right->is_constant())
+    return PyFrozenSet_CheckExact(right->object) && is_plain(right->object)
+               ? Ref::share(right->object)
+               : nullptr;
+  if (right->kind == Kind::Set) return plain_set(ctx, right);
+  if (right->type != &PyDict_Type) return nullptr;
+  Ref keys = Ref::steal(PyDict_New());
+  MG_CHECK(keys, "out of memory");
+  for (const DictEntry* entry : dict_entries(ctx, right)) {
+    V key = ctx.look(entry->key);
+    if (!is_plain(key)) return nullptr;
+    MG_CHECK(PyDict_SetItem(keys, key->object, Py_None) == 0,
+             "plain constants are hashable");
+  }
+  return keys;
+}
+
+// Notes that `left` takes all items of `right` at once, if that is how CPython
+// does it and the items are plain.
+void note_merge(Context& ctx, V left, V right) {
+  if (left == right) return;
+  Ref other = real_operand(ctx, right);
+  if (other && PyObject_Size(other) > 0)
+    ctx.heap.set_merge(left->heap, std::move(other));
+}
+
+}  // namespace
+
+std::vector<const DictEntry*> set_entries(Context& ctx, V set) {
+  auto entries = dict_entries(ctx, set);
+  const HeapObject& state = ctx.heap[set->heap];
+  // A caller's set was read in its own order.
+  if (entries.size() < 2 || (set->object && state.changes == 0)) return entries;
+  const Ref real = real_set(*state.dict);
   Ref order = Ref::steal(PySequence_Tuple(real));
   MG_CHECK(order, "out of memory");
   for (size_t i = 0; i < entries.size(); ++i) {
@@ -47,6 +128,23 @@ std::vector<const DictEntry*> set_entries(Context& ctx, V set) {
     entries[i] = &state.dict->entries[static_cast<size_t>(position)];
   }
   return entries;
+}
+
+Ref plain_set(Context& ctx, V set) {
+  const DictState& state = *ctx.heap[set->heap].dict;
+  bool any_removed = false;
+  for (const DictEntry& entry : state.entries) {
+    any_removed = any_removed || (!entry.value && entry.written);
+    if (!entry.value) continue;
+    V key = ctx.look(entry.key);
+    if (!is_plain(key)) return nullptr;
+  }
+  if (PyType_IsSubtype(set->type, &PySet_Type)) {
+    if (set->object && ctx.heap[set->heap].changes == 0)
+      return Ref::steal(PySet_New(set->object));
+    return real_set(state);
+  }
+  return any_removed ? nullptr : real_frozenset(state);
 }
 
 Status set_add(Context& ctx, V set, V item) {
@@ -117,6 +215,7 @@ Status add_common(Context& ctx, V made, V left, V right) {
 
 Status set_update(Context& ctx, SetOperation operation, V left, V right) {
   right = ctx.look(right);
+  if (operation == SetOperation::Union) note_merge(ctx, left, right);
   if (operation == SetOperation::Union && !is_set(right)) {
     std::vector<V> items;
     MG_DO(unpack(ctx, right, items));
@@ -154,11 +253,25 @@ Outcome<V> set_combine(Context& ctx, SetOperation operation, V left, V right) {
     MG_DO(add_common(ctx, made, left, right));
     return settle_frozenset(ctx, made);
   }
+  right = ctx.look(right);
+  if (operation == SetOperation::Difference &&
+      (is_set(right) || right->type == &PyDict_Type)) {
+    // From a set that is not much larger CPython picks what stays.
+    std::vector<V> items, others;
+    MG_DO(unpack(ctx, left, items));
+    MG_DO(unpack(ctx, right, others));
+    if (items.size() / 4 <= others.size()) {
+      MG_TRY(V container, to_set(ctx, right));
+      for (V item : items) {
+        MG_TRY(V found, dict_get(ctx, container, item));
+        if (!found) MG_DO(set_add(ctx, made, item));
+      }
+      return settle_frozenset(ctx, made);
+    }
+  }
   // Begun with the second one, as CPython does.
   if (operation == SetOperation::SymmetricDifference) std::swap(left, right);
-  std::vector<V> items;
-  MG_DO(unpack(ctx, left, items));
-  for (V item : items) MG_DO(set_add(ctx, made, item));
+  MG_DO(set_update(ctx, SetOperation::Union, made, left));
   MG_DO(set_update(ctx, operation, made, right));
   return settle_frozenset(ctx, made);
 }

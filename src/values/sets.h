@@ -11,12 +11,18 @@ namespace magneto::values {
 std::vector<const DictEntry*> set_entries(Context& ctx, V set);
 
 // What has happened to a set, in order, which decides about the order of its
-// items: an item was there from the start, was added, or was removed.
+// items: an item was there from the start, was added, or was removed; or a
+// merge, whose items follow as well.
 struct SetChange {
-  const DictEntry* entry;
-  bool is_removed;
+  const DictEntry* entry = nullptr;
+  bool is_removed = false;
+  const SetMerge* merge = nullptr;
 };
 std::vector<SetChange> set_history(const DictState& set);
+
+// The real set or frozenset, as CPython would have made it, where all its items
+// are plain constants; else null, without an error.
+Ref plain_set(Context& ctx, V set);
 
 // An item that is there already stays as it is.
 Status set_add(Context& ctx, V set, V item);
