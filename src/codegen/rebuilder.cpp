@@ -384,26 +384,36 @@ Operand Rebuilder::build_filled(V value) {
 void Rebuilder::change_set(const HeapObject& set, Operand target) {
   std::vector<Operand> operands{target};
   const bool is_callers = set.owner->source.valid();
+  const bool pops = values::has_plain_history(*set.dict);
   bool removes = false;
   const auto act = [&] {
     if (operands.size() > 1)
       builder_.act(removes ? StepOp::DiscardItems : StepOp::AddItems, operands);
     operands.resize(1, target);
   };
+  const auto call = [&](PyObject* method, Ref argument) {
+    act();
+    std::vector<Operand> called{builder_.constant(method), target};
+    if (argument) called.push_back(builder_.constant(std::move(argument)));
+    builder_.make(StepOp::CallFunction, called);
+  };
+  static PyObject* const update = find_object("builtins.set.update");
+  static PyObject* const drop = find_object("builtins.set.difference_update");
+  static PyObject* const pop = find_object("builtins.set.pop");
   for (const auto& [entry, is_removed, merge] :
        values::set_history(*set.dict)) {
     if (merge) {
-      static PyObject* const update = find_object("builtins.set.update");
-      act();
-      builder_.make(StepOp::CallFunction,
-                    {builder_.constant(update), target,
-                     builder_.constant(merge->other.share())});
+      call(merge->drops ? drop : update, merge->other.share());
       continue;
     }
     // What came and went again matters to the order only.
     if (is_callers ? !entry->written
                    : !entry->value && !entry->key->is_constant())
       continue;
+    if (is_removed && entry->is_popped && pops) {
+      call(pop, {});
+      continue;
+    }
     if (is_removed != removes) act();
     removes = is_removed;
     operands.push_back(build(entry->key));

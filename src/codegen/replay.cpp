@@ -120,10 +120,7 @@ void Replay::replay_dict(V owner, const HeapObject& state) {
 
 void Replay::replay_set(V owner, const HeapObject& state) {
   const Operand target = rebuilder_.build(owner);
-  // All that it had is gone.
-  if (state.dict->complete &&
-      std::ranges::all_of(state.dict->entries, &values::DictEntry::written))
-    builder_.act(StepOp::ClearSet, {target});
+  if (state.dict->is_cleared) builder_.act(StepOp::ClearSet, {target});
   rebuilder_.change_set(state, target);
 }
 

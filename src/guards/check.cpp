@@ -8,6 +8,7 @@
 #include "python/iterator_layout.h"
 #include "python/itertools_layout.h"
 #include "python/layout.h"
+#include "python/set_table.h"
 
 namespace magneto::guards {
 namespace {
@@ -60,6 +61,21 @@ bool has_items(PyObject* set, const Check& check) {
     if (std::none_of(items.begin(), items.end(), is_item)) return false;
   }
   return true;
+}
+
+// The recorded items in their order, with the recorded gaps.
+bool has_table(PyObject* set, const Check& check) {
+  if (!PyAnySet_Check(set)) return false;
+  const auto count = static_cast<Py_ssize_t>(check.keys.size());
+  if (PySet_GET_SIZE(set) != count) return false;
+  Py_ssize_t position = 0;
+  PyObject* item = nullptr;
+  Py_hash_t hash = 0;
+  for (PyObject* recorded : check.keys) {
+    if (!_PySet_NextEntry(set, &position, &item, &hash)) return false;
+    if (!same_key(item, recorded)) return false;
+  }
+  return python::set_layout(set) == check.number;
 }
 
 // Objects that were found by the same address and hold the same things. What
@@ -162,6 +178,8 @@ bool check_slow(const Check& check, PyObject* value) noexcept {
       return has_instance_keys(value, check.keys);
     case GuardKind::SetItems:
       return has_items(value, check);
+    case GuardKind::SetTable:
+      return has_table(value, check);
     case GuardKind::NoFinalizer:
       return !has_finalizer(value);
     default:

@@ -44,6 +44,8 @@ bool implies(GuardKind strong, GuardKind weak) {
     case GuardKind::DictKeys:
     case GuardKind::SetItems:
       return weak == GuardKind::Length;
+    case GuardKind::SetTable:
+      return is_one_of(weak, {GuardKind::SetItems, GuardKind::Length});
     default:
       return false;
   }
@@ -278,7 +280,8 @@ class ProgramBuilder {
         "tensor guards need the tensor room's hooks");
     Check check{.kind = guard.kind, .number = guard.number};
     Fields fields;
-    if (is_one_of(guard.kind, {GuardKind::DictKeys, GuardKind::InstanceKeys}) ||
+    if (is_one_of(guard.kind, {GuardKind::DictKeys, GuardKind::InstanceKeys,
+                               GuardKind::SetTable}) ||
         (guard.kind == GuardKind::SetItems && !is_constant(guard.object))) {
       check.keys = add_items(guard.object);
     } else if (guard.kind == GuardKind::Identity &&

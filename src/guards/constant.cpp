@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "guards/hooks.h"
+#include "python/set_table.h"
 
 namespace magneto::guards {
 namespace {
@@ -141,6 +142,20 @@ bool same_tuple(PyObject* a, PyObject* b) {
   return true;
 }
 
+// In one order, too: what is done with it may depend on that.
+bool same_frozenset(PyObject* a, PyObject* b) {
+  if (PySet_GET_SIZE(a) != PySet_GET_SIZE(b) || !is_constant(b, 0))
+    return false;
+  Py_ssize_t position = 0;
+  const bool same = all_items(a, [&position, b](PyObject* item) {
+    PyObject* other = nullptr;
+    Py_hash_t hash = 0;
+    return _PySet_NextEntry(b, &position, &other, &hash) &&
+           same_constant(item, other);
+  });
+  return same && python::set_layout(a) == python::set_layout(b);
+}
+
 }  // namespace
 
 void add_value_type(PyTypeObject* type, SameValue same) {
@@ -168,7 +183,7 @@ bool same_constant(PyObject* a, PyObject* b) noexcept {
     return same_bits(x.real, y.real) && same_bits(x.imag, y.imag);
   }
   if (type == &PyTuple_Type) return same_tuple(a, b);
-  if (type == &PyFrozenSet_Type) return is_constant(b) && same_items(a, b);
+  if (type == &PyFrozenSet_Type) return same_frozenset(a, b);
   if (type == &PySlice_Type) {
     const auto* x = reinterpret_cast<PySliceObject*>(a);
     const auto* y = reinterpret_cast<PySliceObject*>(b);

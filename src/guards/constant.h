@@ -19,7 +19,8 @@ bool is_plain_key(PyObject* key) noexcept;
 // types declared with add_value_type(), all exactly of these types.
 bool is_constant(PyObject* value) noexcept;
 
-// Exactly the same type and an equal value; floats by their bits. False for
+// Exactly the same type and an equal value; floats by their bits, frozensets
+// with their order. False for
 // anything that is_constant() rejects, unless it is one object.
 bool same_constant(PyObject* a, PyObject* b) noexcept;
 

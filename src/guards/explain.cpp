@@ -156,6 +156,10 @@ Wording word_check(const Check& check, const std::string& name,
                   (check.object == nullptr ? show_keys(check.keys)
                                            : show_items(check.object)),
               it_is(show_items)};
+    case GuardKind::SetTable:
+      return {"list(" + name + ") == " + show_keys(check.keys) +
+                  " with the same gaps in its table",
+              it_is(show_items)};
     case GuardKind::NoFinalizer:
       return {"nothing runs when " + name + " dies", "something does"};
     default:

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "guards/constant.h"
 #include "python/names.h"
+#include "python/set_table.h"
 #include "support/check.h"
 
 namespace magneto::guards {
@@ -127,6 +129,22 @@ void GuardSet::set_items(SourceId source, PyObject* items) {
   add({.kind = GuardKind::SetItems,
        .source = source,
        .object = Ref::share(items)});
+}
+
+void GuardSet::set_table(SourceId source, PyObject* set) {
+  // Its own __iter__ may be written in Python.
+  Ref items = Ref::steal(PyTuple_New(PySet_GET_SIZE(set)));
+  MG_CHECK(items, "out of memory");
+  Py_ssize_t position = 0;
+  PyObject* item = nullptr;
+  Py_hash_t hash = 0;
+  for (Py_ssize_t i = 0; _PySet_NextEntry(set, &position, &item, &hash); ++i)
+    PyTuple_SET_ITEM(items.get(), i, Ref::share(item).release());
+  MG_CHECK(is_plain_key(items), "a set of plain keys");
+  add({.kind = GuardKind::SetTable,
+       .source = source,
+       .number = python::set_layout(set),
+       .object = std::move(items)});
 }
 
 void GuardSet::no_finalizer(SourceId source) {

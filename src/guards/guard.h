@@ -130,6 +130,9 @@ class GuardSet final : public Journaled {
   // The set or frozenset has exactly these items; `items` is a frozenset of
   // plain keys.
   void set_items(SourceId source, PyObject* items);
+  // The set or frozenset has its items in the order of `set`'s, and the same
+  // gaps between them.
+  void set_table(SourceId source, PyObject* set);
   // Nobody notices when the object dies: see guards/finalizer.h.
   void no_finalizer(SourceId source);
   // `snapshot` is what Hooks' tensor functions take.

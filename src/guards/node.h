@@ -16,10 +16,11 @@ using KeyList = std::span<PyObject* const>;
 
 struct Check {
   GuardKind kind;
-  int64_t number = 0;  // Length; TypeUnmodified: the tag
+  int64_t number = 0;  // Length; TypeUnmodified: the tag; SetTable: the layout
   PyObject* object = nullptr;
   const void* snapshot = nullptr;
-  // DictKeys, InstanceKeys; SetItems unless `object` has them; Identity: what
+  // DictKeys, InstanceKeys, SetTable; SetItems unless `object` has them;
+  // Identity: what
   // the object holds, if that tells it apart (see Fields).
   KeyList keys;
 };

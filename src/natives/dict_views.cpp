@@ -152,17 +152,20 @@ Outcome<V> contains_item(Context& ctx, const Arguments& args) {
   return ctx.boolean(same);
 }
 
-Part part_of(V view) {
-  return PyType_IsSubtype(view->type, &PyDictKeys_Type) ? Part::Keys
-                                                        : Part::Items;
+bool is_items_view(V value) {
+  return PyType_IsSubtype(value->type, &PyDictItems_Type);
 }
+bool is_view(V value) {
+  return PyType_IsSubtype(value->type, &PyDictKeys_Type) ||
+         is_items_view(value);
+}
+
+Part part_of(V view) { return is_items_view(view) ? Part::Items : Part::Keys; }
 
 // A keys or items view as a set; anything else as it is.
 Outcome<V> set_of(Context& ctx, V value) {
   value = ctx.look(value);
-  if (!PyType_IsSubtype(value->type, &PyDictKeys_Type) &&
-      !PyType_IsSubtype(value->type, &PyDictItems_Type))
-    return value;
+  if (!is_view(value)) return value;
   V made = ctx.set();
   std::vector<V> items;
   MG_DO(all_of(ctx, value, part_of(value), items));
@@ -170,10 +173,70 @@ Outcome<V> set_of(Context& ctx, V value) {
   return made;
 }
 
+// What follows does as CPython does, which the order of the result tells.
+
+Outcome<V> intersection(Context& ctx, V left, V right) {
+  if (!is_view(left)) std::swap(left, right);
+  MG_TRY(V left_dict, dict_of(ctx, left));
+  if (right->kind == Kind::Set && right->type == &PySet_Type &&
+      size_of(ctx, left_dict) <= dict_entries(ctx, right).size())
+    return set_combine(ctx, SetOperation::Intersection, right, {&left, 1});
+  if (is_view(right)) {
+    MG_TRY(V right_dict, dict_of(ctx, right));
+    if (size_of(ctx, right_dict) > size_of(ctx, left_dict))
+      std::swap(left, right);
+  }
+  V made = ctx.set();
+  std::vector<V> items;
+  MG_DO(unpack(ctx, right, items));
+  for (V item : items) {
+    MG_TRY(const bool found, contains(ctx, left, item));
+    if (found) MG_DO(set_add(ctx, made, item));
+  }
+  return made;
+}
+
+Outcome<V> items_of_one(Context& ctx, V left, V right) {
+  MG_TRY(V left_dict, dict_of(ctx, left));
+  MG_TRY(V right_dict, dict_of(ctx, right));
+  V made = ctx.set();
+  const Items left_items = items_of(ctx, left_dict);
+  const Items right_items = items_of(ctx, right_dict);
+  std::vector<V> in_both;
+  for (size_t i = 0; i < right_items.keys.size(); ++i) {
+    V key = right_items.keys[i];
+    V pair = pair_of(ctx, key, right_items.values[i]);
+    MG_TRY(const bool found, contains(ctx, left, pair));
+    if (found)
+      in_both.push_back(key);
+    else
+      MG_DO(set_add(ctx, made, pair));
+  }
+  V both = ctx.set();
+  for (V key : in_both) MG_DO(set_add(ctx, both, key));
+  for (size_t i = 0; i < left_items.keys.size(); ++i) {
+    V key = left_items.keys[i];
+    MG_TRY(V found, dict_get(ctx, both, key));
+    if (!found)
+      MG_DO(set_add(ctx, made, pair_of(ctx, key, left_items.values[i])));
+  }
+  return made;
+}
+
 template <SetOperation operation, bool reflected>
 Outcome<V> combine(Context& ctx, const Arguments& args) {
-  MG_TRY(V left, set_of(ctx, args.positional[reflected ? 1 : 0]));
-  MG_TRY(V right, set_of(ctx, args.positional[reflected ? 0 : 1]));
+  V left = ctx.look(args.positional[reflected ? 1 : 0]);
+  V right = ctx.look(args.positional[reflected ? 0 : 1]);
+  if (operation == SetOperation::Intersection)
+    return intersection(ctx, left, right);
+  if (operation == SetOperation::SymmetricDifference && is_items_view(left) &&
+      is_items_view(right))
+    return items_of_one(ctx, left, right);
+  // The keys of a dict are taken from it all at once.
+  if (left->type == &PyDictKeys_Type) {
+    MG_TRY(V dict, dict_of(ctx, left));
+    if (dict->type == &PyDict_Type) left = dict;
+  }
   V made = ctx.set();
   MG_DO(set_update(ctx, SetOperation::Union, made, left));
   MG_DO(set_update(ctx, operation, made, right));
@@ -192,10 +255,8 @@ Outcome<V> compared(Context& ctx, const Arguments& args) {
 Outcome<V> is_disjoint(Context& ctx, const Arguments& args) {
   MG_TRY(V left, set_of(ctx, args.positional[0]));
   MG_TRY(V right, set_of(ctx, args.positional[1]));
-  MG_TRY(V both, set_combine(ctx, SetOperation::Intersection, left, right));
-  MG_TRY(V size, length(ctx, both));
-  MG_TRY(bool some, truth(ctx, size));
-  return ctx.boolean(!some);
+  MG_TRY(const bool result, set_is_disjoint(ctx, left, right));
+  return ctx.boolean(result);
 }
 
 constexpr const char* kTypes = "<types>";

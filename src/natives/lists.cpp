@@ -209,11 +209,17 @@ Outcome<V> reverse(Context& ctx, const Arguments& args) {
 Outcome<V> sort_in_place(Context& ctx, const Arguments& args) {
   MG_TRY(V list, list_receiver(ctx, args));
   std::vector<V> items = ctx.heap.items(list->heap);
+  // Keys and comparisons see an empty list.
+  if (!items.empty()) ctx.heap.splice(list->heap, 0, items.size(), {});
   const Status sorted = sort(ctx, items, args);
   if (!sorted && sorted.signal() != Signal::Raised) return sorted.signal();
   // Where a comparison raises, the list stays as far as it has got.
-  if (!items.empty()) ctx.heap.splice(list->heap, 0, items.size(), items);
-  return sorted ? Outcome<V>(ctx.none()) : sorted.signal();
+  const size_t added = ctx.heap.items(list->heap).size();
+  if (added + items.size() > 0) ctx.heap.splice(list->heap, 0, added, items);
+  if (!sorted) return sorted.signal();
+  if (added > 0)
+    return ctx.raise(PyExc_ValueError, "list modified during sort");
+  return ctx.none();
 }
 
 Outcome<V> slot_add(Context& ctx, const Arguments& args) {

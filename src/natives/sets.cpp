@@ -83,13 +83,9 @@ Outcome<V> remove(Context& ctx, const Arguments& args) {
 
 Outcome<V> pop(Context& ctx, const Arguments& args) {
   MG_TRY(V set, set_receiver(ctx, args));
-  auto entries = set_entries(ctx, set);
-  if (entries.empty())
-    return key_error(ctx, ctx.string("pop from an empty set"));
-  V item = entries[0]->key;
-  MG_TRY(V old, dict_pop(ctx, set, item));
-  (void)old;
-  return item;
+  MG_TRY(V item, set_pop(ctx, set));
+  return item ? Outcome<V>(item)
+              : key_error(ctx, ctx.string("pop from an empty set"));
 }
 
 Outcome<V> clear(Context& ctx, const Arguments& args) {
@@ -107,12 +103,9 @@ Outcome<V> copy(Context& ctx, const Arguments& args) {
 
 template <SetOperation operation>
 Outcome<V> combine(Context& ctx, const Arguments& args) {
-  V result = ctx.look(args.positional[0]);
   if (args.count() == 1) return copy(ctx, args);
-  for (V other : args.positional.subspan(1)) {
-    MG_TRY(result, set_combine(ctx, operation, result, other));
-  }
-  return result;
+  return set_combine(ctx, operation, args.positional[0],
+                     args.positional.subspan(1));
 }
 
 template <SetOperation operation>
@@ -132,11 +125,9 @@ Outcome<V> related(Context& ctx, const Arguments& args) {
 }
 
 Outcome<V> is_disjoint(Context& ctx, const Arguments& args) {
-  MG_TRY(V both, set_combine(ctx, SetOperation::Intersection,
-                             args.positional[0], args.positional[1]));
-  MG_TRY(V size, length(ctx, both));
-  MG_TRY(bool some, truth(ctx, size));
-  return ctx.boolean(!some);
+  MG_TRY(const bool result,
+         set_is_disjoint(ctx, args.positional[0], args.positional[1]));
+  return ctx.boolean(result);
 }
 
 // -- operators ----------------------------------------------------------------
@@ -147,7 +138,7 @@ Outcome<V> slot_combine(Context& ctx, const Arguments& args) {
   V right = ctx.look(args.positional[reflected ? 0 : 1]);
   if (!is_set(left) || !is_set(right))
     return ctx.constant_share(Py_NotImplemented);
-  return set_combine(ctx, operation, left, right);
+  return set_combine(ctx, operation, left, {&right, 1});
 }
 
 template <SetOperation operation>

@@ -164,7 +164,7 @@ Outcome<V> Interpreter::throw_into_delegate(V delegate, V* thrown, V* ended) {
                              "throw() into a generator that delegates to a " +
                                  std::string(delegate->type->tp_name));
   }
-  item = unless_stopped(ctx, item, ended);
+  item = values::unless_stopped(ctx, item, ended);
   if (item || item.signal() != Signal::Raised) return item;
   *thrown = ctx.take_exception();
   return nullptr;

@@ -151,8 +151,4 @@ Status bind_arguments(Context& ctx, Frame& frame, PyObject* function_name,
 // The handler of each canonical operation.
 extern const Handler kHandlers[bytecode::kOpCount];
 
-// What is raised, or the item; a StopIteration ends the iteration (null), with
-// what it brings.
-Outcome<V> unless_stopped(Context& ctx, Outcome<V> item, V* returned);
-
 }  // namespace magneto::trace

@@ -2,7 +2,6 @@
 // Generators; coroutines are named graph breaks.
 #include "python/names.h"
 #include "trace/handlers.h"
-#include "values/exceptions.h"
 
 namespace magneto::trace {
 
@@ -20,33 +19,12 @@ Outcome<Next> op_YieldValue(Interpreter& in, Frame& frame, Instruction) {
   return Next::Yield;
 }
 
-Outcome<V> unless_stopped(Context& ctx, Outcome<V> item, V* returned) {
-  if (item || item.signal() != Signal::Raised ||
-      !ctx.exception_is(PyExc_StopIteration))
-    return item;
-  *returned =
-      values::exception_field(ctx, ctx.take_exception(), interned().value);
-  return nullptr;
-}
-
 namespace {
-
-// The next item of what a generator delegates to, which is no generator.
-Outcome<V> next_of(Context& ctx, V receiver, V* returned) {
-  PyObject* found =
-      receiver->kind == Kind::Iterator
-          ? nullptr
-          : values::type_lookup(ctx, receiver->type, interned().dunder_next);
-  if (!found || !Py_IS_TYPE(found, &PyFunction_Type))
-    return values::next(ctx, receiver);
-  MG_TRY(V method,
-         values::special_method(ctx, receiver, interned().dunder_next));
-  return unless_stopped(ctx, values::call(ctx, method, {}), returned);
-}
 
 Outcome<V> send_to(Context& ctx, V receiver, V sent, V* returned) {
   MG_TRY(V method, values::get_attribute(ctx, receiver, interned().send));
-  return unless_stopped(ctx, values::call(ctx, method, {sent}), returned);
+  return values::unless_stopped(ctx, values::call(ctx, method, {sent}),
+                                returned);
 }
 
 }  // namespace
@@ -62,7 +40,7 @@ Outcome<Next> op_Send(Interpreter& in, Frame& frame, Instruction ins) {
     MG_TRY(result,
            ctx.inliner->resume_generator(receiver, sent, nullptr, &returned));
   } else if (ctx.look(sent) == ctx.none()) {
-    MG_TRY(result, next_of(ctx, receiver, &returned));
+    MG_TRY(result, values::next(ctx, receiver, &returned));
   } else {
     MG_TRY(result, send_to(ctx, receiver, sent, &returned));
   }

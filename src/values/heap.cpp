@@ -148,14 +148,17 @@ std::unique_ptr<DictState> copy_of(const DictState& dict) {
   auto copy = std::make_unique<DictState>();
   copy->complete = dict.complete;
   copy->live = dict.live;
+  copy->is_cleared = dict.is_cleared;
   for (const SetMerge& merge : dict.merges)
-    copy->merges.push_back({merge.other.share(), merge.entries, merge.removed});
+    copy->merges.push_back(
+        {merge.other.share(), merge.drops, merge.entries, merge.removed});
   copy->index = Ref::steal(PyDict_Copy(dict.index));
   MG_CHECK(copy->index, "out of memory");
   copy->entries.reserve(dict.entries.size());
   for (const DictEntry& entry : dict.entries)
-    copy->entries.push_back(
-        {entry.key, entry.value, entry.token.share(), entry.written});
+    copy->entries.push_back({entry.key, entry.value, entry.token.share(),
+                             entry.written, entry.entries_before,
+                             entry.is_popped});
   return copy;
 }
 
@@ -213,7 +216,7 @@ void Heap::dict_set(HeapId id, V key, V value, PyObject* token) {
   journal_.record(this, static_cast<uint64_t>(Undo::EntryAdd), id.index);
 }
 
-void Heap::dict_delete(HeapId id, PyObject* token) {
+void Heap::dict_delete(HeapId id, PyObject* token, bool is_popped) {
   DictState& dict = *objects_[id.index].dict;
   Py_ssize_t position = index_of(dict, token);
   MG_CHECK(position >= 0, "a key that is deleted must be there");
@@ -228,6 +231,7 @@ void Heap::dict_delete(HeapId id, PyObject* token) {
   entry.value = nullptr;
   entry.written = true;
   entry.entries_before = static_cast<uint32_t>(dict.entries.size());
+  entry.is_popped = is_popped;
   --dict.live;
   journal_.record(this, static_cast<uint64_t>(Undo::EntryValue), id.index);
 }
@@ -244,11 +248,12 @@ void Heap::dict_clear(HeapId id) {
   saved_.push_back(std::move(saved));
   journal_.record(this, static_cast<uint64_t>(Undo::Dict), id.index);
   make_dict(id, true);
+  objects_[id.index].dict->is_cleared = true;
 }
 
-void Heap::set_merge(HeapId id, Ref other) {
+void Heap::set_merge(HeapId id, Ref other, bool drops) {
   mark(id, Change::Entries);
-  SetMerge merge{.other = std::move(other)};
+  SetMerge merge{.other = std::move(other), .drops = drops};
   DictState& set = *objects_[id.index].dict;
   merge.entries = set.entries.size();
   merge.removed = static_cast<size_t>(std::ranges::count_if(

@@ -46,14 +46,18 @@ struct DictEntry {
   V value = nullptr;  // null: no such key (deleted, or read and not found)
   Ref token;          // a real object that hashes and compares as the key does
   bool written = false;  // by the trace, as opposed to read from the caller
-  // Of one that was deleted: how many entries there were then.
+  // Of one that was deleted: how many entries there were then, and whether it
+  // was a set's pop() that chose it.
   uint32_t entries_before = 0;
+  bool is_popped = false;
 };
 
-// A set took the items of another one, or of a dict, all at once: its table
-// then grows in another way than by as many additions, which its order tells.
+// A set took the items of another one, or of a dict, all at once, or dropped
+// them: its table then grows or shrinks in another way than by as many single
+// changes, which its order tells.
 struct SetMerge {
   Ref other;  // a real set or dict of plain constants, made as that was
+  bool drops = false;
   size_t entries = 0;  // how many the set had before,
   size_t removed = 0;  // and how many of those were gone
 };
@@ -66,7 +70,8 @@ struct DictState {
   // written so far, and the caller's mapping has the rest.
   bool complete = true;
   size_t live = 0;               // entries that have a value
-  std::vector<SetMerge> merges;  // Set; the items are added besides
+  std::vector<SetMerge> merges;  // Set; the entries say the same besides
+  bool is_cleared = false;       // what was there before is in no entry
 };
 
 // What was written to an object; codegen replays it.
@@ -122,10 +127,10 @@ class Heap : public Journaled {
   Py_ssize_t find(HeapId id, PyObject* token) const;
   void dict_set(HeapId id, V key, V value, PyObject* token);
   // The key must be there.
-  void dict_delete(HeapId id, PyObject* token);
+  void dict_delete(HeapId id, PyObject* token, bool is_popped = false);
   void dict_clear(HeapId id);
-  // Of a set: the items of `other` are added to it next.
-  void set_merge(HeapId id, Ref other);
+  // Of a set: the items of `other` are added to it next, or dropped.
+  void set_merge(HeapId id, Ref other, bool drops);
   // Notes what a read of the caller's mapping found (value null: nothing).
   void dict_note(HeapId id, V key, V value, PyObject* token);
   // Makes an incomplete mapping complete, given the caller's keys in order and

@@ -4,6 +4,7 @@
 // end. Iterators of C classes with more to them (zip, map, itertools) have rows
 // in the natives' tables.
 #include "python/names.h"
+#include "values/exceptions.h"
 #include "values/protocol.h"
 #include "values/sets.h"
 
@@ -144,13 +145,21 @@ Outcome<V> plain_iterate(Context& ctx, V iterable) {
   return not_iterable(ctx, type);
 }
 
-Outcome<V> next(Context& ctx, V iterator) {
+Outcome<V> unless_stopped(Context& ctx, Outcome<V> item, V* ended) {
+  if (item || item.signal() != Signal::Raised ||
+      !ctx.exception_is(PyExc_StopIteration))
+    return item;
+  *ended = exception_field(ctx, ctx.take_exception(), interned().value);
+  return nullptr;
+}
+
+Outcome<V> next(Context& ctx, V iterator, V* ended) {
+  V nothing = nullptr;
+  if (!ended) ended = &nothing;
+  *ended = ctx.none();
   iterator = ctx.look(iterator);
-  if (iterator->kind == Kind::Generator) {
-    V returned = nullptr;
-    return ctx.inliner->resume_generator(iterator, ctx.none(), nullptr,
-                                         &returned);
-  }
+  if (iterator->kind == Kind::Generator)
+    return ctx.inliner->resume_generator(iterator, ctx.none(), nullptr, ended);
   if (iterator->kind != Kind::Iterator) {
     PyObject* found = type_lookup(ctx, iterator->type, interned().dunder_next);
     if (!found)
@@ -166,13 +175,7 @@ Outcome<V> next(Context& ctx, V iterator) {
                              "function, or pass a list");
     MG_TRY(V method, bind_descriptor(ctx, found, iterator, iterator->type,
                                      interned().dunder_next));
-    Outcome<V> value = call(ctx, method, {});
-    if (!value && value.signal() == Signal::Raised &&
-        ctx.exception_is(PyExc_StopIteration)) {
-      (void)ctx.take_exception();
-      return nullptr;
-    }
-    return value;
+    return unless_stopped(ctx, call(ctx, method, {}), ended);
   }
   PyTypeObject* type = iterator->type;
   if (is_begun(iterator)) return next_begun(ctx, iterator);

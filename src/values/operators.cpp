@@ -338,7 +338,7 @@ Outcome<V> container_operation(Context& ctx, int op, V left, V right,
       MG_DO(set_update(ctx, *operation, left, right));
       return left;
     }
-    if (operation) return set_combine(ctx, *operation, left, right);
+    if (operation) return set_combine(ctx, *operation, left, {&right, 1});
   }
   return nullptr;
 }

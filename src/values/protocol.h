@@ -93,8 +93,11 @@ V dict_get_string(Context& ctx, V dict, PyObject* key);
 Outcome<V> iterate(Context& ctx, V iterable);
 // The same without __iter__ of a class made in Python: list.__iter__(x).
 Outcome<V> plain_iterate(Context& ctx, V iterable);
-// The next value, or null at the end.
-Outcome<V> next(Context& ctx, V iterator);
+// The next value, or null at the end; then `*ended` is what the end brings:
+// what a generator returned, or the value of a StopIteration.
+Outcome<V> next(Context& ctx, V iterator, V* ended = nullptr);
+// What is raised, or the item; a StopIteration ends the iteration as above.
+Outcome<V> unless_stopped(Context& ctx, Outcome<V> item, V* ended);
 // All values of an iterable.
 Status unpack(Context& ctx, V iterable, std::vector<V>& into);
 // The same as list() does it, which asks the iterable how many there are

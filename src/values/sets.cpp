@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "guards/constant.h"
+#include "python/set_table.h"
 #include "values/hashing.h"
 
 namespace magneto::values {
@@ -37,14 +38,27 @@ std::vector<SetChange> set_history(const DictState& set) {
 
 namespace {
 
-// A set of the tokens, made as CPython made the set.
-Ref real_set(const DictState& set) {
-  Ref real = Ref::steal(PySet_New(nullptr));
+// A set of the tokens, made as CPython made the set. Of a caller's, its table
+// is guarded.
+Ref real_set(Context& ctx, V set) {
+  const DictState& state = *ctx.heap[set->heap].dict;
+  const bool is_callers = set->object && !state.is_cleared;
+  if (is_callers) ctx.guards.set_table(set->source, set->object);
+  Ref real = is_callers ? python::copy_of_set(set->object)
+                        : Ref::steal(PySet_New(nullptr));
   MG_CHECK(real, "out of memory");
-  for (const SetChange& change : set_history(set)) {
+  const bool pops = has_plain_history(state);
+  for (const SetChange& change : set_history(state)) {
     if (change.merge) {
-      MG_CHECK(_PySet_Update(real, change.merge->other) == 0,
-               "tokens are hashable");
+      Ref changed = Ref::steal(PyObject_CallMethod(
+          real, change.merge->drops ? "difference_update" : "update", "O",
+          change.merge->other.get()));
+      MG_CHECK(changed, "tokens are hashable");
+      continue;
+    }
+    if (change.is_removed && change.entry->is_popped && pops) {
+      Ref popped = Ref::steal(PySet_Pop(real));
+      MG_CHECK(popped, "what is popped was there");
       continue;
     }
     const int result = change.is_removed
@@ -66,8 +80,10 @@ Ref real_frozenset(const DictState& set) {
     MG_CHECK(operand && PyList_Append(operands, operand) == 0, "out of memory");
   };
   for (const SetChange& change : set_history(set))
-    add(change.merge ? change.merge->other.share()
-                     : Ref::steal(PyTuple_Pack(1, change.entry->token.get())));
+    if (!change.merge || !change.merge->drops)
+      add(change.merge
+              ? change.merge->other.share()
+              : Ref::steal(PyTuple_Pack(1, change.entry->token.get())));
   Ref all = Ref::steal(PySequence_Tuple(operands));
   Ref made = Ref::steal(all ? PyObject_CallObject(merge, all) : nullptr);
   MG_CHECK(made, "tokens are hashable");
@@ -108,17 +124,33 @@ void note_merge(Context& ctx, V left, V right) {
   if (left == right) return;
   Ref other = real_operand(ctx, right);
   if (other && PyObject_Size(other) > 0)
-    ctx.heap.set_merge(left->heap, std::move(other));
+    ctx.heap.set_merge(left->heap, std::move(other), /*drops=*/false);
+}
+
+// Notes that `left` is about to drop all that is in the Set `other`, after
+// which CPython may shrink the table.
+void note_drop(Context& ctx, V left, V other) {
+  Ref items = Ref::steal(PySet_New(nullptr));
+  MG_CHECK(items, "out of memory");
+  for (const DictEntry* entry : dict_entries(ctx, other)) {
+    if (!is_plain(ctx.look(entry->key))) return;
+    MG_CHECK(PySet_Add(items, entry->token) == 0, "tokens are hashable");
+  }
+  ctx.heap.set_merge(left->heap, std::move(items), /*drops=*/true);
 }
 
 }  // namespace
 
 std::vector<const DictEntry*> set_entries(Context& ctx, V set) {
   auto entries = dict_entries(ctx, set);
+  if (entries.size() < 2) return entries;
   const HeapObject& state = ctx.heap[set->heap];
   // A caller's set was read in its own order.
-  if (entries.size() < 2 || (set->object && state.changes == 0)) return entries;
-  const Ref real = real_set(*state.dict);
+  if (set->object && state.changes == 0) {
+    ctx.guards.set_table(set->source, set->object);
+    return entries;
+  }
+  const Ref real = real_set(ctx, set);
   Ref order = Ref::steal(PySequence_Tuple(real));
   MG_CHECK(order, "out of memory");
   for (size_t i = 0; i < entries.size(); ++i) {
@@ -131,20 +163,32 @@ std::vector<const DictEntry*> set_entries(Context& ctx, V set) {
 }
 
 Ref plain_set(Context& ctx, V set) {
+  for (const DictEntry* entry : dict_entries(ctx, set))
+    if (!is_plain(ctx.look(entry->key))) return nullptr;
   const DictState& state = *ctx.heap[set->heap].dict;
-  bool any_removed = false;
-  for (const DictEntry& entry : state.entries) {
-    any_removed = any_removed || (!entry.value && entry.written);
-    if (!entry.value) continue;
-    V key = ctx.look(entry.key);
-    if (!is_plain(key)) return nullptr;
-  }
-  if (PyType_IsSubtype(set->type, &PySet_Type)) {
-    if (set->object && ctx.heap[set->heap].changes == 0)
-      return Ref::steal(PySet_New(set->object));
-    return real_set(state);
-  }
+  if (PyType_IsSubtype(set->type, &PySet_Type)) return real_set(ctx, set);
+  const bool any_removed = std::ranges::any_of(
+      state.entries,
+      [](const DictEntry& each) { return !each.value && each.written; });
   return any_removed ? nullptr : real_frozenset(state);
+}
+
+bool has_plain_history(const DictState& set) {
+  return std::ranges::all_of(set.entries, [](const DictEntry& entry) {
+    return (!entry.value && !entry.written) || entry.key->is_constant();
+  });
+}
+
+Outcome<V> set_pop(Context& ctx, V set) {
+  if (dict_entries(ctx, set).empty()) return V(nullptr);
+  const Ref real = real_set(ctx, set);
+  const Ref token = Ref::steal(PySet_Pop(real));
+  MG_CHECK(token, "a set with items gives one");
+  const Py_ssize_t position = ctx.heap.find(set->heap, token);
+  MG_CHECK(position >= 0, "a token is found again");
+  V item = ctx.heap[set->heap].dict->entries[static_cast<size_t>(position)].key;
+  ctx.heap.dict_delete(set->heap, token, /*is_popped=*/true);
+  return item;
 }
 
 Status set_add(Context& ctx, V set, V item) {
@@ -178,12 +222,18 @@ V settle_frozenset(Context& ctx, V set) {
 
 namespace {
 
-// The keys as they are now: what follows may write to the set.
-std::vector<V> keys_of(Context& ctx, V set) {
-  std::vector<V> keys;
-  for (const DictEntry* entry : set_entries(ctx, set))
-    keys.push_back(entry->key);
+std::vector<V> keys_of(std::span<const DictEntry* const> entries) {
+  std::vector<V> keys(entries.size());
+  std::ranges::transform(entries, keys.begin(), &DictEntry::key);
   return keys;
+}
+// The items as they are now, since what follows may write to the set: in the
+// set's order, or in any.
+std::vector<V> ordered_items(Context& ctx, V set) {
+  return keys_of(set_entries(ctx, set));
+}
+std::vector<V> inserted_items(Context& ctx, V set) {
+  return keys_of(dict_entries(ctx, set));
 }
 
 Status discard(Context& ctx, V set, V item) {
@@ -225,17 +275,26 @@ Status set_update(Context& ctx, SetOperation operation, V left, V right) {
   if (operation == SetOperation::Intersection) {
     V common = ctx.set();
     MG_DO(add_common(ctx, common, left, right));
-    const std::vector<V> items = keys_of(ctx, common);
+    const std::vector<V> items = inserted_items(ctx, common);
     ctx.heap.dict_clear(left->heap);
     for (V item : items) MG_DO(set_add(ctx, left, item));
     return done;
   }
+  if (operation == SetOperation::Difference && left == right) {
+    ctx.heap.dict_clear(left->heap);
+    return done;
+  }
   MG_TRY(V other, to_set(ctx, right));
-  for (V item : keys_of(ctx, other))
+  if (operation == SetOperation::Difference) {
+    note_drop(ctx, left, other);
+    for (V item : inserted_items(ctx, other)) MG_DO(discard(ctx, left, item));
+    return done;
+  }
+  const bool from_dict = right->type == &PyDict_Type;
+  for (V item :
+       from_dict ? inserted_items(ctx, other) : ordered_items(ctx, other))
     if (operation == SetOperation::Union) {
       MG_DO(set_add(ctx, left, item));
-    } else if (operation == SetOperation::Difference) {
-      MG_DO(discard(ctx, left, item));
     } else {
       MG_TRY(V old, dict_pop(ctx, left, item));
       if (!old) MG_DO(dict_set(ctx, left, item, item));
@@ -243,17 +302,15 @@ Status set_update(Context& ctx, SetOperation operation, V left, V right) {
   return done;
 }
 
-Outcome<V> set_combine(Context& ctx, SetOperation operation, V left, V right) {
+namespace {
+
+// Puts into the empty `made` what the operation makes of both.
+Status combine_two(Context& ctx, SetOperation operation, V made, V left,
+                   V right) {
   left = ctx.look(left);
-  PyTypeObject* type = PyType_IsSubtype(left->type, &PySet_Type)
-                           ? &PySet_Type
-                           : &PyFrozenSet_Type;
-  V made = ctx.set(type);
-  if (operation == SetOperation::Intersection) {
-    MG_DO(add_common(ctx, made, left, right));
-    return settle_frozenset(ctx, made);
-  }
   right = ctx.look(right);
+  if (operation == SetOperation::Intersection && left != right)
+    return add_common(ctx, made, left, right);
   if (operation == SetOperation::Difference &&
       (is_set(right) || right->type == &PyDict_Type)) {
     // From a set that is not much larger CPython picks what stays.
@@ -266,13 +323,34 @@ Outcome<V> set_combine(Context& ctx, SetOperation operation, V left, V right) {
         MG_TRY(V found, dict_get(ctx, container, item));
         if (!found) MG_DO(set_add(ctx, made, item));
       }
-      return settle_frozenset(ctx, made);
+      return done;
     }
   }
   // Begun with the second one, as CPython does.
   if (operation == SetOperation::SymmetricDifference) std::swap(left, right);
   MG_DO(set_update(ctx, SetOperation::Union, made, left));
-  MG_DO(set_update(ctx, operation, made, right));
+  if (operation == SetOperation::Intersection) return done;
+  return set_update(ctx, operation, made, right);
+}
+
+}  // namespace
+
+Outcome<V> set_combine(Context& ctx, SetOperation operation, V left,
+                       std::span<const V> rights) {
+  PyTypeObject* type = PyType_IsSubtype(ctx.look(left)->type, &PySet_Type)
+                           ? &PySet_Type
+                           : &PyFrozenSet_Type;
+  V made = ctx.set(type);
+  MG_DO(combine_two(ctx, operation, made, left, rights[0]));
+  for (V right : rights.subspan(1)) {
+    if (operation == SetOperation::Intersection) {
+      V common = ctx.set(type);
+      MG_DO(add_common(ctx, common, made, right));
+      made = common;
+    } else {
+      MG_DO(set_update(ctx, operation, made, right));
+    }
+  }
   return settle_frozenset(ctx, made);
 }
 
@@ -295,11 +373,23 @@ Outcome<bool> set_compare(Context& ctx, int kind, V left, V right) {
   }
   // Whether the smaller one's items are all in the larger one.
   if (kind == Py_GT || kind == Py_GE) std::swap(a, b);
-  for (V item : keys_of(ctx, a)) {
+  for (V item : inserted_items(ctx, a)) {
     MG_TRY(V found, dict_get(ctx, b, item));
     if (!found) return kind == Py_NE;
   }
   return kind != Py_NE;
+}
+
+Outcome<bool> set_is_disjoint(Context& ctx, V left, V right) {
+  MG_TRY(V a, to_set(ctx, left));
+  MG_TRY(V b, to_set(ctx, right));
+  if (dict_entries(ctx, a).size() > dict_entries(ctx, b).size())
+    std::swap(a, b);
+  for (V item : inserted_items(ctx, a)) {
+    MG_TRY(V found, dict_get(ctx, b, item));
+    if (found) return false;
+  }
+  return true;
 }
 
 }  // namespace magneto::values

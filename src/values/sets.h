@@ -24,6 +24,14 @@ std::vector<SetChange> set_history(const DictState& set);
 // are plain constants; else null, without an error.
 Ref plain_set(Context& ctx, V set);
 
+// True if all that ever was in the set is known while tracing, so that the set
+// which the program makes has the same table.
+bool has_plain_history(const DictState& set);
+
+// Takes out the item that CPython's pop() would, and gives it; null if there is
+// none.
+Outcome<V> set_pop(Context& ctx, V set);
+
 // An item that is there already stays as it is.
 Status set_add(Context& ctx, V set, V item);
 
@@ -41,13 +49,16 @@ enum class SetOperation : uint8_t {
 };
 
 // A fresh set of left's kind (set or frozenset), of left and the items of
-// `right`, any iterable.
-Outcome<V> set_combine(Context& ctx, SetOperation operation, V left, V right);
+// `rights`, at least one of any iterables.
+Outcome<V> set_combine(Context& ctx, SetOperation operation, V left,
+                       std::span<const V> rights);
 // The same into `left`, a Set.
 Status set_update(Context& ctx, SetOperation operation, V left, V right);
 
 // `kind` is Py_LT .. Py_GE; both are sets.
 Outcome<bool> set_compare(Context& ctx, int kind, V left, V right);
+// `right` is any iterable.
+Outcome<bool> set_is_disjoint(Context& ctx, V left, V right);
 
 // A frozenset that consists of constants becomes a Constant, so that it can be
 // hashed; anything else stays as it is.

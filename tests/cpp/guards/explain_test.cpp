@@ -76,6 +76,7 @@ TEST_P(ExplainTextTest, NamesTheSourceAndBothValues) {
   if (kind == "items") {
     guards_.set_items(attr("o"), keep(Ref::steal(PyFrozenSet_New(seen))));
   }
+  if (kind == "table") guards_.set_table(attr("o"), seen);
   if (kind == "tensor") guards_.tensor(attr("o"), shape(4));
   EXPECT_EQ(after(test.change), test.text);
 }
@@ -117,6 +118,9 @@ INSTANTIATE_TEST_SUITE_P(
                  "list(vars(x)) == ['o'], but it is ['o', 'q']"},
         TextCase{"items", "{1}", "items", "x.o.add(2)",
                  "set(x.o) == [1], but it is [1, 2]"},
+        TextCase{"table", "{8, 16}", "table", "x.o = {16, 8}",
+                 "list(x.o) == [8, 16] with the same gaps in its table, but it"
+                 " is [16, 8]"},
         TextCase{"tensor", "bytearray(4)", "tensor", "x.o.append(0)",
                  "x.o.size(0) == 4, but it is 5"}),
     [](const auto& test) { return test.param.name; });

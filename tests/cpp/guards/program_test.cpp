@@ -54,6 +54,7 @@ class GuardKindTest
     if (kind == "items") {
       guards_.set_items(source, keep(Ref::steal(PyFrozenSet_New(seen))));
     }
+    if (kind == "table") guards_.set_table(source, seen);
     if (kind == "tensor") {
       guards_.tensor(source, shape(PyByteArray_GET_SIZE(seen)));
     }
@@ -141,7 +142,9 @@ const GuardCase kGuardCases[] = {
     {"frozenset", "seen = frozenset([1, 'a'])", "constant",
      "frozenset(['a', 1])", "frozenset(['a', True])"},
     {"frozenset_of_str", "seen = frozenset('abc')", "constant",
-     "frozenset('cba')", "frozenset('abd')"},
+     "frozenset('abc')", "frozenset('abd')"},
+    {"frozenset_order", "seen = frozenset([8, 16])", "constant",
+     "frozenset([8, 16])", "frozenset([16, 8])"},
     {"range", "seen = range(0, 8, 2)", "constant", "range(0, 7, 2)",
      "range(0, 9, 2)"},
     {"slice", "seen = slice(1, None)", "constant", "slice(1, None)",
@@ -169,6 +172,11 @@ const GuardCase kGuardCases[] = {
      "{str(i) for i in range(499, -1, -1)}", "{str(i) for i in range(1, 501)}"},
     {"items_in_frozenset", "seen = frozenset('ab')", "items", "{'b', 'a'}",
      "frozenset('a')"},
+    {"table", "seen = {8, 16}", "table", "{8, 16}", "{16, 8}"},
+    {"table_after_pop", "seen = {0, 8, 16}; seen.pop()", "table", "seen",
+     "{8, 16}"},
+    {"table_freed_places", "seen = {8, 16}", "table", "{8, 16}",
+     "(lambda s: s.discard(1) or s)({8, 16, 1})"},
     {"property", "seen = property(len, abs)", "identity", "seen",
      "property(len, abs)"},
     {"tensor", "seen = bytearray(4)", "tensor", "bytearray(b'abcd')",

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "python/set_table.h"
+
+#include <algorithm>
+#include <span>
+
+#include "support/check.h"
+
+namespace magneto::python {
+
+namespace {
+
+// A place whose item was removed; an item's hash is never that.
+constexpr Py_hash_t kFreed = -1;
+
+std::span<setentry> places(PyObject* set) {
+  const auto* object = reinterpret_cast<PySetObject*>(set);
+  return {object->table, static_cast<size_t>(object->mask) + 1};
+}
+
+bool has_item(const setentry& place) {
+  return place.key != nullptr && place.hash != kFreed;
+}
+
+}  // namespace
+
+Ref copy_of_set(PyObject* set) {
+  Ref copy = Ref::steal(PySet_New(nullptr));
+  MG_CHECK(copy, "out of memory");
+  const std::span<setentry> from = places(set);
+  auto* made = reinterpret_cast<PySetObject*>(copy.get());
+  if (from.size() > std::size(made->smalltable)) {
+    // The set frees it when it dies.
+    auto* table = PyMem_New(setentry, from.size());
+    MG_CHECK(table, "out of memory");
+    made->table = table;
+  }
+  std::ranges::copy(from, made->table);
+  for (const setentry& place : from)
+    if (has_item(place)) Py_INCREF(place.key);
+  const auto* original = reinterpret_cast<PySetObject*>(set);
+  made->fill = original->fill;
+  made->used = original->used;
+  made->mask = original->mask;
+  made->finger = original->finger;
+  return copy;
+}
+
+int64_t set_layout(PyObject* set) noexcept {
+  // FNV-1a's step, by words.
+  uint64_t digest = 0xcbf29ce484222325;
+  const auto mix = [&digest](uint64_t word) {
+    digest = (digest ^ word) * 0x100000001b3;
+    digest ^= digest >> 32;
+  };
+  const std::span<setentry> table = places(set);
+  mix(table.size());
+  mix(static_cast<uint64_t>(reinterpret_cast<PySetObject*>(set)->finger));
+  for (size_t i = 0; i < table.size(); ++i)
+    if (table[i].key != nullptr) mix(2 * i + (has_item(table[i]) ? 1 : 0));
+  return static_cast<int64_t>(digest);
+}
+
+}  // namespace magneto::python

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The hash table of a set or frozenset. Sets with equal items may have them in
+// another order, and may grow into one, by where the table has its gaps.
+#pragma once
+
+#include <cstdint>
+
+#include "python/ref.h"
+
+namespace magneto::python {
+
+// A set with a table that is the same in all places, the place where pop()
+// looks next included.
+Ref copy_of_set(PyObject* set);
+
+// A digest of the table's size, of which places are taken, free or were freed,
+// and of where pop() looks next: what besides the items, in their order, tells
+// what becomes of the set.
+int64_t set_layout(PyObject* set) noexcept;
+
+}  // namespace magneto::python
