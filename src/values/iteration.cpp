@@ -193,19 +193,26 @@ Outcome<V> next(Context& ctx, V iterator, V* ended) {
     case Kind::Tuple:
       if (type == kKeyIterator || type == &PySetIter_Type) {
         V original = state.slots[1];
-        if (ctx.heap[original->heap].dict->live !=
-            tuple_items(container).size())
+        const DictState& now = *ctx.heap[original->heap].dict;
+        const size_t count = tuple_items(container).size();
+        const bool has_other_entries =
+            static_cast<int64_t>(now.entries.size()) !=
+            PyLong_AsLongLong(state.slots[2]->object);
+        if (PyType_IsSubtype(original->type, &PyODict_Type)) {
+          if (at < count && (now.live != count || has_other_entries))
+            return ctx.raise(PyExc_RuntimeError,
+                             "OrderedDict mutated during iteration");
+        } else if (now.live != count) {
           return ctx.raise(
               PyExc_RuntimeError,
               std::string(type == kKeyIterator ? "dictionary" : "Set") +
                   " changed size during iteration");
-        // As many keys as before, but others: which come next is C's affair.
-        if (static_cast<int64_t>(
-                ctx.heap[original->heap].dict->entries.size()) !=
-            PyLong_AsLongLong(state.slots[2]->object))
+        } else if (has_other_entries) {
+          // As many keys as before, but others: which come next is C's affair.
           return ctx.graph_break("c-protocol",
                                  "keys that change during an iteration",
                                  "iterate over a copy of the keys");
+        }
       }
       if (at >= tuple_items(container).size()) return finish(ctx, iterator);
       ctx.heap.set_number(iterator->heap, position + 1);

@@ -343,6 +343,10 @@ Outcome<V> container_operation(Context& ctx, int op, V left, V right,
   return nullptr;
 }
 
+bool is_empty_text(V text) {
+  return text->is_constant() && PyUnicode_GET_LENGTH(text->object) == 0;
+}
+
 }  // namespace
 
 Outcome<V> binary_operation(Context& ctx, int kind, V left, V right) {
@@ -353,6 +357,9 @@ Outcome<V> binary_operation(Context& ctx, int kind, V left, V right) {
   const auto at = static_cast<size_t>(op);
   if (op == kAdd && left->type == &PyUnicode_Type &&
       right->type == &PyUnicode_Type) {
+    // The other one itself, not a copy.
+    if (is_empty_text(left)) return right;
+    if (is_empty_text(right)) return left;
     V both[] = {left, right};
     return concatenated(ctx, both);
   }
