@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "guards/hooks.h"
+#include "python/names.h"
 #include "python/set_table.h"
 
 namespace magneto::guards {
@@ -142,6 +143,21 @@ bool same_tuple(PyObject* a, PyObject* b) {
   return true;
 }
 
+// Equal ranges have equal numbers, but may end in different ones.
+bool same_range(PyObject* a, PyObject* b) {
+  if (!equal_in_c(a, b)) return false;
+  for (PyObject* part : {interned().start, interned().stop, interned().step}) {
+    Ref x = Ref::steal(PyObject_GetAttr(a, part));
+    Ref y = Ref::steal(PyObject_GetAttr(b, part));
+    if (!x || !y) {
+      PyErr_Clear();
+      return false;
+    }
+    if (!same_constant(x, y)) return false;
+  }
+  return true;
+}
+
 // In one order, too: what is done with it may depend on that.
 bool same_frozenset(PyObject* a, PyObject* b) {
   if (PySet_GET_SIZE(a) != PySet_GET_SIZE(b) || !is_constant(b, 0))
@@ -171,9 +187,10 @@ bool same_constant(PyObject* a, PyObject* b) noexcept {
   PyTypeObject* type = Py_TYPE(a);
   if (Py_TYPE(b) != type) return false;
   if (type == &PyLong_Type || type == &PyUnicode_Type ||
-      type == &PyBytes_Type || type == &PyRange_Type) {
+      type == &PyBytes_Type) {
     return equal_in_c(a, b);
   }
+  if (type == &PyRange_Type) return same_range(a, b);
   if (type == &PyFloat_Type) {
     return same_bits(PyFloat_AS_DOUBLE(a), PyFloat_AS_DOUBLE(b));
   }

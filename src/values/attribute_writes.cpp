@@ -38,7 +38,7 @@ Status write(Context& ctx, V object, PyObject* name, V value) {
     return ctx.raise_from_python();
   }
   PyObject* found = type_lookup(ctx, object->type, name);
-  if (found && is_data_descriptor(found) && !is_declared_slot(found)) {
+  if (found && takes_values(ctx, found) && !is_declared_slot(found)) {
     PyTypeObject* kind = Py_TYPE(found);
     if (PyType_IsSubtype(kind, &PyProperty_Type)) {
       PyObject* which = value ? interned().fset : interned().fdel;

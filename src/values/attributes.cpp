@@ -19,9 +19,8 @@ namespace magneto::values {
 namespace {
 
 // One that is asked before the instance's own attributes.
-bool comes_first(PyObject* descriptor) {
-  return is_data_descriptor(descriptor) &&
-         Py_TYPE(descriptor)->tp_descr_get != nullptr;
+bool comes_first(Context& ctx, PyObject* descriptor) {
+  return gives_values(ctx, descriptor) && takes_values(ctx, descriptor);
 }
 
 SourceId type_source(Context& ctx, PyTypeObject* type) {
@@ -214,11 +213,22 @@ PyObject* type_lookup(Context& ctx, PyTypeObject* type, PyObject* name) {
   return found;
 }
 
+bool gives_values(Context& ctx, PyObject* attribute) {
+  (void)type_lookup(ctx, Py_TYPE(attribute), interned().dunder_get);
+  return Py_TYPE(attribute)->tp_descr_get != nullptr;
+}
+
+bool takes_values(Context& ctx, PyObject* attribute) {
+  (void)type_lookup(ctx, Py_TYPE(attribute), interned().dunder_set);
+  (void)type_lookup(ctx, Py_TYPE(attribute), interned().dunder_delete);
+  return is_data_descriptor(attribute);
+}
+
 Outcome<V> bind_descriptor(Context& ctx, PyObject* descriptor, V object,
                            PyTypeObject* type, PyObject* name) {
   PyTypeObject* kind = Py_TYPE(descriptor);
   const bool bound = object != nullptr;
-  if (kind->tp_descr_get == nullptr)
+  if (!gives_values(ctx, descriptor))
     return class_attribute(ctx, type, name, descriptor);
   if (kind == &PyFunction_Type || kind == &PyMethodDescr_Type ||
       kind == &PyWrapperDescr_Type) {
@@ -326,7 +336,7 @@ V attribute_mapping(Context& ctx, V object) {
 Outcome<V> generic_get(Context& ctx, V object, PyObject* name) {
   PyTypeObject* type = object->type;
   PyObject* found = type_lookup(ctx, type, name);
-  if (found && comes_first(found))
+  if (found && comes_first(ctx, found))
     return bind_descriptor(ctx, found, object, type, name);
   if (object->heap.valid()) {
     if (V mapping = attribute_mapping(ctx, object)) {
@@ -390,7 +400,7 @@ Outcome<V> type_get(Context& ctx, V object, PyObject* name) {
     if (!own && (type->tp_flags & Py_TPFLAGS_HEAPTYPE))
       return annotations_are_made(ctx);
   }
-  if (in_meta && comes_first(in_meta)) {
+  if (in_meta && comes_first(ctx, in_meta)) {
     // __name__, __mro__, __dict__ and the like: C code over the type itself.
     if (Py_IS_TYPE(in_meta, &PyGetSetDescr_Type) ||
         Py_IS_TYPE(in_meta, &PyMemberDescr_Type)) {

@@ -20,6 +20,12 @@ Signal attribute_error(Context& ctx, V object, PyObject* name);
 V class_attribute(Context& ctx, PyTypeObject* type, PyObject* name,
                   PyObject* object);
 
+// Whether the class of a class attribute has a __get__, or a __set__ or
+// __delete__; guarded where that class can change.
+bool gives_values(Context& ctx, PyObject* attribute);
+bool takes_values(Context& ctx, PyObject* attribute);
+
+// The same of a class that can't change, or whose kind is known.
 inline bool is_data_descriptor(PyObject* descriptor) {
   return Py_TYPE(descriptor)->tp_descr_set != nullptr;
 }

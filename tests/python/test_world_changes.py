@@ -5,12 +5,17 @@ tensors are besides their shape."""
 
 from __future__ import annotations
 
+import abc
+import functools
 import gc
 import inspect
 import os
 import sys
 import threading
 import time
+import types
+import weakref
+from collections import defaultdict, deque
 from collections.abc import Callable
 from typing import Any
 
@@ -27,6 +32,41 @@ class World:
     """What the programs look at; made anew for each run."""
 
     def __init__(self):
+        class Abstract(abc.ABC):
+            pass
+
+        class Base:
+            def method(self):
+                return "base"
+
+        class OtherBase:
+            def method(self):
+                return "other base"
+
+        class Meta(type):
+            pass
+
+        class Descriptor:
+            pass
+
+        class Thing(Base, metaclass=Meta):
+            described = Descriptor()
+
+            @property
+            def property(self):
+                return 1
+
+        @functools.singledispatch
+        def dispatched(argument):
+            return "any"
+
+        self.Abstract, self.Base, self.OtherBase = Abstract, Base, OtherBase
+        self.Meta, self.Descriptor, self.Thing = Meta, Descriptor, Thing
+        self.dispatched = dispatched
+        self.thing = Thing()
+        self.thing.__dict__["described"] = "own"
+        self.module = types.ModuleType("made")
+        self.value: Any = None
         self.tensor = torch.ones(3, 2)
         self.other = torch.ones(3, 2)
         self.leaf = torch.ones(2, requires_grad=True)
@@ -157,6 +197,118 @@ ROWS: dict[str, tuple[Any, ...]] = {
     "name of a class": (
         lambda x, w: (x + 1, w.class_.__name__),
         lambda w: setattr(w.class_, "__name__", "Other"),
+    ),
+    "registered class": (
+        lambda x, w: (x + 1, isinstance(w.thing, w.Abstract)),
+        lambda w: w.Abstract.register(w.Thing),
+    ),
+    "check of a metaclass": (
+        lambda x, w: (x + 1, isinstance(3, w.Thing), issubclass(int, w.Thing)),
+        lambda w: setattr(w.Meta, "__instancecheck__", lambda c, o: True),
+        lambda w: setattr(w.Meta, "__subclasscheck__", lambda c, o: True),
+    ),
+    "dispatched function": (
+        lambda x, w: (x + 1, w.dispatched(3)),
+        lambda w: w.dispatched.register(int, lambda argument: "int"),
+        lambda w: w.dispatched.register(int, lambda argument: "other int"),
+    ),
+    "class of an object": (
+        lambda x, w: (x + 1, w.thing.method()),
+        lambda w: setattr(w, "thing", w.Thing()),
+        lambda w: setattr(
+            w.thing, "__class__", type("Mine", (), {"method": lambda s: 1})
+        ),
+    ),
+    "bases of a class": (
+        lambda x, w: (x + 1, w.thing.method()),
+        lambda w: setattr(w.Thing, "__bases__", (w.OtherBase,)),
+    ),
+    "method of an object": (
+        lambda x, w: (x + 1, w.thing.method()),
+        lambda w: setattr(w.thing, "method", lambda: "own"),
+        lambda w: delattr(w.thing, "method"),
+    ),
+    "class that begins to describe": (
+        lambda x, w: (x + 1, w.thing.described),
+        lambda w: setattr(w.Descriptor, "__get__", lambda *a: "given"),
+        lambda w: setattr(w.Descriptor, "__set__", lambda *a: None),
+        lambda w: delattr(w.Descriptor, "__set__"),
+        lambda w: setattr(w.Descriptor, "__delete__", lambda *a: None),
+    ),
+    "class that begins to give": (
+        lambda x, w: (x + 1, type(w.Thing().described).__name__),
+        lambda w: setattr(w.Descriptor, "__get__", lambda *a: 7),
+    ),
+    "class that begins to take": (
+        lambda x, w: (setattr(w.thing, "described", 5), x + 1),
+        lambda w: setattr(w.Descriptor, "__set__", lambda *a: None),
+        lambda w: w.thing.__dict__.clear(),
+    ),
+    "property": (
+        lambda x, w: (x + 1, w.thing.property),
+        lambda w: setattr(w.Thing, "property", property(lambda self: 2)),
+        lambda w: setattr(w.Thing, "property", 3),
+    ),
+    "attributes of a metaclass": (
+        lambda x, w: (x + 1, getattr(w.Thing, "later", "none")),
+        lambda w: setattr(w.Meta, "later", 1),
+        lambda w: setattr(w.Thing, "later", 2),
+        lambda w: delattr(w.Thing, "later"),
+    ),
+    "attributes that are made up": (
+        lambda x, w: (x + 1, getattr(w.thing, "later", "none")),
+        lambda w: setattr(w.Base, "__getattr__", lambda s, name: name),
+        lambda w: setattr(w.thing, "later", 4),
+    ),
+    "truth and equality": (
+        lambda x, w: (x + 1, bool(w.thing), w.thing == 3, w.thing in [3]),
+        lambda w: setattr(w.Thing, "__eq__", lambda s, other: True),
+        lambda w: setattr(w.Thing, "__len__", lambda s: 0),
+        lambda w: setattr(w.Thing, "__bool__", lambda s: True),
+    ),
+    "attributes of a module": (
+        lambda x, w: (x + 1, getattr(w.module, "later", "none")),
+        lambda w: setattr(w.module, "__getattr__", lambda name: name),
+        lambda w: setattr(w.module, "later", 5),
+    ),
+    "default of a dict": (
+        lambda x, w: (x + 1, (w.value or {"q": 0})["q"]),
+        *sets(
+            "value",
+            lambda w: defaultdict(list),
+            lambda w: defaultdict(dict),
+            lambda w: defaultdict(lambda: 4),
+            lambda w: defaultdict(lambda: 5),
+        ),
+    ),
+    "bound of a deque": (
+        lambda x, w: (x + 1, w.value is None or (w.value + w.value).maxlen),
+        *sets("value", lambda w: deque([1]), lambda w: deque([1], 2)),
+    ),
+    "equal ranges": (
+        lambda x, w: (x + 1, w.value and (w.value.start, w.value.stop)),
+        *sets(
+            "value",
+            lambda w: range(3),
+            lambda w: range(0, 3, 2),
+            lambda w: range(0, 4, 2),
+            lambda w: range(0, True),
+            lambda w: range(1),
+        ),
+    ),
+    "referent": (
+        lambda x, w: (x + 1, w.value is None or w.value() is None),
+        lambda w: setattr(w, "value", weakref.ref(w.thing)),
+        lambda w: setattr(w, "thing", None),
+    ),
+    "defaults of a function": (
+        lambda x, w: (x + 1, w.function(1)),
+        *sets("function", lambda w: lambda c, a=1, *, b=2: (a, b)),
+        lambda w: setattr(w.function, "__defaults__", (5,)),
+        lambda w: setattr(w.function, "__kwdefaults__", {"b": 6}),
+        lambda w: setattr(
+            w.function, "__code__", (lambda c, a=1, *, b=2: "new").__code__
+        ),
     ),
     "annotations": (
         lambda x, w: x * len(w.class_.__annotations__),
