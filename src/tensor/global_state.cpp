@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tensor/global_state.h"
 
+#include <ATen/SavedTensorHooks.h>
 #include <ATen/ThreadLocalState.h>
 
 #include "tensor/ambient.h"
@@ -13,7 +14,11 @@ struct GlobalStateScope::State {
   uint64_t attention = attention_kernels();
 };
 
-GlobalStateScope::GlobalStateScope() : state_(std::make_unique<State>()) {}
+GlobalStateScope::GlobalStateScope() : state_(std::make_unique<State>()) {
+  // What the program does with tensors that are saved for the backward pass, it
+  // does with real ones.
+  at::SavedTensorDefaultHooks::set_tracing(true);
+}
 
 GlobalStateScope::~GlobalStateScope() {
   at::ThreadLocalState::setThreadLocalState(state_->saved);

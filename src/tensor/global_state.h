@@ -7,7 +7,8 @@
 
 namespace magneto::tensor {
 
-// Puts back on destruction what was in force on construction.
+// Puts back on destruction what was in force on construction. Until then, the
+// program's hooks on saved tensors rest.
 class GlobalStateScope {
  public:
   GlobalStateScope();
