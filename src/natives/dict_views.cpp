@@ -196,7 +196,7 @@ Outcome<V> intersection(Context& ctx, V left, V right) {
   return made;
 }
 
-Outcome<V> items_of_one(Context& ctx, V left, V right) {
+Outcome<V> items_in_one_only(Context& ctx, V left, V right) {
   MG_TRY(V left_dict, dict_of(ctx, left));
   MG_TRY(V right_dict, dict_of(ctx, right));
   V made = ctx.set();
@@ -231,7 +231,7 @@ Outcome<V> combine(Context& ctx, const Arguments& args) {
     return intersection(ctx, left, right);
   if (operation == SetOperation::SymmetricDifference && is_items_view(left) &&
       is_items_view(right))
-    return items_of_one(ctx, left, right);
+    return items_in_one_only(ctx, left, right);
   // The keys of a dict are taken from it all at once.
   if (left->type == &PyDictKeys_Type) {
     MG_TRY(V dict, dict_of(ctx, left));

@@ -272,6 +272,15 @@ Status set_update(Context& ctx, SetOperation operation, V left, V right) {
     for (V item : items) MG_DO(set_add(ctx, left, item));
     return done;
   }
+  if (operation == SetOperation::Intersection && left == right) {
+    // It is copied, and the copy's table is taken over.
+    Ref copy = plain_set(ctx, left);
+    const std::vector<V> items = ordered_items(ctx, left);
+    ctx.heap.dict_clear(left->heap);
+    if (copy) ctx.heap.set_merge(left->heap, std::move(copy), /*drops=*/false);
+    for (V item : items) MG_DO(set_add(ctx, left, item));
+    return done;
+  }
   if (operation == SetOperation::Intersection) {
     V common = ctx.set();
     MG_DO(add_common(ctx, common, left, right));
@@ -280,7 +289,7 @@ Status set_update(Context& ctx, SetOperation operation, V left, V right) {
     for (V item : items) MG_DO(set_add(ctx, left, item));
     return done;
   }
-  if (operation == SetOperation::Difference && left == right) {
+  if (operation != SetOperation::Union && left == right) {
     ctx.heap.dict_clear(left->heap);
     return done;
   }
@@ -329,7 +338,9 @@ Status combine_two(Context& ctx, SetOperation operation, V made, V left,
   // Begun with the second one, as CPython does.
   if (operation == SetOperation::SymmetricDifference) std::swap(left, right);
   MG_DO(set_update(ctx, SetOperation::Union, made, left));
-  if (operation == SetOperation::Intersection) return done;
+  if (left == right && (operation == SetOperation::Union ||
+                        operation == SetOperation::Intersection))
+    return done;
   return set_update(ctx, operation, made, right);
 }
 
@@ -342,12 +353,14 @@ Outcome<V> set_combine(Context& ctx, SetOperation operation, V left,
                            : &PyFrozenSet_Type;
   V made = ctx.set(type);
   MG_DO(combine_two(ctx, operation, made, left, rights[0]));
+  left = ctx.look(left);
   for (V right : rights.subspan(1)) {
+    right = ctx.look(right);
     if (operation == SetOperation::Intersection) {
       V common = ctx.set(type);
-      MG_DO(add_common(ctx, common, made, right));
+      MG_DO(combine_two(ctx, operation, common, made, right));
       made = common;
-    } else {
+    } else if (operation != SetOperation::Union || left != right) {
       MG_DO(set_update(ctx, operation, made, right));
     }
   }

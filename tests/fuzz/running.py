@@ -56,6 +56,7 @@ def inputs(variant: str = "") -> tuple:
     other = world.Thing(1, torch.ones(4))
     known = {thing: 1, x: 2}
     notes: list = []
+    thing.tags = {1, 8, 16}
     if variant == "one object":
         y, other = x, thing
     elif variant == "one list":
@@ -67,10 +68,12 @@ def inputs(variant: str = "") -> tuple:
         known[other] = 0
     elif variant == "other values":
         n, items[0], table["a"], thing.count = 3, 4, 2, 5
+        thing.tags = {16, 8, 1}
     elif variant == "other contents":
         items.pop()
         del table["b"]
         known.clear()
+        thing.tags.discard(8)
     elif variant == "other types":
         x, items[1], table["a"] = x.double(), 1.5, "c"
         thing.count = True

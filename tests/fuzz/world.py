@@ -48,6 +48,21 @@ def counting(a, m):
         yield a + k * m
 
 
+def is_ordered(items):
+    """Whether the order of a set is told by its items, not by addresses."""
+    return all(isinstance(item, int | str) for item in items)
+
+
+def listed(items):
+    """The items of a set, in its order."""
+    return list(items) if is_ordered(items) else []
+
+
+def popped(items):
+    """What a set gives first."""
+    return items.pop() if is_ordered(items) else items.clear()
+
+
 class Oops(Exception):
     """An exception class of the program's own."""
 

@@ -11,7 +11,7 @@ HOLE = re.compile(r"\{\{|\}\}|\{(\w+)\}")
 HEADER = "def program(x, y, n, items, table, thing, notes, other, known):\n"
 VARIABLES = {
     "t": ["x", "y"], "i": ["n"], "s": [], "l": ["items"], "d": ["table"],
-    "u": [], "q": [], "p": [], "w": [], "o": ["thing", "other"], "f": [],
+    "u": ["thing.tags"], "q": [], "p": [], "w": [], "o": ["thing", "other"], "f": [],
     "g": [],
 }  # fmt: skip
 COMPARED = "tisluqpo"

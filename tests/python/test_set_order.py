@@ -35,6 +35,12 @@ OPERATIONS = {
     "drops_itself": lambda a, b: [
         c := set(a), c.difference_update(c), c.update(b)
     ][0],
+    "xor_with_itself": lambda a, b: [
+        c := set(a), c.symmetric_difference_update(c), c.update(b)
+    ][0],
+    "kept_with_itself": lambda a, b: [c := a | b, c.__iand__(c)][0],
+    "united_with_itself": lambda a, b: a | a,
+    "united_with_itself_and_more": lambda a, b: a.union(a, b, a),
     "again": lambda a, b: {*(a | b), *b, 5},
     "frozen": lambda a, b: frozenset(a) | b,
     "union_of_three": lambda a, b: a.union(b, {5, 9, 24, 25, 41}),

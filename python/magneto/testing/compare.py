@@ -119,7 +119,7 @@ def _compare_new(a: Any, b: Any, where: str, state: Comparison) -> None:
         _compare_attributes(a, b, where, state)
     elif isinstance(a, Set):
         _expect(len(a) == len(b), f"length of {where}", len(a), len(b))
-        for x, y in zip(sorted(a, key=repr), sorted(b, key=repr), strict=True):
+        for x, y in zip(_in_order(a), _in_order(b), strict=True):
             _compare(x, y, f"an item of {where}", state)
     elif isinstance(a, types.FunctionType):
         _compare_functions(a, b, where, state)
@@ -140,6 +140,13 @@ def _compare_new(a: Any, b: Any, where: str, state: Comparison) -> None:
     elif not _compare_attributes(a, b, where, state):
         # Without attributes to look at, an object is what it says it is.
         _expect(a == b or repr(a) == repr(b), where, a, b)
+
+
+def _in_order(items: Set[Any]) -> list[Any]:
+    """The order of a set is compared, too, unless addresses decide about it."""
+    if all(type(item) in (int, float, str, bytes, bool) for item in items):
+        return list(items)
+    return sorted(items, key=repr)
 
 
 def _compare_floats(a: float, b: float, where: str, state: Comparison) -> None:
