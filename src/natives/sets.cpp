@@ -57,7 +57,7 @@ Outcome<V> make_of_class(Context& ctx, const Arguments& args) {
 
 Outcome<V> initialise(Context& ctx, const Arguments& args) {
   MG_TRY(V set, set_receiver(ctx, args));
-  if (!dict_entries(ctx, set).empty()) ctx.heap.dict_clear(set->heap);
+  if (!dict_entries(ctx, set).empty()) MG_DO(set_clear(ctx, set));
   MG_TRY(set, fill(ctx, set, argument(args, 1)));
   return ctx.none();
 }
@@ -90,7 +90,7 @@ Outcome<V> pop(Context& ctx, const Arguments& args) {
 
 Outcome<V> clear(Context& ctx, const Arguments& args) {
   MG_TRY(V set, set_receiver(ctx, args));
-  ctx.heap.dict_clear(set->heap);
+  MG_DO(set_clear(ctx, set));
   return ctx.none();
 }
 

@@ -46,6 +46,10 @@ Ref copy_of_set(PyObject* set) {
   return copy;
 }
 
+Py_ssize_t set_finger(PyObject* set) noexcept {
+  return reinterpret_cast<PySetObject*>(set)->finger;
+}
+
 int64_t set_layout(PyObject* set) noexcept {
   // FNV-1a's step, by words.
   uint64_t digest = 0xcbf29ce484222325;
@@ -55,7 +59,7 @@ int64_t set_layout(PyObject* set) noexcept {
   };
   const std::span<setentry> table = places(set);
   mix(table.size());
-  mix(static_cast<uint64_t>(reinterpret_cast<PySetObject*>(set)->finger));
+  mix(static_cast<uint64_t>(set_finger(set)));
   for (size_t i = 0; i < table.size(); ++i)
     if (table[i].key != nullptr) mix(2 * i + (has_item(table[i]) ? 1 : 0));
   return static_cast<int64_t>(digest);

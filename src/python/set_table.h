@@ -13,6 +13,9 @@ namespace magneto::python {
 // looks next included.
 Ref copy_of_set(PyObject* set);
 
+// Where pop() looks next.
+Py_ssize_t set_finger(PyObject* set) noexcept;
+
 // A digest of the table's size, of which places are taken, free or were freed,
 // and of where pop() looks next: what besides the items, in their order, tells
 // what becomes of the set.

@@ -179,8 +179,31 @@ bool has_plain_history(const DictState& set) {
   });
 }
 
+namespace {
+
+// Where pop() had come to stays with an emptied set; the trace doesn't know it.
+Signal goes_on_popping(Context& ctx) {
+  return ctx.graph_break("c-protocol",
+                         "a set that is emptied between two calls of pop()",
+                         "make a new set instead");
+}
+
+}  // namespace
+
+Status set_clear(Context& ctx, V set) {
+  const DictState& state = *ctx.heap[set->heap].dict;
+  if (std::ranges::any_of(state.entries, &DictEntry::is_popped))
+    return goes_on_popping(ctx);
+  ctx.heap.dict_clear(set->heap);
+  return done;
+}
+
 Outcome<V> set_pop(Context& ctx, V set) {
   if (dict_entries(ctx, set).empty()) return V(nullptr);
+  if (set->object && ctx.heap[set->heap].dict->is_cleared) {
+    ctx.guards.set_table(set->source, set->object);
+    if (python::set_finger(set->object) != 0) return goes_on_popping(ctx);
+  }
   const Ref real = real_set(ctx, set);
   const Ref token = Ref::steal(PySet_Pop(real));
   MG_CHECK(token, "a set with items gives one");
@@ -276,7 +299,7 @@ Status set_update(Context& ctx, SetOperation operation, V left, V right) {
     // It is copied, and the copy's table is taken over.
     Ref copy = plain_set(ctx, left);
     const std::vector<V> items = ordered_items(ctx, left);
-    ctx.heap.dict_clear(left->heap);
+    MG_DO(set_clear(ctx, left));
     if (copy) ctx.heap.set_merge(left->heap, std::move(copy), /*drops=*/false);
     for (V item : items) MG_DO(set_add(ctx, left, item));
     return done;
@@ -285,13 +308,12 @@ Status set_update(Context& ctx, SetOperation operation, V left, V right) {
     V common = ctx.set();
     MG_DO(add_common(ctx, common, left, right));
     const std::vector<V> items = inserted_items(ctx, common);
-    ctx.heap.dict_clear(left->heap);
+    MG_DO(set_clear(ctx, left));
     for (V item : items) MG_DO(set_add(ctx, left, item));
     return done;
   }
   if (operation != SetOperation::Union && left == right) {
-    ctx.heap.dict_clear(left->heap);
-    return done;
+    return set_clear(ctx, left);
   }
   MG_TRY(V other, to_set(ctx, right));
   if (operation == SetOperation::Difference) {

@@ -32,6 +32,9 @@ bool has_plain_history(const DictState& set);
 // none.
 Outcome<V> set_pop(Context& ctx, V set);
 
+// Takes out all items.
+Status set_clear(Context& ctx, V set);
+
 // An item that is there already stays as it is.
 Status set_add(Context& ctx, V set, V item);
 

@@ -1,21 +1,33 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What random programs find around them: helpers, classes, contexts."""
 
+import collections
 import contextlib
 import dataclasses
 import enum
 import functools
+import traceback
 import typing
+
+import torch
 
 import magneto
 
 total = 0
+ordered: collections.OrderedDict = collections.OrderedDict()
+grouped: collections.defaultdict = collections.defaultdict(list)
 
 
 def reset_total():
     """Called first by each program."""
     global total
     total = 0
+    global_counter.calls = 0
+    Thing.level_of_all = 3
+    ordered.clear()
+    ordered.update(a=1, b=2)
+    grouped.clear()
+    linear.seen.zero_()
 
 
 def add_to_total(m):
@@ -67,8 +79,164 @@ class Oops(Exception):
     """An exception class of the program's own."""
 
 
+def global_counter():
+    """A function that keeps its own count."""
+    global_counter.calls += 1
+    add_to_total(global_counter.calls % 3)
+
+
+global_counter.calls = 0
+
+
+def sent(items, m):
+    """What a generator gives for what it is sent."""
+
+    def echo():
+        got = yield "begin"
+        while True:
+            try:
+                got = yield got
+            except ValueError as error:
+                got = str(error)
+
+    generator = echo()
+    found = [next(generator)]
+    for item in items:
+        found.append(generator.send(item))
+        if item == m:
+            found.append(generator.throw(ValueError(item)))
+        if len(found) > 6:
+            break
+    generator.close()
+    return found
+
+
+def traced(error):
+    """The names in the traceback of an error that is caught with a context."""
+    try:
+        try:
+            raise error
+        except LookupError:
+            raise ValueError("second")  # noqa: B904
+        finally:
+            add_to_total(1)
+    except Exception as caught:
+        caught.add_note("seen")
+        names = [
+            frame.name for frame in traceback.extract_tb(caught.__traceback__)
+        ]
+        return f"{names} {caught.__context__!r} {caught!r} {caught.__notes__}"
+
+
+def enumerate_strings(items):
+    """Pairs of numbers as texts, and items."""
+    return ((str(k), item) for k, item in enumerate(items))
+
+
+@functools.singledispatch
+def dispatched(value, a):
+    """By the class of a value."""
+    return a
+
+
+@dispatched.register
+def _(value: int, a):
+    return a * value
+
+
+@dispatched.register(list)
+def _(value, a):
+    return a + len(value)
+
+
+class Linear(torch.nn.Module):
+    """A module that counts."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.full((4, 4), 0.25))
+        self.register_buffer("seen", torch.zeros(()))
+
+    def forward(self, a):
+        self.seen += 1
+        return torch.nn.functional.linear(a, self.weight)
+
+
+linear = Linear()
+
+
+class Meter:
+    """A number of its own kind."""
+
+    def __init__(self, amount):
+        self.amount = amount
+
+    def __add__(self, other):
+        if isinstance(other, Meter):
+            return Meter(self.amount + other.amount)
+        return Meter(self.amount + other)
+
+    def __radd__(self, other):
+        return Meter(other - self.amount)
+
+    def __iadd__(self, other):
+        self.amount += 1
+        return self
+
+    def __eq__(self, other):
+        return isinstance(other, Meter) and self.amount == other.amount
+
+    def __hash__(self):
+        return hash(self.amount)
+
+    def __gt__(self, other):
+        return self.amount > other.amount
+
+    def __index__(self):
+        return self.amount
+
+    def __iter__(self):
+        return iter(range(self.amount))
+
+    def __format__(self, how):
+        return format(f"{self.amount}m", how)
+
+    def __repr__(self):
+        return f"Meter({self.amount})"
+
+
 class Thing:
     """An object with state, a property, and methods."""
+
+    level_of_all = 3
+
+    @classmethod
+    def made(cls, count, weight):
+        """Another constructor."""
+        return cls(count + 1, weight)
+
+    @staticmethod
+    def static(m):
+        """Of no object."""
+        return m * 2
+
+    @functools.cached_property
+    def kept(self):
+        """Computed at the first look."""
+        return self.count + 10
+
+    @property
+    def halved_weight(self):
+        """A property that can be set."""
+        return self.weight / 2
+
+    @halved_weight.setter
+    def halved_weight(self, value):
+        self.weight = value * 2
+
+    def halved(self, a):
+        """Through the property."""
+        return a * self.halved_weight
 
     def __init__(self, count, weight):
         self.count = count

@@ -32,7 +32,8 @@ class Writer:
         lines = ["reset_total()", *self.block(top=True)]
         kept = [n for kind in COMPARED for n in self.names[kind]]
         lines.append(
-            f"return world.total, table, notes, [*known.values()], {', '.join(kept)}"
+            f"return world.total, table, notes, [*known.values()], "
+            f"dict(ordered), dict(grouped), {', '.join(kept)}"
         )
         return HEADER + textwrap.indent("\n".join(lines), "    ") + "\n"
 

@@ -319,3 +319,38 @@ def test_worklist_of_objects():
         return total, work
 
     check_calls(program, [((X,), {})] * 2)
+
+
+def emptied_between_pops(x, work):
+    visited = []
+    for number in (5, 9, 1):
+        visited.append(work.pop())
+        visited.append(work.pop())
+        work.clear()
+        work.update({number, number + 1, 3 * number})
+    work &= work
+    return visited, work, work.pop(), x + 1
+
+
+def test_emptied_between_pops():
+    check_calls(emptied_between_pops, [((X, {1, 2, 8, 3, 16}), {})] * 2)
+    check_calls(
+        lambda x: emptied_between_pops(x, {1, 2, 8, 3, 16}), [((X,), {})] * 2
+    )
+
+
+def test_emptied_after_the_callers_pops():
+    def program(x, work):
+        work.clear()
+        work.update({1, 2, 8})
+        return work.pop(), work, x + 1
+
+    def given():
+        work = {1, 2, 3, 40}
+        work.pop()
+        work.pop()
+        return work
+
+    compiled = magneto.compile(program, backend="eager")
+    for make in (given, lambda: {1, 2}, given):
+        assert repr(compiled(X, make())) == repr(program(X, make()))
