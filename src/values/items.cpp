@@ -444,8 +444,16 @@ Outcome<V> plain_length(Context& ctx, V container) {
 
 namespace {
 
+// Attributes are found one by one by their names; whether there are other keys,
+// only the whole dictionary tells.
+void read_for(Context& ctx, HeapId id, PyObject* token) {
+  if (ctx.heap[id].attributes_of.valid() && !PyUnicode_CheckExact(token))
+    ctx.heap.dict_complete(id, ctx);
+}
+
 V entry_value(Context& ctx, V dict, V key, PyObject* token) {
   HeapId id = dict->heap;
+  read_for(ctx, id, token);
   Py_ssize_t position = ctx.heap.find(id, token);
   const DictState& state = *ctx.heap[id].dict;
   if (position >= 0) return state.entries[static_cast<size_t>(position)].value;
@@ -474,6 +482,13 @@ Status dict_set(Context& ctx, V dict, V key, V value) {
   dict = ctx.look(dict);
   key = ctx.look(key);
   MG_TRY(PyObject * token, key_token(ctx, key));
+  if (ctx.heap[dict->heap].attributes_of.valid() &&
+      !PyUnicode_CheckExact(token))
+    return ctx.graph_break("dict-key",
+                           std::string("a key of type ") +
+                               Py_TYPE(token)->tp_name +
+                               " in an object's dictionary",
+                           "use names of attributes as keys");
   if (!ctx.heap[dict->heap].dict->complete &&
       ctx.heap.find(dict->heap, token) < 0)
     ctx.let_go_unread(dict->heap, key, token);

@@ -546,6 +546,12 @@ std::vector<V> Context::keys(HeapId dict) {
   std::vector<V> values;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(keys.get()); ++i) {
     PyObject* key = PyTuple_GET_ITEM(keys.get(), i);
+    if (of_instance && !PyUnicode_CheckExact(key))
+      throw BreakException{
+          {"dict-key",
+           std::string("an object's dictionary with a key of type ") +
+               Py_TYPE(key)->tp_name,
+           "use names of attributes as keys"}};
     if (!guards::is_plain_key(key) &&
         !PyType_IsSubtype(Py_TYPE(Py_TYPE(key)), torch_types().enum_meta))
       throw BreakException{

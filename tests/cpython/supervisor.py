@@ -33,6 +33,14 @@ def run_module(module: str, mode: str, limit: float = 120.0) -> ModuleRun:
     return run
 
 
+def _path() -> str:
+    """Where the worker finds the tests, and magneto: where this one did."""
+    given = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    return os.pathsep.join(
+        filter(None, [str(ROOT), *given, str(ROOT / "python")])
+    )
+
+
 def _run_rest(
     module: str, mode: str, limit: float, folder: Path, run: ModuleRun
 ) -> bool:
@@ -45,8 +53,7 @@ def _run_rest(
             [sys.executable, "-m", "tests.cpython.worker"]
             + [f"test_{module}", mode, str(lines), str(done)],
             cwd=ROOT,
-            env=os.environ
-            | {"PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'python'}"},
+            env=os.environ | {"PYTHONPATH": _path()},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=stderr,
