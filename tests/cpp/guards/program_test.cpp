@@ -140,7 +140,7 @@ const GuardCase kGuardCases[] = {
     {"tuple", "seen = (1, ('a', 2.0))", "constant",
      "tuple([1, ('a', float('2'))])", "(1, ('a', 2))"},
     {"frozenset", "seen = frozenset([1, 'a'])", "constant",
-     "frozenset(['a', 1])", "frozenset(['a', True])"},
+     "frozenset([1, 'a'])", "frozenset(['a', True])"},
     {"frozenset_of_str", "seen = frozenset('abc')", "constant",
      "frozenset('abc')", "frozenset('abd')"},
     {"frozenset_order", "seen = frozenset([8, 16])", "constant",
