@@ -7,6 +7,7 @@
 #include "python/find.h"
 #include "python/handled.h"
 #include "python/names.h"
+#include "python/set_table.h"
 #include "values/exceptions.h"
 #include "values/functions.h"
 #include "values/sets.h"
@@ -48,6 +49,9 @@ void Rebuilder::change_set(const HeapObject& set, Operand target) {
   static PyObject* const update = find_object("builtins.set.update");
   static PyObject* const drop = find_object("builtins.set.difference_update");
   static PyObject* const pop = find_object("builtins.set.pop");
+  if (set.dict->finger)
+    call(python::finger_writer(),
+         Ref::steal(PyLong_FromSsize_t(*set.dict->finger)));
   for (const auto& [entry, is_removed, merge] :
        values::set_history(*set.dict)) {
     if (merge) {

@@ -22,6 +22,11 @@ bool has_item(const setentry& place) {
   return place.key != nullptr && place.hash != kFreed;
 }
 
+PyObject* call_writer(PyObject*, PyObject* const* args, Py_ssize_t) noexcept {
+  write_finger(args[0], PyLong_AsSsize_t(args[1]));
+  return Ref::share(Py_None).release();
+}
+
 }  // namespace
 
 Ref copy_of_set(PyObject* set) {
@@ -48,6 +53,19 @@ Ref copy_of_set(PyObject* set) {
 
 Py_ssize_t set_finger(PyObject* set) noexcept {
   return reinterpret_cast<PySetObject*>(set)->finger;
+}
+
+void write_finger(PyObject* set, Py_ssize_t finger) noexcept {
+  reinterpret_cast<PySetObject*>(set)->finger = finger;
+}
+
+PyObject* finger_writer() noexcept {
+  static PyMethodDef method = {
+      "write_finger",
+      reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(call_writer)),
+      METH_FASTCALL, nullptr};
+  static PyObject* const writer = PyCFunction_New(&method, nullptr);
+  return writer;
 }
 
 int64_t set_layout(PyObject* set) noexcept {

@@ -13,8 +13,11 @@ namespace magneto::python {
 // looks next included.
 Ref copy_of_set(PyObject* set);
 
-// Where pop() looks next.
+// Where pop() looks next; it stays when the set is emptied.
 Py_ssize_t set_finger(PyObject* set) noexcept;
+void write_finger(PyObject* set, Py_ssize_t finger) noexcept;
+// The latter as a function of Python's; borrowed.
+PyObject* finger_writer() noexcept;
 
 // A digest of the table's size, of which places are taken, free or were freed,
 // and of where pop() looks next: what besides the items, in their order, tells

@@ -149,6 +149,7 @@ std::unique_ptr<DictState> copy_of(const DictState& dict) {
   copy->complete = dict.complete;
   copy->live = dict.live;
   copy->is_cleared = dict.is_cleared;
+  copy->finger = dict.finger;
   for (const SetMerge& merge : dict.merges)
     copy->merges.push_back(
         {merge.other.share(), merge.drops, merge.entries, merge.removed});
@@ -236,7 +237,7 @@ void Heap::dict_delete(HeapId id, PyObject* token, bool is_popped) {
   journal_.record(this, static_cast<uint64_t>(Undo::EntryValue), id.index);
 }
 
-void Heap::dict_clear(HeapId id) {
+void Heap::dict_clear(HeapId id, std::optional<Py_ssize_t> finger) {
   for (const DictEntry& entry : objects_[id.index].dict->entries) {
     if (!entry.value) continue;
     let_go(id, entry.key);
@@ -249,6 +250,7 @@ void Heap::dict_clear(HeapId id) {
   journal_.record(this, static_cast<uint64_t>(Undo::Dict), id.index);
   make_dict(id, true);
   objects_[id.index].dict->is_cleared = true;
+  objects_[id.index].dict->finger = finger;
 }
 
 void Heap::set_merge(HeapId id, Ref other, bool drops) {

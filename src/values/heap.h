@@ -6,6 +6,7 @@
 
 #include <deque>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "python/ref.h"
@@ -72,6 +73,9 @@ struct DictState {
   size_t live = 0;               // entries that have a value
   std::vector<SetMerge> merges;  // Set; the entries say the same besides
   bool is_cleared = false;       // what was there before is in no entry
+  // Set: where pop() looks next since it was emptied, if the trace has moved
+  // that (python::set_finger).
+  std::optional<Py_ssize_t> finger;
 };
 
 // What was written to an object; codegen replays it.
@@ -128,7 +132,7 @@ class Heap : public Journaled {
   void dict_set(HeapId id, V key, V value, PyObject* token);
   // The key must be there.
   void dict_delete(HeapId id, PyObject* token, bool is_popped = false);
-  void dict_clear(HeapId id);
+  void dict_clear(HeapId id, std::optional<Py_ssize_t> finger = {});
   // Of a set: the items of `other` are added to it next, or dropped.
   void set_merge(HeapId id, Ref other, bool drops);
   // Notes what a read of the caller's mapping found (value null: nothing).

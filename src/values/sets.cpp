@@ -47,6 +47,10 @@ Ref real_set(Context& ctx, V set) {
   Ref real = is_callers ? python::copy_of_set(set->object)
                         : Ref::steal(PySet_New(nullptr));
   MG_CHECK(real, "out of memory");
+  if (state.finger)
+    python::write_finger(real, *state.finger);
+  else if (set->object && state.is_cleared)
+    python::write_finger(real, python::set_finger(set->object));
   const bool pops = has_plain_history(state);
   for (const SetChange& change : set_history(state)) {
     if (change.merge) {
@@ -179,31 +183,26 @@ bool has_plain_history(const DictState& set) {
   });
 }
 
-namespace {
-
-// Where pop() had come to stays with an emptied set; the trace doesn't know it.
-Signal goes_on_popping(Context& ctx) {
-  return ctx.graph_break("c-protocol",
-                         "a set that is emptied between two calls of pop()",
-                         "make a new set instead");
-}
-
-}  // namespace
-
 Status set_clear(Context& ctx, V set) {
   const DictState& state = *ctx.heap[set->heap].dict;
-  if (std::ranges::any_of(state.entries, &DictEntry::is_popped))
-    return goes_on_popping(ctx);
-  ctx.heap.dict_clear(set->heap);
+  std::optional<Py_ssize_t> finger = state.finger;
+  const bool has_popped = std::ranges::any_of(
+      state.entries,
+      [](const DictEntry& each) { return !each.value && each.is_popped; });
+  if (has_popped) {
+    const Ref real = real_set(ctx, set);
+    finger = python::set_finger(real);
+  }
+  ctx.heap.dict_clear(set->heap, finger);
   return done;
 }
 
 Outcome<V> set_pop(Context& ctx, V set) {
   if (dict_entries(ctx, set).empty()) return V(nullptr);
-  if (set->object && ctx.heap[set->heap].dict->is_cleared) {
+  const DictState& state = *ctx.heap[set->heap].dict;
+  // Where its pop() looks matters now.
+  if (set->object && state.is_cleared && !state.finger)
     ctx.guards.set_table(set->source, set->object);
-    if (python::set_finger(set->object) != 0) return goes_on_popping(ctx);
-  }
   const Ref real = real_set(ctx, set);
   const Ref token = Ref::steal(PySet_Pop(real));
   MG_CHECK(token, "a set with items gives one");

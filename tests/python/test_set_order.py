@@ -333,10 +333,28 @@ def emptied_between_pops(x, work):
 
 
 def test_emptied_between_pops():
-    check_calls(emptied_between_pops, [((X, {1, 2, 8, 3, 16}), {})] * 2)
     check_calls(
-        lambda x: emptied_between_pops(x, {1, 2, 8, 3, 16}), [((X,), {})] * 2
+        emptied_between_pops, [((X, {1, 2, 8, 3, 16}), {})] * 2, graphs=1
     )
+    check_calls(
+        lambda x: emptied_between_pops(x, {1, 2, 8, 3, 16}),
+        [((X,), {})] * 2,
+        graphs=1,
+    )
+
+
+def test_emptied_between_pops_with_breaks():
+    def program(x, work):
+        own = {1, 2, 8, 3, 16}
+        found = []
+        for each in (work, own):
+            found += [each.pop(), each.pop(), each.pop()]
+            each.clear()
+            each.update({5, 6, 1, 0})
+        magneto.graph_break()
+        return found, work.pop(), own.pop(), work, own, x + 1
+
+    check_calls(program, [((X, {1, 2, 8, 3, 16}), {})] * 2)
 
 
 def test_emptied_after_the_callers_pops():
