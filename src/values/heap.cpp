@@ -148,6 +148,7 @@ std::unique_ptr<DictState> copy_of(const DictState& dict) {
   auto copy = std::make_unique<DictState>();
   copy->complete = dict.complete;
   copy->live = dict.live;
+  copy->deletions = dict.deletions;
   copy->is_cleared = dict.is_cleared;
   copy->finger = dict.finger;
   for (const SetMerge& merge : dict.merges)
@@ -159,7 +160,7 @@ std::unique_ptr<DictState> copy_of(const DictState& dict) {
   for (const DictEntry& entry : dict.entries)
     copy->entries.push_back({entry.key, entry.value, entry.token.share(),
                              entry.written, entry.entries_before,
-                             entry.is_popped});
+                             entry.is_popped, entry.deletion});
   return copy;
 }
 
@@ -233,6 +234,7 @@ void Heap::dict_delete(HeapId id, PyObject* token, bool is_popped) {
   entry.written = true;
   entry.entries_before = static_cast<uint32_t>(dict.entries.size());
   entry.is_popped = is_popped;
+  entry.deletion = dict.deletions++;
   --dict.live;
   journal_.record(this, static_cast<uint64_t>(Undo::EntryValue), id.index);
 }

@@ -47,10 +47,11 @@ struct DictEntry {
   V value = nullptr;  // null: no such key (deleted, or read and not found)
   Ref token;          // a real object that hashes and compares as the key does
   bool written = false;  // by the trace, as opposed to read from the caller
-  // Of one that was deleted: how many entries there were then, and whether it
-  // was a set's pop() that chose it.
+  // Of one that was deleted: how many entries there were then, which deletion
+  // it was, and whether it was a set's pop() that chose it.
   uint32_t entries_before = 0;
   bool is_popped = false;
+  uint32_t deletion = 0;
 };
 
 // A set took the items of another one, or of a dict, all at once, or dropped
@@ -71,6 +72,7 @@ struct DictState {
   // written so far, and the caller's mapping has the rest.
   bool complete = true;
   size_t live = 0;               // entries that have a value
+  uint32_t deletions = 0;        // so far, undone ones too
   std::vector<SetMerge> merges;  // Set; the entries say the same besides
   bool is_cleared = false;       // what was there before is in no entry
   // Set: where pop() looks next since it was emptied, if the trace has moved

@@ -13,7 +13,7 @@ std::vector<SetChange> set_history(const DictState& set) {
   std::vector<const DictEntry*> removed;
   for (const DictEntry& entry : set.entries)
     if (!entry.value && entry.written) removed.push_back(&entry);
-  std::ranges::stable_sort(removed, {}, &DictEntry::entries_before);
+  std::ranges::sort(removed, {}, &DictEntry::deletion);
   std::vector<SetChange> history;
   auto next = removed.begin();
   auto merge = set.merges.begin();

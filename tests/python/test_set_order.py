@@ -372,3 +372,18 @@ def test_emptied_after_the_callers_pops():
     compiled = magneto.compile(program, backend="eager")
     for make in (given, lambda: {1, 2}, given):
         assert repr(compiled(X, make())) == repr(program(X, make()))
+
+
+def test_removals_between_pops():
+    """Which item is popped depends on what was removed before."""
+
+    def program(x, work):
+        found = []
+        while work and len(found) < 9:
+            found.append(work.pop())
+            work ^= {16, -2, 2}
+            work.discard(1)
+        return found, work, x + 1
+
+    for given in ({1, 8, 16}, {2, 3, 9, 40, 17}, {16, 2}):
+        check_calls(program, [((X, set(given)), {})] * 2, graphs=1)
