@@ -160,17 +160,10 @@ bool is_view(V value) {
          is_items_view(value);
 }
 
-Part part_of(V view) { return is_items_view(view) ? Part::Items : Part::Keys; }
-
 // A keys or items view as a set; anything else as it is.
 Outcome<V> set_of(Context& ctx, V value) {
   value = ctx.look(value);
-  if (!is_view(value)) return value;
-  V made = ctx.set();
-  std::vector<V> items;
-  MG_DO(all_of(ctx, value, part_of(value), items));
-  for (V item : items) MG_DO(set_add(ctx, made, item));
-  return made;
+  return is_view(value) ? to_set(ctx, value) : value;
 }
 
 // What follows does as CPython does, which the order of the result tells.
@@ -202,18 +195,13 @@ Outcome<V> items_in_one_only(Context& ctx, V left, V right) {
   V made = ctx.set();
   const Items left_items = items_of(ctx, left_dict);
   const Items right_items = items_of(ctx, right_dict);
-  std::vector<V> in_both;
+  V both = ctx.set();
   for (size_t i = 0; i < right_items.keys.size(); ++i) {
     V key = right_items.keys[i];
     V pair = pair_of(ctx, key, right_items.values[i]);
     MG_TRY(const bool found, contains(ctx, left, pair));
-    if (found)
-      in_both.push_back(key);
-    else
-      MG_DO(set_add(ctx, made, pair));
+    MG_DO(found ? set_add(ctx, both, key) : set_add(ctx, made, pair));
   }
-  V both = ctx.set();
-  for (V key : in_both) MG_DO(set_add(ctx, both, key));
   for (size_t i = 0; i < left_items.keys.size(); ++i) {
     V key = left_items.keys[i];
     MG_TRY(V found, dict_get(ctx, both, key));
@@ -252,11 +240,24 @@ Outcome<V> compared(Context& ctx, const Arguments& args) {
   return ctx.boolean(result);
 }
 
+// Asks one for the other's items, which needn't be hashable then.
 Outcome<V> is_disjoint(Context& ctx, const Arguments& args) {
-  MG_TRY(V left, set_of(ctx, args.positional[0]));
-  MG_TRY(V right, set_of(ctx, args.positional[1]));
-  MG_TRY(const bool result, set_is_disjoint(ctx, left, right));
-  return ctx.boolean(result);
+  V asked = receiver(ctx, args);
+  V other = ctx.look(args.positional[1]);
+  if (is_set(other) || is_view(other)) {
+    MG_TRY(V asked_size, length(ctx, asked));
+    MG_TRY(V other_size, length(ctx, other));
+    MG_TRY(V is_larger, compare(ctx, Py_GT, other_size, asked_size));
+    MG_TRY(const bool swaps, truth(ctx, is_larger));
+    if (swaps) std::swap(asked, other);
+  }
+  std::vector<V> items;
+  MG_DO(unpack(ctx, other, items));
+  for (V item : items) {
+    MG_TRY(const bool found, contains(ctx, asked, item));
+    if (found) return ctx.boolean(false);
+  }
+  return ctx.boolean(true);
 }
 
 constexpr const char* kTypes = "<types>";

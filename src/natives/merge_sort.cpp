@@ -139,8 +139,6 @@ Outcome<size_t> Sorter::gallop(const Keyed& key, std::span<Keyed> run,
     MG_TRY(const bool is_less, less(key, run[index]));
     return !is_less;
   };
-  // `key` belongs into [low, high].
-  size_t low = 0, high = run.size();
   MG_TRY(const bool upward, goes_behind(hint));
   const size_t room = upward ? run.size() - hint : hint + 1;
   size_t near = 0, far = 1;
@@ -149,13 +147,9 @@ Outcome<size_t> Sorter::gallop(const Keyed& key, std::span<Keyed> run,
     if (behind != upward) break;
   }
   far = std::min(far, room);
-  if (upward) {
-    low = hint + near + 1;
-    high = hint + far;
-  } else {
-    low = hint + 1 - far;
-    high = hint - near;
-  }
+  // `key` belongs into [low, high].
+  size_t low = upward ? hint + near + 1 : hint + 1 - far;
+  size_t high = upward ? hint + far : hint - near;
   while (low < high) {
     const size_t middle = low + (high - low) / 2;
     MG_TRY(const bool behind, goes_behind(middle));

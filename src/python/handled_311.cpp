@@ -9,7 +9,7 @@
 #include <internal/pycore_frame.h>
 #undef Py_BUILD_CORE
 
-#include "support/check.h"
+#include "python/function_object.h"
 
 #if PY_VERSION_HEX < 0x030B0000 || PY_VERSION_HEX >= 0x030C0000
 #error "handled_311.cpp knows the frames of CPython 3.11 only"
@@ -64,18 +64,6 @@ PyObject* fill_traceback(PyObject*, PyObject* const* args,
         std::exchange(frame->localsplus[i], Ref::share(value).release()));
   }
   return Ref::share(Py_None).release();
-}
-
-// A C function as an object of Python's.
-template <PyObject* function(PyObject*, PyObject* const*, Py_ssize_t) noexcept>
-PyObject* function_object(const char* name) {
-  static PyMethodDef method = {
-      name,
-      reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function)),
-      METH_FASTCALL, nullptr};
-  PyObject* object = PyCFunction_New(&method, nullptr);
-  MG_CHECK(object, "out of memory");
-  return object;
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <span>
 
-#include "support/check.h"
+#include "python/function_object.h"
 
 namespace magneto::python {
 
@@ -60,11 +60,7 @@ void write_finger(PyObject* set, Py_ssize_t finger) noexcept {
 }
 
 PyObject* finger_writer() noexcept {
-  static PyMethodDef method = {
-      "write_finger",
-      reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(call_writer)),
-      METH_FASTCALL, nullptr};
-  static PyObject* const writer = PyCFunction_New(&method, nullptr);
+  static PyObject* const writer = function_object<call_writer>("write_finger");
   return writer;
 }
 

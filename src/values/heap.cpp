@@ -153,7 +153,7 @@ std::unique_ptr<DictState> copy_of(const DictState& dict) {
   copy->finger = dict.finger;
   for (const SetMerge& merge : dict.merges)
     copy->merges.push_back(
-        {merge.other.share(), merge.drops, merge.entries, merge.removed});
+        {merge.other.share(), merge.drops, merge.entries, merge.deletions});
   copy->index = Ref::steal(PyDict_Copy(dict.index));
   MG_CHECK(copy->index, "out of memory");
   copy->entries.reserve(dict.entries.size());
@@ -260,9 +260,7 @@ void Heap::set_merge(HeapId id, Ref other, bool drops) {
   SetMerge merge{.other = std::move(other), .drops = drops};
   DictState& set = *objects_[id.index].dict;
   merge.entries = set.entries.size();
-  merge.removed = static_cast<size_t>(std::ranges::count_if(
-      set.entries,
-      [](const DictEntry& each) { return !each.value && each.written; }));
+  merge.deletions = set.deletions;
   set.merges.push_back(std::move(merge));
   saved_.push_back({});
   journal_.record(this, static_cast<uint64_t>(Undo::Merge), id.index);

@@ -60,8 +60,8 @@ struct DictEntry {
 struct SetMerge {
   Ref other;  // a real set or dict of plain constants, made as that was
   bool drops = false;
-  size_t entries = 0;  // how many the set had before,
-  size_t removed = 0;  // and how many of those were gone
+  size_t entries = 0;      // how many the set had before,
+  uint32_t deletions = 0;  // and which deletion is the next
 };
 
 // Ordered mapping from tokens to values.

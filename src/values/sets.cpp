@@ -19,9 +19,8 @@ std::vector<SetChange> set_history(const DictState& set) {
   auto merge = set.merges.begin();
   for (size_t i = 0; i <= set.entries.size(); ++i) {
     for (;;) {
-      const auto gone = static_cast<size_t>(next - removed.begin());
       if (merge != set.merges.end() && merge->entries == i &&
-          merge->removed <= gone)
+          (next == removed.end() || merge->deletions <= (*next)->deletion))
         history.push_back({.merge = &*merge++});
       else if (next != removed.end() && (*next)->entries_before == i)
         history.push_back({*next++, true});
@@ -294,20 +293,21 @@ Status set_update(Context& ctx, SetOperation operation, V left, V right) {
     for (V item : items) MG_DO(set_add(ctx, left, item));
     return done;
   }
-  if (operation == SetOperation::Intersection && left == right) {
-    // It is copied, and the copy's table is taken over.
-    Ref copy = plain_set(ctx, left);
-    const std::vector<V> items = ordered_items(ctx, left);
-    MG_DO(set_clear(ctx, left));
-    if (copy) ctx.heap.set_merge(left->heap, std::move(copy), /*drops=*/false);
-    for (V item : items) MG_DO(set_add(ctx, left, item));
-    return done;
-  }
   if (operation == SetOperation::Intersection) {
-    V common = ctx.set();
-    MG_DO(add_common(ctx, common, left, right));
-    const std::vector<V> items = inserted_items(ctx, common);
+    // A new set's table is taken over; of a set with itself, that of a copy.
+    Ref table;
+    std::vector<V> items;
+    if (left == right) {
+      table = plain_set(ctx, left);
+      items = ordered_items(ctx, left);
+    } else {
+      V common = ctx.set();
+      MG_DO(add_common(ctx, common, left, right));
+      items = inserted_items(ctx, common);
+    }
     MG_DO(set_clear(ctx, left));
+    if (table)
+      ctx.heap.set_merge(left->heap, std::move(table), /*drops=*/false);
     for (V item : items) MG_DO(set_add(ctx, left, item));
     return done;
   }

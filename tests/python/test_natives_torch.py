@@ -6,14 +6,13 @@ are those of torch.compile's graph, in order.
 """
 
 import operator
-from collections import OrderedDict
 
 import pytest
 import torch
 import torch.nn.functional as F
 from torch import nn
 
-from magneto.testing import check, magneto_graph_calls, torch_graph_calls
+from magneto.testing import check, magneto_graph_calls
 
 X = torch.arange(12.0).reshape(3, 4) / 7
 Y = torch.linspace(-1, 1, 20).reshape(4, 5)
@@ -547,107 +546,6 @@ def test_program_has_torch_compile_calls(fn, inputs):
     assert ours == without_dead_reads(fn, fresh(inputs))
 
 
-# -- nn.Module ----------------------------------------------------------------
-
-
-class Block(nn.Module):
-    def __init__(self, size=4):
-        super().__init__()
-        self.norm = nn.LayerNorm(size)
-        self.up = nn.Linear(size, 2 * size)
-        self.down = nn.Linear(2 * size, size, bias=False)
-        self.dropout = nn.Dropout(0.1)
-        self.register_buffer("scale", torch.tensor(0.5))
-        self.register_buffer("nothing", None)
-        self.absent = None
-
-    def forward(self, x, *, factor=1.0):
-        y = self.down(F.gelu(self.up(self.norm(x))))
-        if self.training:
-            y = self.dropout(y)
-        if self.nothing is None and self.absent is None:
-            y = y * self.scale * factor
-        return x + y
-
-
-class Stack(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.blocks = nn.ModuleList([Block(), Block()])
-        self.named = nn.ModuleDict({"a": nn.Linear(4, 4), "b": nn.ReLU()})
-        self.seq = nn.Sequential(
-            OrderedDict(first=nn.Linear(4, 4), second=nn.Tanh())
-        )
-        self.weights = nn.ParameterList([torch.ones(4), torch.zeros(4)])
-        self.table = nn.ParameterDict({"w": nn.Parameter(torch.ones(4))})
-
-    def forward(self, x):
-        for i, block in enumerate(self.blocks):
-            x = block(x, factor=i + 1.0)
-        for key in self.named:
-            x = self.named[key](x)
-        for name, layer in self.named.items():
-            if name == "a":
-                x = layer(x)
-        x = self.seq(x)
-        for weight in self.weights:
-            x = x + weight
-        return self.blocks[-1](x) * self.table["w"], len(self.blocks)
-
-
-class Outer(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.inner = Stack()
-
-    def forward(self, x):
-        total = 0
-        for parameter in self.parameters():
-            total = total + parameter.sum()
-        names = [name for name, _ in self.named_parameters()]
-        kinds = [type(m).__name__ for m in self.inner.children()]
-        return self.inner(x)[0] + total, names, kinds
-
-
-@pytest.mark.parametrize("make", [Block, Stack, Outer])
-@pytest.mark.parametrize("training", [True, False])
-def test_module_compiled_is_eager(make, training):
-    torch.manual_seed(0)
-    module = make().train(training)
-    check(module, X, fullgraph=True, backward=training)
-
-
-@pytest.mark.parametrize("make", [Block, Stack, Outer])
-def test_module_has_torch_compile_calls(make):
-    torch.manual_seed(0)
-    module = make().eval()
-    assert magneto_graph_calls(module, X) == torch_graph_calls(module, X)
-
-
-def test_module_hooks_are_called():
-    module = Block().eval()
-    module.up.register_forward_hook(lambda m, args, out: out * 2)
-    module.norm.register_forward_pre_hook(lambda m, args: (args[0] + 1,))
-    module.register_forward_hook(
-        lambda m, args, kwargs, out: out + kwargs["factor"], with_kwargs=True
-    )
-    check(lambda x: module(x, factor=2.0), X, fullgraph=True)
-
-
-def test_module_hook_added_later_recompiles():
-    import magneto
-
-    module = Block().eval()
-    compiled = magneto.compile(module, backend="eager", fullgraph=True)
-    plain = compiled(X)
-    handle = module.up.register_forward_hook(lambda m, args, out: out * 2)
-    hooked = compiled(X)
-    assert torch.equal(hooked, module(X))
-    assert not torch.equal(hooked, plain)
-    handle.remove()
-    assert torch.equal(compiled(X), plain)
-
-
 class Four:
     def __index__(self):
         return 4
@@ -695,41 +593,3 @@ def test_operator_index(number):
             return x - 1, str(error)
 
     check(index, X)
-
-
-def test_module_missing_attribute_raises():
-    module = Block()
-
-    def read(x):
-        try:
-            return module.missing
-        except AttributeError as error:
-            return x + 1, str(error)
-
-    check(read, X, fullgraph=True)
-    assert not hasattr(module, "missing")
-    check(lambda x: (hasattr(module, "missing"), x + 1), X, fullgraph=True)
-
-
-def scopes(gm):
-    """What each call's module stack says: paths and classes."""
-    return [
-        [(path, kind) for path, kind in node.meta["nn_module_stack"].values()]
-        if node.meta.get("nn_module_stack")
-        else []
-        for node in gm.graph.nodes
-        if node.op.startswith("call")
-    ]
-
-
-def test_module_stack_is_that_of_torch_compile():
-    import magneto
-    from magneto.testing import RecordingBackend
-
-    module = Stack().eval()
-    ours, theirs = RecordingBackend(), RecordingBackend()
-    magneto.compile(module, backend=ours)(X)
-    torch._dynamo.reset()
-    torch.compile(module, backend=theirs)(X)
-    torch._dynamo.reset()
-    assert scopes(ours.graphs[0]) == scopes(theirs.graphs[0])
