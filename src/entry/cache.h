@@ -83,6 +83,9 @@ class Entry {
   bool draws = false;
   // It has calls from inside with or try blocks, which may handle a failure.
   bool calls_in_blocks = false;
+  // It may fail at any run when it has written to inputs, and somebody can tell
+  // that nothing else was done until then.
+  bool fails_behind_write = false;
   // Its graph asserts more than the program says: that a size isn't negative
   // where -1 means something else.
   bool asserts = false;

@@ -239,6 +239,16 @@ std::vector<guards::Request> Compilation::requests(const codegen::Plan& plan) {
   return all;
 }
 
+// Whether the program writes to more of the caller's than tensors.
+bool writes_objects(const values::Heap& heap) {
+  return std::ranges::any_of(heap.modified(), [&](values::HeapId id) {
+    const values::HeapObject& state = heap[id];
+    if (state.attributes_of.valid()) return true;
+    const values::V owner = state.owner;
+    return owner->kind != values::Kind::Tensor && owner->source.valid();
+  });
+}
+
 // Which of the graph's inputs, given as the caller passed them, it writes to.
 std::vector<size_t> Compilation::written_inputs(
     std::span<PyObject* const> reals) const {
@@ -305,7 +315,12 @@ std::optional<Compiled> Compilation::add(codegen::Plan& plan,
     cache_.takes_data = false;
     return std::nullopt;
   }
-  if (!entry->written.empty()) entry->places = CallPlaces(graph);
+  if (!entry->written.empty()) {
+    entry->places = CallPlaces(graph);
+    entry->fails_behind_write =
+        tensor::hidden_effects().may_fail_behind_write &&
+        (entry->calls_in_blocks || writes_objects(ctx_.heap));
+  }
   entry->has_calls = graph.call_count() != 0;
   if (program.calls_graph() && graph::only_sets_grad_mode(graph)) {
     const Ref handle = graph::make_handle(std::move(ctx_.owned_graph));

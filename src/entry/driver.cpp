@@ -46,7 +46,7 @@ class Undo {
     is_possible_ = entry.written.empty();
     if (!is_possible_) {
       graph::failed_call() = {};
-      if (entry.has_run) return;
+      if (entry.has_run && !entry.fails_behind_write) return;
       std::vector<PyObject*> written;
       for (size_t i : entry.written) written.push_back(inputs[i]);
       saved_ = tensor::save(written);

@@ -26,17 +26,43 @@ Outcome<bool> has_one_element(Context& ctx, V tensor) {
   return truth(ctx, ctx.symbol(table.equal(count, table.integer(1))));
 }
 
+// What asks a tensor that hasn't one element for its number raises.
+Outcome<V> item_refused(Context& ctx, V tensor) {
+  return ctx.raise(PyExc_RuntimeError,
+                   "a Tensor with " +
+                       std::to_string(tensor::numel(fake_of(tensor))) +
+                       " elements cannot be converted to Scalar");
+}
+
+Outcome<V> number_refused(Context& ctx, V) {
+  return ctx.raise(PyExc_ValueError,
+                   "only one element tensors can be converted to Python "
+                   "scalars");
+}
+
+Outcome<V> truth_refused(Context& ctx, V tensor) {
+  const bool is_empty = tensor::numel(fake_of(tensor)) == 0;
+  return ctx.raise(PyExc_RuntimeError,
+                   std::string("Boolean value of Tensor with ") +
+                       (is_empty ? "no values" : "more than one value") +
+                       " is ambiguous");
+}
+
+Outcome<V> index_refused(Context& ctx, V) {
+  return ctx.raise(PyExc_TypeError,
+                   "only integer tensors of a single element can be converted "
+                   "to an index");
+}
+
+using Refused = Outcome<V> (*)(Context&, V);
+
 // The number of a tensor with one element.
-Outcome<V> number_in(Context& ctx, V tensor) {
+Outcome<V> number_in(Context& ctx, V tensor, Refused refused) {
   const auto type = tensor::number_type(fake_of(tensor));
   if (!type || !ctx.takes_data)
     return ctx.graph_break("data-dependent", "a number out of a tensor");
   MG_TRY(bool is_one, has_one_element(ctx, tensor));
-  if (!is_one)
-    return ctx.raise(PyExc_RuntimeError,
-                     "a Tensor with " +
-                         std::to_string(tensor::numel(fake_of(tensor))) +
-                         " elements cannot be converted to Scalar");
+  if (!is_one) return refused(ctx, tensor);
   if (Ref known = ctx.known_number(fake_of(tensor)))
     return ctx.constant(std::move(known));
   return ctx.node_number(type->type, type->range, [&](Ref example) {
@@ -52,12 +78,13 @@ V receiver(Context& ctx, const Arguments& args) {
 }
 
 Outcome<V> item(Context& ctx, const Arguments& args) {
-  return number_in(ctx, receiver(ctx, args));
+  return number_in(ctx, receiver(ctx, args), item_refused);
 }
 
 // Numbers, in lists as deep as the tensor has dimensions.
 Outcome<V> numbers_in(Context& ctx, V tensor) {
-  if (tensor::dim(fake_of(tensor)) == 0) return number_in(ctx, tensor);
+  if (tensor::dim(fake_of(tensor)) == 0)
+    return number_in(ctx, tensor, item_refused);
   MG_TRY(V size, first_size(ctx, tensor));
   size = ctx.look(size);
   const int64_t count = PyLong_AsLongLong(size->object);
@@ -78,31 +105,28 @@ Outcome<V> to_list(Context& ctx, const Arguments& args) {
 }
 
 // A number as the constructor of its class makes it of another.
-template <Literal constructor>
+template <Literal constructor, Refused refused>
 Outcome<V> converted(Context& ctx, const Arguments& args) {
-  MG_TRY(V number, item(ctx, args));
+  MG_TRY(V number, number_in(ctx, receiver(ctx, args), refused));
   return call(ctx, ctx.constant_share(object_at<constructor>()), {number});
 }
 
 Outcome<V> as_index(Context& ctx, const Arguments& args) {
   V self = receiver(ctx, args);
   const auto type = tensor::number_type(fake_of(self));
-  if (!type || type->type == Type::Float)
-    return ctx.raise(PyExc_TypeError,
-                     "only integer tensors of a single element can be "
-                     "converted to an index");
-  return converted<"builtins.int">(ctx, args);
+  if (!type || type->type == Type::Float) return index_refused(ctx, self);
+  return converted<"builtins.int", index_refused>(ctx, args);
 }
 
 constexpr Row kRows[] = {
     {"torch._C", "TensorBase.item", item, 1, 1, nullptr},
     {"torch._C", "TensorBase.tolist", to_list, 1, 1, nullptr},
-    {"torch._C", "TensorBase.__int__", converted<"builtins.int">, 1, 1,
-     nullptr},
-    {"torch._C", "TensorBase.__float__", converted<"builtins.float">, 1, 1,
-     nullptr},
-    {"torch._C", "TensorBase.__bool__", converted<"builtins.bool">, 1, 1,
-     nullptr},
+    {"torch._C", "TensorBase.__int__",
+     converted<"builtins.int", number_refused>, 1, 1, nullptr},
+    {"torch._C", "TensorBase.__float__",
+     converted<"builtins.float", number_refused>, 1, 1, nullptr},
+    {"torch._C", "TensorBase.__bool__",
+     converted<"builtins.bool", truth_refused>, 1, 1, nullptr},
     {"torch._C", "TensorBase.__index__", as_index, 1, 1, nullptr},
 };
 

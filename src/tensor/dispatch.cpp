@@ -47,11 +47,23 @@ bool draws(const OpInfo& op, const c10::IValue* args) {
          args[*dropout].toDouble() != 0;
 }
 
+// Whether a call may fail for what the tensors hold.
+bool may_fail(const OpInfo& op, const c10::IValue* args) {
+  if (op.failure != DataFailure::IntegerDivisor)
+    return op.failure == DataFailure::Any || op.route == Route::Python;
+  return args[1].isTensor() &&
+         at::isIntegralType(args[1].toTensor().scalar_type(),
+                            /*includeBool=*/true);
+}
+
 void fallback(const c10::OperatorHandle& handle, c10::DispatchKeySet,
               torch::jit::Stack* stack) {
   const OpInfo& op = op_info(handle);
   const c10::IValue* args = stack->data() + (stack->size() - op.arity);
-  if (draws(op, args)) ++hidden_effects().draws;
+  HiddenEffects& effects = hidden_effects();
+  if (draws(op, args)) ++effects.draws;
+  effects.has_written |= !op.written.empty();
+  if (may_fail(op, args)) effects.may_fail();
   switch (op.route) {
     case Route::Rule:
       for (uint32_t index : op.written) prepare_write(op, args[index]);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What operators do that no result and no version of a tensor tells: they draw
-// random numbers, and batch norm writes to its running statistics. Who wants to
-// run a call twice must know.
+// random numbers, they fail for what a tensor holds, and batch norm writes to
+// its running statistics. Who wants to run a call twice must know.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +14,11 @@ namespace magneto::tensor {
 struct HiddenEffects {
   uint64_t draws = 0;
   std::vector<uintptr_t> written;  // storages: see storage_id()
+  bool has_written = false;        // to any tensor
+  // Whether a call may fail, for its data, when others have written already.
+  bool may_fail_behind_write = false;
+
+  void may_fail() { may_fail_behind_write |= has_written; }
 };
 HiddenEffects& hidden_effects() noexcept;
 

@@ -137,6 +137,7 @@ OpInfo::OpInfo(const c10::OperatorHandle& op)
       written.push_back(i);
     }
   }
+  failure = data_failure(name);
   if (const Rule* own = find_rule(name)) {
     route = Route::Rule;
     rule = own->run;

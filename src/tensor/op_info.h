@@ -7,6 +7,7 @@
 
 #include <string>
 
+#include "tensor/data_failures.h"
 #include "tensor/rule.h"
 
 namespace magneto::tensor {
@@ -31,6 +32,7 @@ struct OpInfo {
   // into this operator's own argument or out= arguments.
   bool delivered = false;
   bool may_draw = false;  // from a generator of random numbers
+  DataFailure failure = DataFailure::Never;
   RuleFn rule = nullptr;
   c10::DispatchKey composite_key = c10::DispatchKey::Undefined;
   uint32_t arity = 0;

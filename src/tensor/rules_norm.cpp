@@ -92,11 +92,13 @@ bool contiguous_somehow(const at::Tensor& tensor) {
 ThreeTensors batch_norm(const at::Tensor& input, OptionalTensor weight,
                         OptionalTensor bias, OptionalTensor running_mean,
                         OptionalTensor running_var, bool training) {
-  if (training)
-    for (OptionalTensor each : {running_mean, running_var})
-      if (const at::Tensor* tensor = given(each))
-        hidden_effects().written.push_back(reinterpret_cast<uintptr_t>(
-            tensor->storage().unsafeGetStorageImpl()));
+  for (OptionalTensor each : {running_mean, running_var}) {
+    const at::Tensor* tensor = training ? given(each) : nullptr;
+    if (!tensor) continue;
+    hidden_effects().written.push_back(
+        reinterpret_cast<uintptr_t>(tensor->storage().unsafeGetStorageImpl()));
+    hidden_effects().has_written = true;
+  }
   bool plain = contiguous_somehow(input);
   for (OptionalTensor each : {weight, bias, running_mean, running_var}) {
     if (const at::Tensor* tensor = given(each))

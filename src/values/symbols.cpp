@@ -8,6 +8,7 @@
 #include "guards/program.h"
 #include "python/find.h"
 #include "shapes/environment.h"
+#include "tensor/hidden_effects.h"
 #include "values/memo.h"
 #include "values/protocol.h"
 #include "values/symbolic.h"
@@ -350,6 +351,9 @@ graph::NodeId Context::number_node(E number) {
                               .symbol = number->symbol.index},
                              std::move(example), {});
   } else {
+    // What data gives may be too much for an operator that gets it.
+    if (environment_->has_unbacked_symbols())
+      tensor::hidden_effects().may_fail();
     auto call = [&](PyObject* function, std::initializer_list<graph::Arg> args,
                     E result) {
       return graph.call_function(function, args, {},

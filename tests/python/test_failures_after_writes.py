@@ -168,6 +168,87 @@ def test_later_failure_behind_a_write_is_raised_where_the_user_sees_it():
     )
 
 
+I = torch.tensor([0, 1])
+FAR = torch.tensor([0, 9])
+ROWS = torch.arange(6.0).reshape(3, 2)
+
+# A call that fails for some data, data for which it doesn't, data for which it
+# does.
+FAILING = {
+    "index": (lambda v: ROWS[v], I, FAR),
+    "index-put": (lambda v: ROWS.clone().index_put_((v,), X[0]), I, FAR),
+    "index-select": (lambda v: ROWS.index_select(0, v), I, FAR),
+    "index-add": (lambda v: ROWS.index_add(0, v, ROWS[:2]), I, FAR),
+    "gather": (lambda v: X.gather(0, v), I, FAR),
+    "scatter": (lambda v: X.scatter(0, v, 1.0), I, FAR),
+    "take": (lambda v: X.take(v), I, FAR),
+    "embedding": (lambda v: F.embedding(v, ROWS), I, FAR),
+    "one-hot": (lambda v: F.one_hot(v, 3), I, FAR),
+    "nll-loss": (lambda v: F.nll_loss(ROWS[:2], v), I, FAR),
+    "cross-entropy": (lambda v: F.cross_entropy(ROWS[:2], v), I, FAR),
+    "floor-divide": (lambda v: 3 // v, I + 1, I),
+    "remainder": (lambda v: I.remainder(v), I + 1, I),
+    "div": (lambda v: I.div(v, rounding_mode="trunc"), I + 1, I),
+    "bincount": (lambda v: v.bincount(minlength=3).sum(), I, -I),
+    "repeat-interleave": (
+        lambda v: X[:2].repeat_interleave(v, output_size=1), I, -I
+    ),
+    "masked-scatter": (
+        lambda v: X.masked_scatter(X < v[1], X[:2]), I, I + 3
+    ),
+    "multinomial": (lambda v: v.multinomial(1), X, -X),
+    "bernoulli": (lambda v: v.bernoulli(), X / 9, X),
+    "normal": (lambda v: torch.normal(X, v), X, -X),
+    "binary-cross-entropy": (
+        lambda v: F.binary_cross_entropy(v, X / 3), X / 9, X
+    ),
+    "inv": (lambda v: torch.linalg.inv(v), torch.eye(2), torch.zeros(2, 2)),
+    "solve": (
+        lambda v: torch.linalg.solve(v, X[:2]), torch.eye(2), torch.zeros(2, 2)
+    ),
+    "cholesky": (
+        lambda v: torch.linalg.cholesky(v), torch.eye(2), -torch.eye(2)
+    ),
+    "eigh": (
+        lambda v: torch.linalg.eigvalsh(v),
+        torch.eye(2),
+        torch.full((2, 2), torch.nan),
+    ),
+    "int-of-a-float": (lambda v: int(v[1]) + X, X, X * torch.inf),
+    "big-int": (lambda v: int(v[1] * 4) + X, X, X * 2.0**70),
+    "assertion": (lambda v: torch._assert_async(v[1] > 0), X, -X),
+}  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore::magneto.exc.GraphFailedWarning")
+@pytest.mark.parametrize("name", FAILING)
+def test_failure_of_a_later_run_is_what_it_is_in_plain_python(name):
+    call, good, bad = FAILING[name]
+
+    def catches(x, notes, v):
+        x.add_(1)
+        notes.append("begun")
+        try:
+            result = call(v)
+        except (RuntimeError, IndexError, ValueError, OverflowError) as error:
+            notes.append(type(error))
+            result = x * 2
+        return result, x + 1
+
+    def leaves(x, notes, v):
+        notes.append("begun")
+        x.add_(1)
+        result = call(v)
+        notes.append("done")
+        return result
+
+    for program in (catches, leaves):
+        check_calls(
+            program,
+            [((X, [], v), {}) for v in (good, good, bad, bad, good)],
+        )
+
+
 ERRORS = [
     lambda x, b: torch.amax(x[:0]),
     lambda x, b: torch.amin(x.reshape(2, 2)[:, :0], 1),
