@@ -25,6 +25,7 @@
 #include "tensor/fake_tensor.h"
 #include "tensor/symbols.h"
 #include "tensor/tensor_snapshot.h"
+#include "values/cached_calls.h"
 #include "values/heap.h"
 #include "values/inliner.h"
 #include "values/reasons.h"
@@ -150,6 +151,7 @@ class Context final : public Backing,
   guards::GuardSet guards{journal};
   tensor::DefaultDevices default_devices;
   Heap heap{journal, this};
+  CachedCalls cached_calls;
   // The backend takes it over when the trace is done.
   std::unique_ptr<graph::Graph> owned_graph =
       std::make_unique<graph::Graph>(&journal);

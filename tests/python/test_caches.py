@@ -297,6 +297,166 @@ def test_a_cache_that_tells_types_apart():
     check_calls(program, [((X, n), {}) for n in (1, True, 1.0, 1)])
 
 
+@functools.lru_cache(maxsize=None)
+def fibonacci(n):
+    return n if n < 2 else fibonacci(n - 1) + fibonacci(n - 2)
+
+
+@functools.lru_cache(maxsize=8)
+def fibonacci_in_little(n):
+    return (
+        n if n < 2 else fibonacci_in_little(n - 1) + fibonacci_in_little(n - 2)
+    )
+
+
+@functools.lru_cache(maxsize=None)
+def fibonacci_in_tuples(n):
+    if n == 0:
+        return 0, 1
+    a, b = fibonacci_in_tuples(n // 2)
+    c, d = fibonacci_in_tuples(n - n // 2 - 1)
+    e, f = fibonacci_in_tuples(n // 2)
+    return a * c + b * d if n else e, (a + b) * d + b * c if n else f
+
+
+@functools.lru_cache(maxsize=None)
+def fibonacci_in_lists(n):
+    if n < 2:
+        return [n]
+    return [fibonacci_in_lists(n - 1)[0] + fibonacci_in_lists(n - 2)[0]]
+
+
+@functools.lru_cache(maxsize=3)
+def fibonacci_in_few_lists(n):
+    if n < 2:
+        return [n]
+    return [fibonacci_in_few_lists(n - 1)[0] + fibonacci_in_few_lists(n - 2)[0]]
+
+
+class Paths:
+    """A method behind a cache, of several arguments."""
+
+    def __init__(self, blocked):
+        self.blocked = blocked
+
+    @functools.cache  # noqa: B019
+    def count(self, row, column, *, by="steps"):
+        if (row, column) == self.blocked:
+            return 0
+        if row == 0 or column == 0:
+            return 1
+        return self.count(row - 1, column, by=by) + self.count(
+            row, column - 1, by=by
+        )
+
+
+PATHS = Paths((2, 3))
+CACHES = [
+    fibonacci,
+    fibonacci_in_little,
+    fibonacci_in_tuples,
+    fibonacci_in_lists,
+    fibonacci_in_few_lists,
+    Paths.count,
+]
+
+
+def counts_paths(n):
+    return PATHS.count(n, n)
+
+
+def with_a_write_before(n):
+    SEEN.append(n)
+    return fibonacci(n)
+
+
+@functools.wraps(fibonacci)
+def of_its_own(n):
+    @functools.lru_cache(maxsize=None)
+    def inner(n):
+        return n if n < 2 else inner(n - 1) + inner(n - 2)
+
+    return inner(n)
+
+
+RECURSIVE = {
+    "plain": fibonacci,
+    "little": fibonacci_in_little,
+    "tuples": lambda n: fibonacci_in_tuples(n)[0],
+    "lists": lambda n: fibonacci_in_lists(n)[0],
+    "few lists": lambda n: fibonacci_in_few_lists(n)[0],
+    "paths": counts_paths,
+    "pending write": with_a_write_before,
+    "own": of_its_own,
+}
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("name", RECURSIVE)
+def test_a_recursion_is_as_long_as_with_the_cache(name, dynamic):
+    """Without it, these would be calls without end."""
+    for cache in CACHES:
+        cache.cache_clear()
+
+    def program(x, n):
+        return x + 1, RECURSIVE[name](n)
+
+    check_calls(
+        program,
+        [((X, n), {}) for n in (60, 61, 60, 12, 60)],
+        dynamic=dynamic,
+    )
+
+
+@pytest.mark.parametrize("size", [0, 1, 2, 3, 8])
+def test_a_cache_that_is_too_small_for_a_call(size):
+    @functools.lru_cache(maxsize=size)
+    def square(n):
+        return n * n
+
+    @functools.lru_cache(maxsize=size)
+    def span(n):
+        return [square(n), square(n + 1)]
+
+    def program(x, n):
+        return (
+            x + square(n) + square(1) + square(n),
+            sum(square(i) for i in range(5)),
+            [list(span(i)) for i in (n, 1, 2, n)],
+        )
+
+    check_calls(program, [((X, n), {}) for n in (2, 3, 2, 7, 2)])
+
+
+def test_what_a_cache_has_is_not_computed():
+    """What the function would do is not asked for, then."""
+    assert mask(6) is mask(6)
+    SEEN.clear()
+    with_an_effect(77)
+    SEEN.clear()
+
+    def program(x):
+        return x[0, 0] + mask(6), with_an_effect(77), with_an_effect(77) is LIST
+
+    LIST = with_an_effect(77)
+    check(program, X, fullgraph=True, graphs=1)
+    assert SEEN == []
+
+
+def test_equal_arguments_of_another_class_find_the_same():
+    @functools.lru_cache(maxsize=4)
+    def name_of(n):
+        return type(n).__name__
+
+    def program(x, *numbers):
+        return x + 1, [name_of(n) for n in numbers]
+
+    check_calls(
+        program,
+        [((X, 1, 1.0, True), {}), ((X, 2.0, 2, 2.0), {}), ((X, 1.0, 3), {})],
+    )
+
+
 def test_a_small_cache_that_forgets():
     @functools.lru_cache(maxsize=1)
     def one(n):

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Functions behind functools.lru_cache.
+#include <algorithm>
+
+#include "natives/pure.h"
+#include "natives/signature.h"
+#include "python/find.h"
+#include "python/layout.h"
+#include "python/names.h"
+#include "values/symbolic.h"
+
+namespace magneto::natives {
+
+namespace {
+
+using guards::SourceId;
+using guards::SourceKind;
+using python::PrivateField;
+
+// Whether the trace has written to anything of the caller's.
+bool has_pending_writes(Context& ctx) {
+  return std::ranges::any_of(ctx.heap.modified(), [&](HeapId id) {
+    const HeapObject& state = ctx.heap[id];
+    const V owner = state.attributes_of.valid()
+                        ? ctx.heap[state.attributes_of].owner
+                        : state.owner;
+    return owner && owner->source.valid();
+  });
+}
+
+// The object that a call for real gets: plain data, or the caller's own, which
+// is then guarded to be that one. Null for anything else.
+PyObject* own_object(Context& ctx, V value) {
+  if (holds_symbol(ctx, value)) return nullptr;
+  value = ctx.look(value);
+  if (!value->source.valid() || !value->object || value->is_constant())
+    return as_constant(ctx, value);
+  ctx.guards.identity(value->source, value->object);
+  return value->object;
+}
+
+// The same without a guard, and nothing where the hash or the comparison of the
+// object is code of the program's.
+PyObject* plain_object(Context& ctx, V value) {
+  if (holds_symbol(ctx, value)) return nullptr;
+  value = ctx.look(value);
+  if (PyObject* constant = as_constant(ctx, value)) return constant;
+  const bool is_by_address =
+      value->type->tp_hash == PyBaseObject_Type.tp_hash &&
+      value->type->tp_richcompare == PyBaseObject_Type.tp_richcompare;
+  return value->source.valid() && is_by_address ? value->object : nullptr;
+}
+
+// The key under which the cache has the result of a call, as lru_cache makes
+// it; null if an argument has no object.
+Ref key_of(Context& ctx, PyObject* cached, const Arguments& args,
+           PyObject* (*object_of)(Context&, V)) {
+  const python::CacheKeys how = python::cache_keys(cached);
+  std::vector<PyObject*> parts, types;
+  const auto add = [&](V value) {
+    PyObject* object = object_of(ctx, value);
+    if (!object) return false;
+    parts.push_back(object);
+    types.push_back(reinterpret_cast<PyObject*>(Py_TYPE(object)));
+    return true;
+  };
+  for (V value : args.positional)
+    if (!add(value)) return {};
+  if (args.has_keywords()) parts.push_back(how.mark);
+  for (size_t i = 0; i < args.keyword_names.size(); ++i) {
+    parts.push_back(args.keyword_names[i]);
+    if (!add(args.keyword_values[i])) return {};
+  }
+  if (how.is_typed) parts.insert(parts.end(), types.begin(), types.end());
+  if (parts.size() == 1 &&
+      (PyLong_CheckExact(parts[0]) || PyUnicode_CheckExact(parts[0])))
+    return Ref::share(parts[0]);
+  Ref key = Ref::steal(PyTuple_New(static_cast<Py_ssize_t>(parts.size())));
+  MG_CHECK(key, "out of memory");
+  for (size_t i = 0; i < parts.size(); ++i)
+    PyTuple_SET_ITEM(key.get(), static_cast<Py_ssize_t>(i),
+                     Ref::share(parts[i]).release());
+  return key;
+}
+
+// A result, and where the cache has it: nowhere if the source is invalid.
+struct Found {
+  PyObject* object = nullptr;
+  SourceId source;
+};
+
+// What the cache has under `wanted`.
+Found find_cached(Context& ctx, V cached, PyObject* wanted) {
+  PyObject** results =
+      python::private_field(cached->object, PrivateField::CachedResults);
+  if (!results || !*results || !PyDict_CheckExact(*results)) return {};
+  const Py_hash_t hash = PyObject_Hash(wanted);
+  PyObject* item =
+      hash == -1 ? nullptr : _PyDict_GetItem_KnownHash(*results, wanted, hash);
+  if (!item) {
+    PyErr_Clear();
+    return {};
+  }
+  const SourceId dict =
+      ctx.sources.field(cached->source, SourceKind::CachedResults);
+  // The key itself: a look-up that finds it compares nothing.
+  PyObject *key = nullptr, *value = nullptr;
+  Py_ssize_t position = 0;
+  Py_hash_t each = 0;
+  while (_PyDict_Next(*results, &position, &key, &value, &each)) {
+    if (value != item || each != hash) continue;
+    const int same = PyObject_RichCompareBool(key, wanted, Py_EQ);
+    if (same == 1) break;
+    if (same < 0) PyErr_Clear();
+  }
+  const SourceId source = ctx.sources.dict_item(dict, key, hash);
+  PyObject** result = python::private_field(item, PrivateField::CachedResult);
+  if (!result) return {item, source};
+  return {*result, ctx.sources.field(source, SourceKind::CachedResult)};
+}
+
+// Whether one more result would take another one's place.
+bool is_full(PyObject* cached) {
+  const Ref info =
+      Ref::steal(PyObject_CallMethod(cached, "cache_info", nullptr));
+  if (!info || !PyTuple_Check(info.get())) {
+    PyErr_Clear();
+    return true;
+  }
+  PyObject* most = PyTuple_GetItem(info, 2);
+  return most != Py_None &&
+         PyLong_AsLongLong(PyTuple_GetItem(info, 3)) >= PyLong_AsLongLong(most);
+}
+
+// Guards that the cache has it.
+V found_value(Context& ctx, const Found& found, const Arguments& args) {
+  for (auto part : {args.positional, args.keyword_values})
+    for (V argument : part) (void)own_object(ctx, argument);
+  V value = ctx.lazy(found.object, found.source);
+  if (is_safe(found.object)) return ctx.look(value);
+  ctx.guards.identity(found.source, found.object);
+  return ctx.known(found.object, found.source);
+}
+
+// Calls of functions behind lru_cache that are being traced.
+thread_local std::vector<PyObject*> traced_calls;
+
+struct TracedCall {
+  explicit TracedCall(PyObject* cached) { traced_calls.push_back(cached); }
+  ~TracedCall() { traced_calls.pop_back(); }
+  TracedCall(const TracedCall&) = delete;
+  TracedCall& operator=(const TracedCall&) = delete;
+};
+
+// A call whose result neither the cache nor the trace has. What it computes is
+// traced, and if it does nothing else, the function may be called for real.
+Outcome<V> trace_cached(Context& ctx, V cached, const Arguments& args) {
+  MG_TRY(V wrapped, get_attribute(ctx, cached, name<"__wrapped__">()));
+  // Writes are counted from the outermost call on.
+  if (traced_calls.empty()) ctx.heap.count_writes();
+  const size_t writes = ctx.heap.counted_writes();
+  const size_t nodes = ctx.graph.call_count();
+  const size_t objects = ctx.heap.size();
+  const Journal::Position before = ctx.journal.position();
+  // The trace of the call may come to know it, which rollback forgets.
+  const auto is_open = [&](V value) { return holds_symbol(ctx, value); };
+  const bool has_open = std::ranges::any_of(args.positional, is_open) ||
+                        std::ranges::any_of(args.keyword_values, is_open);
+  Outcome<V> result = [&] {
+    const TracedCall scope(cached->object);
+    return call(ctx, wrapped, args);
+  }();
+  if (!result) return result;
+  V value = ctx.look_symbolic(result.value());
+  const bool is_pure =
+      ctx.heap.counted_writes() == writes && ctx.graph.call_count() == nodes;
+  const bool is_plain = value->is_constant() || is_symbol(value);
+  if (is_pure && !has_open && cached->source.valid() &&
+      !has_pending_writes(ctx) && !is_full(cached->object)) {
+    Ref made;
+    MG_TRY(const bool called,
+           call_really(ctx, cached->object, args, made, own_object));
+    const Ref key =
+        called ? key_of(ctx, cached->object, args, own_object) : Ref();
+    const Found found = key ? find_cached(ctx, cached, key) : Found();
+    if (found.source.valid() && found.object == made.get()) {
+      ctx.journal.rollback(before);
+      ctx.keep(std::move(made));
+      return found_value(ctx, found, args);
+    }
+  }
+  if (is_pure && is_plain) return value;
+  if (is_pure && ctx.shares_cached) {
+    ctx.heap.share_since(objects);
+    return value;
+  }
+  return ctx.graph_break(
+      "native-call",
+      "a function behind lru_cache that makes or changes objects",
+      "let it return numbers, strings and the like, or call it outside of the "
+      "compiled function");
+}
+
+// The cache belongs to the real program. What it has is what plain Python would
+// get. What it doesn't have is computed by the trace: the function must give
+// the same every time it is called, and do nothing else, for then nobody can
+// tell. The object that it makes is the one that the cache has, for which the
+// function is called; where that can't be done, one for each call is as good
+// unless it is touched.
+Outcome<V> call_cached(Context& ctx, const Arguments& all) {
+  V cached = ctx.look(all.positional[0]);
+  const Arguments args = without(all, 1);
+  const bool is_recursive =
+      cached->object && std::ranges::count(traced_calls, cached->object) != 0;
+  for (auto part : {args.positional, args.keyword_values}) {
+    for (V value : part) {
+      // The recursion ends at a number that is known.
+      value = is_recursive ? ctx.look(value) : ctx.look_symbolic(value);
+      if (value->type->tp_hash == PyObject_HashNotImplemented)
+        return ctx.raise(PyExc_TypeError, std::string("unhashable type: '") +
+                                              value->type->tp_name + "'");
+    }
+  }
+  if (!cached->source.valid()) return trace_cached(ctx, cached, args);
+  Ref key = key_of(ctx, cached->object, args, plain_object);
+  if (!key) return trace_cached(ctx, cached, args);
+  if (V known = ctx.cached_calls.find(cached->object, key)) return known;
+  const Found found = find_cached(ctx, cached, key);
+  V value = nullptr;
+  if (found.source.valid()) {
+    ctx.keep(Ref::share(found.object));
+    value = found_value(ctx, found, args);
+  } else {
+    MG_TRY(value, trace_cached(ctx, cached, args));
+  }
+  ctx.cached_calls.add(ctx.journal, cached->object, std::move(key), value);
+  return value;
+}
+
+Outcome<V> bind_cached(Context& ctx, const Arguments& args) {
+  V object = ctx.look(args.positional[1]);
+  V function = ctx.look(args.positional[0]);
+  if (object->is_constant() && object->object == Py_None) return function;
+  return ctx.method(function, object);
+}
+
+constexpr Row kRows[] = {
+    {"functools", "_lru_cache_wrapper.__call__", call_cached, 1, kAny, "*"},
+    {"functools", "_lru_cache_wrapper.__get__", bind_cached, 2, 3, nullptr},
+};
+
+}  // namespace
+
+std::span<const Row> cache_rows() { return kRows; }
+
+}  // namespace magneto::natives
