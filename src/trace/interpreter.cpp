@@ -24,6 +24,10 @@ constexpr int32_t kStepsBetweenChecks = 20000;
 // A frame that hasn't got to a tensor after so many checks computes something
 // else, which plain Python does faster.
 constexpr int32_t kChecksWithoutGraph = 20;
+// A loop may have no end that the trace can see: another thread ends it, or the
+// graph's exception.
+constexpr int32_t kMostChecks = 2500;
+constexpr size_t kMostCalls = 500'000;
 
 // Frames that are gone on with one inside the other: each takes C stack.
 constexpr size_t kMostInner = 32;
@@ -33,8 +37,14 @@ constexpr size_t kMostInner = 32;
 Status Interpreter::check_progress() {
   steps_to_check_ = kStepsBetweenChecks;
   if (PyErr_CheckSignals() < 0) return Signal::Skip;
-  if (++checks_ > kChecksWithoutGraph && ctx.graph.call_count() == 0 &&
-      !ctx.must_be_whole)
+  ++checks_;
+  if (ctx.must_be_whole) return done;
+  if (ctx.graph.call_count() > kMostCalls || checks_ > kMostChecks)
+    return ctx.skip("long-computation",
+                    std::to_string(ctx.graph.call_count()) +
+                        " tensor operations and no end in sight",
+                    "compile what the loop calls");
+  if (checks_ > kChecksWithoutGraph && ctx.graph.call_count() == 0)
     return ctx.skip("long-computation",
                     std::to_string(checks_ * kStepsBetweenChecks) +
                         " instructions without a tensor operation",
