@@ -56,6 +56,7 @@ _RULES = (
         "only calls hooks",
     ),
     (f"{_TORCH}/nn/attention/__init__.py", EVALUATE, "chooses kernels"),
+    (f"{_TORCH}/nn/parameter.py", EVALUATE, "makes and copies parameters"),
     (f"{_TORCH}/nn/parallel", EVALUATE, "moves data between processes"),
     (f"{_TORCH}/distributed", EVALUATE, "moves data between processes"),
     (f"{_TORCH}/hub.py", WHOLE, "loads files"),

@@ -46,6 +46,7 @@ from transformers import (
     WhisperConfig,
     XLNetConfig,
 )
+from transformers.utils.logging import warning_once
 
 VOCABULARY = 99
 HIDDEN = 32
@@ -172,6 +173,8 @@ class Architecture:
     def build(
         self, *, training: bool = False, seed: int = 0
     ) -> PreTrainedModel:
+        # What is warned of once is warned of in each model.
+        warning_once.cache_clear()
         torch.manual_seed(seed)
         model = getattr(transformers, self.model)(self.config())
         return model.train(training)
