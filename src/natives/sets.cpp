@@ -94,16 +94,20 @@ Outcome<V> clear(Context& ctx, const Arguments& args) {
   return ctx.none();
 }
 
-Outcome<V> copy(Context& ctx, const Arguments& args) {
-  V set = ctx.look(args.positional[0]);
-  if (set->type == &PyFrozenSet_Type) return set;
+Outcome<V> copied(Context& ctx, V set) {
   MG_TRY(V made, fill(ctx, ctx.set(base_of(set)), set));
   return settle_frozenset(ctx, made);
 }
 
+Outcome<V> copy(Context& ctx, const Arguments& args) {
+  V set = ctx.look(args.positional[0]);
+  if (set->type == &PyFrozenSet_Type) return set;
+  return copied(ctx, set);
+}
+
 template <SetOperation operation>
 Outcome<V> combine(Context& ctx, const Arguments& args) {
-  if (args.count() == 1) return copy(ctx, args);
+  if (args.count() == 1) return copied(ctx, ctx.look(args.positional[0]));
   return set_combine(ctx, operation, args.positional[0],
                      args.positional.subspan(1));
 }
@@ -113,6 +117,12 @@ Outcome<V> update(Context& ctx, const Arguments& args) {
   MG_TRY(V set, set_receiver(ctx, args));
   for (V other : args.positional.subspan(1))
     MG_DO(set_update(ctx, operation, set, other));
+  return ctx.none();
+}
+
+Outcome<V> keep_common(Context& ctx, const Arguments& args) {
+  MG_TRY(V set, set_receiver(ctx, args));
+  MG_DO(set_keep_common(ctx, set, args.positional.subspan(1)));
   return ctx.none();
 }
 
@@ -215,8 +225,7 @@ constexpr Row kRows[] = {
     {kBuiltins, "set.pop", pop, 1, 1, nullptr},
     {kBuiltins, "set.clear", clear, 1, 1, nullptr},
     {kBuiltins, "set.update", update<SetOperation::Union>, 1, kAny, nullptr},
-    {kBuiltins, "set.intersection_update", update<SetOperation::Intersection>,
-     1, kAny, nullptr},
+    {kBuiltins, "set.intersection_update", keep_common, 1, kAny, nullptr},
     {kBuiltins, "set.difference_update", update<SetOperation::Difference>, 1,
      kAny, nullptr},
     {kBuiltins, "set.symmetric_difference_update",

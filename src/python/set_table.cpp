@@ -51,6 +51,12 @@ Ref copy_of_set(PyObject* set) {
   return copy;
 }
 
+void freeze(PyObject* set) noexcept {
+  MG_CHECK(PySet_CheckExact(set) && Py_REFCNT(set) == 1, "a fresh set");
+  // Both classes have the same layout, and neither is counted by its instances.
+  Py_SET_TYPE(set, &PyFrozenSet_Type);
+}
+
 Py_ssize_t set_finger(PyObject* set) noexcept {
   return reinterpret_cast<PySetObject*>(set)->finger;
 }

@@ -13,6 +13,10 @@ namespace magneto::python {
 // looks next included.
 Ref copy_of_set(PyObject* set);
 
+// Makes a fresh set, which nobody else has, a frozenset with the same table: by
+// methods a frozenset gets one that nothing was removed from.
+void freeze(PyObject* set) noexcept;
+
 // Where pop() looks next; it stays when the set is emptied.
 Py_ssize_t set_finger(PyObject* set) noexcept;
 void write_finger(PyObject* set, Py_ssize_t finger) noexcept;

@@ -173,16 +173,17 @@ namespace {
 
 // One bit for each, from the lowest on.
 constexpr struct {
+  const char* name;
   bool (at::Context::*is_enabled)() const;
   void (at::Context::*enable)(bool);
 } kAttentionKernels[] = {
-    {&at::Context::userEnabledFlashSDP, &at::Context::setSDPUseFlash},
-    {&at::Context::userEnabledFA3SDP, &at::Context::setSDPUseFA3},
-    {&at::Context::userEnabledMemEfficientSDP,
+    {"flash", &at::Context::userEnabledFlashSDP, &at::Context::setSDPUseFlash},
+    {"fa3", &at::Context::userEnabledFA3SDP, &at::Context::setSDPUseFA3},
+    {"efficient", &at::Context::userEnabledMemEfficientSDP,
      &at::Context::setSDPUseMemEfficient},
-    {&at::Context::userEnabledMathSDP, &at::Context::setSDPUseMath},
-    {&at::Context::userEnabledCuDNNSDP, &at::Context::setSDPUseCuDNN},
-    {&at::Context::userEnabledOverrideableSDP,
+    {"math", &at::Context::userEnabledMathSDP, &at::Context::setSDPUseMath},
+    {"cudnn", &at::Context::userEnabledCuDNNSDP, &at::Context::setSDPUseCuDNN},
+    {"overrideable", &at::Context::userEnabledOverrideableSDP,
      &at::Context::setSDPUseOverrideable},
 };
 // The order follows, so many bits for each place.
@@ -302,6 +303,47 @@ std::string print_autocast_state(int64_t value) {
 
 std::string print_dtype_state(int64_t value) {
   return "torch." + scalar_type_name(static_cast<int8_t>(value));
+}
+
+std::string print_device_state(int64_t value) {
+  if (value == 0) return "none that is set";
+  const auto type = static_cast<c10::DeviceType>((value - 1) >> 8);
+  return c10::Device(type, static_cast<c10::DeviceIndex>((value - 1) & 0xff))
+      .str();
+}
+
+std::string print_deterministic_state(int64_t value) {
+  const char* text = !(value & 1) ? "off" : value & 2 ? "on, to warn" : "on";
+  return std::string(text) +
+         (value & 4 ? "" : ", without filling what is uninitialized");
+}
+
+std::string print_torch_function_state(int64_t value) {
+  using State = at::impl::TorchFunctionDisabledState;
+  const auto state = static_cast<State>(value & 3);
+  const char* text = state == State::ENABLED ? "on"
+                     : state == State::SUBCLASSES_DISABLED
+                         ? "off for subclasses"
+                         : "off";
+  const int64_t modes = value >> 2;
+  return text +
+         (modes ? ", with " + std::to_string(modes) + " modes" : std::string());
+}
+
+// Which may be chosen, and in which order, by their numbers.
+std::string print_attention_kernels_state(int64_t value) {
+  auto bits = static_cast<uint64_t>(value);
+  std::string text;
+  for (const auto& kernel : kAttentionKernels) {
+    if (bits & 1) text += std::string(text.empty() ? "" : ", ") + kernel.name;
+    bits >>= 1;
+  }
+  text += text.empty() ? "none, in the order" : ", in the order";
+  for (size_t i = at::globalContext().sDPPriorityOrder().size(); i > 0; --i) {
+    text += " " + std::to_string(bits & kOrderMask);
+    bits >>= kOrderBits;
+  }
+  return text;
 }
 
 PyObject* grad_of(PyObject* object) noexcept {

@@ -92,6 +92,10 @@ int64_t attention_kernels_state() noexcept;
 std::string print_bool_state(int64_t value);
 std::string print_autocast_state(int64_t value);
 std::string print_dtype_state(int64_t value);
+std::string print_device_state(int64_t value);
+std::string print_deterministic_state(int64_t value);
+std::string print_torch_function_state(int64_t value);
+std::string print_attention_kernels_state(int64_t value);
 
 // tensor.grad, borrowed (torch keeps the Python object), None if there is none;
 // null if `object` is no tensor.

@@ -72,27 +72,6 @@ Ref real_set(Context& ctx, V set) {
   return real;
 }
 
-// The same as a frozenset, which nothing was removed from.
-Ref real_frozenset(const DictState& set) {
-  Ref empty = Ref::steal(PyFrozenSet_New(nullptr));
-  Ref merge =
-      Ref::steal(empty ? PyObject_GetAttrString(empty, "union") : nullptr);
-  Ref operands = Ref::steal(PyList_New(0));
-  MG_CHECK(merge && operands, "out of memory");
-  const auto add = [&](const Ref& operand) {
-    MG_CHECK(operand && PyList_Append(operands, operand) == 0, "out of memory");
-  };
-  for (const SetChange& change : set_history(set))
-    if (!change.merge || !change.merge->drops)
-      add(change.merge
-              ? change.merge->other.share()
-              : Ref::steal(PyTuple_Pack(1, change.entry->token.get())));
-  Ref all = Ref::steal(PySequence_Tuple(operands));
-  Ref made = Ref::steal(all ? PyObject_CallObject(merge, all) : nullptr);
-  MG_CHECK(made, "tokens are hashable");
-  return made;
-}
-
 // Data that refers to nothing else: a program may keep it.
 bool is_plain(PyObject* key) {
   return guards::is_constant(key) && guards::is_plain_key(key);
@@ -168,12 +147,9 @@ std::vector<const DictEntry*> set_entries(Context& ctx, V set) {
 Ref plain_set(Context& ctx, V set) {
   for (const DictEntry* entry : dict_entries(ctx, set))
     if (!is_plain(ctx.look(entry->key))) return nullptr;
-  const DictState& state = *ctx.heap[set->heap].dict;
-  if (PyType_IsSubtype(set->type, &PySet_Type)) return real_set(ctx, set);
-  const bool any_removed = std::ranges::any_of(
-      state.entries,
-      [](const DictEntry& each) { return !each.value && each.written; });
-  return any_removed ? nullptr : real_frozenset(state);
+  Ref real = real_set(ctx, set);
+  if (!PyType_IsSubtype(set->type, &PySet_Type)) python::freeze(real);
+  return real;
 }
 
 bool has_plain_history(const DictState& set) {
@@ -293,24 +269,8 @@ Status set_update(Context& ctx, SetOperation operation, V left, V right) {
     for (V item : items) MG_DO(set_add(ctx, left, item));
     return done;
   }
-  if (operation == SetOperation::Intersection) {
-    // A new set's table is taken over; of a set with itself, that of a copy.
-    Ref table;
-    std::vector<V> items;
-    if (left == right) {
-      table = plain_set(ctx, left);
-      items = ordered_items(ctx, left);
-    } else {
-      V common = ctx.set();
-      MG_DO(add_common(ctx, common, left, right));
-      items = inserted_items(ctx, common);
-    }
-    MG_DO(set_clear(ctx, left));
-    if (table)
-      ctx.heap.set_merge(left->heap, std::move(table), /*drops=*/false);
-    for (V item : items) MG_DO(set_add(ctx, left, item));
-    return done;
-  }
+  if (operation == SetOperation::Intersection)
+    return set_keep_common(ctx, left, {&right, 1});
   if (operation != SetOperation::Union && left == right) {
     return set_clear(ctx, left);
   }
@@ -320,9 +280,13 @@ Status set_update(Context& ctx, SetOperation operation, V left, V right) {
     for (V item : inserted_items(ctx, other)) MG_DO(discard(ctx, left, item));
     return done;
   }
-  const bool from_dict = right->type == &PyDict_Type;
-  for (V item :
-       from_dict ? inserted_items(ctx, other) : ordered_items(ctx, other))
+  // Those of other iterables come out of a set of them.
+  std::vector<V> items;
+  if (is_set(right) || right->type == &PyDict_Type)
+    MG_DO(unpack(ctx, right, items));
+  else
+    items = ordered_items(ctx, other);
+  for (V item : items)
     if (operation == SetOperation::Union) {
       MG_DO(set_add(ctx, left, item));
     } else {
@@ -386,6 +350,23 @@ Outcome<V> set_combine(Context& ctx, SetOperation operation, V left,
     }
   }
   return settle_frozenset(ctx, made);
+}
+
+Status set_keep_common(Context& ctx, V set, std::span<const V> others) {
+  // The table of a new set is taken over; of a set with itself, of a copy.
+  Ref table;
+  std::vector<V> items;
+  if (others.empty() || (others.size() == 1 && ctx.look(others[0]) == set)) {
+    table = plain_set(ctx, set);
+    items = ordered_items(ctx, set);
+  } else {
+    MG_TRY(V common, set_combine(ctx, SetOperation::Intersection, set, others));
+    items = inserted_items(ctx, common);
+  }
+  MG_DO(set_clear(ctx, set));
+  if (table) ctx.heap.set_merge(set->heap, std::move(table), /*drops=*/false);
+  for (V item : items) MG_DO(set_add(ctx, set, item));
+  return done;
 }
 
 Outcome<bool> set_compare(Context& ctx, int kind, V left, V right) {

@@ -57,6 +57,8 @@ Outcome<V> set_combine(Context& ctx, SetOperation operation, V left,
                        std::span<const V> rights);
 // The same into `left`, a Set.
 Status set_update(Context& ctx, SetOperation operation, V left, V right);
+// set.intersection_update(*others)
+Status set_keep_common(Context& ctx, V set, std::span<const V> others);
 
 // `kind` is Py_LT .. Py_GE; both are sets.
 Outcome<bool> set_compare(Context& ctx, int kind, V left, V right);

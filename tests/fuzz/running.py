@@ -130,7 +130,8 @@ def ends(program) -> bool:
     for variant in set(CALLS):
         try:
             with limited(0.5):
-                program(*inputs(variant))
+                # A copy, as it is compared: sets may have another order.
+                program(*copy.deepcopy(inputs(variant)))
         except (NoEnd, RecursionError):
             return False
         except Exception:

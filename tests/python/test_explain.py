@@ -227,3 +227,43 @@ def test_assumed_constants_and_recorded_functions_in_the_graph():
     assert targets[0] is recorded
     assert graph.graph.find_nodes(op="output")
     assert found.op_count == 2
+
+
+def asks_for_kernels(x):
+    return x + torch.backends.cuda.flash_sdp_enabled()
+
+
+@pytest.mark.parametrize(
+    ("program", "line"),
+    [
+        (torch.sin, "torch.get_default_device() is none that is set"),
+        (torch.sin, "deterministic algorithms is off"),
+        (torch.sin, "__torch_function__ is on"),
+        (
+            asks_for_kernels,
+            "kernels of scaled_dot_product_attention is flash, efficient, "
+            "math, cudnn, overrideable, in the order 1 2 0 3 4",
+        ),
+    ],
+)
+def test_state_of_torchs_is_told_in_words(program, line):
+    found = magneto.explain(lambda x: program(x) + 1)(X)
+    assert line in found.guards[0]
+
+
+def test_a_recompilation_tells_the_state_in_words():
+    def program(x):
+        return x + torch.ones(4)
+
+    compiled = magneto.compile(program, backend="eager", recompile_limit=1)
+    compiled(X)
+    torch.set_default_device("meta")
+    try:
+        with pytest.warns(
+            magneto.exc.RecompileLimitWarning,
+            match=r"device\(\) is none that is set, but it is meta",
+        ):
+            result = compiled(torch.ones(4, device="meta"))
+    finally:
+        torch.set_default_device(None)
+    assert result.device.type == "meta"

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.fuzz import shapes
+from tests.fuzz import sets, shapes
 from tests.fuzz.running import difference, write
 from tests.fuzz.writer import Writer
 
@@ -72,6 +72,21 @@ def test_programs_over_sizes(first):
     """A slice of `make fuzz-shapes`."""
     found = [shapes.try_program(seed, 8) for seed in range(first, first + 50)]
     assert not any(found), "\n".join(filter(None, found))
+
+
+@pytest.mark.parametrize("first", range(0, 600, 100))
+def test_programs_over_sets(first):
+    """A slice of `make fuzz-sets`."""
+    found = [sets.try_program(seed) for seed in range(first, first + 100)]
+    assert not any(found), "\n".join(filter(None, found))
+
+
+def test_a_wrong_order_would_be_found(monkeypatch):
+    def reversing(fn, **options):
+        return lambda x, s, t, u, notes: fn(x, set([*s][::-1]), t, u, notes)
+
+    monkeypatch.setattr(sets.magneto, "compile", reversing)
+    assert any(sets.try_program(seed) for seed in range(50))
 
 
 def test_a_wrong_size_would_be_found(monkeypatch):

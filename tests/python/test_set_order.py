@@ -43,6 +43,23 @@ OPERATIONS = {
     "united_with_itself_and_more": lambda a, b: a.union(a, b, a),
     "again": lambda a, b: {*(a | b), *b, 5},
     "frozen": lambda a, b: frozenset(a) | b,
+    "xor_with_frozen": lambda a, b: b ^ frozenset([24, 16, 8, 0]),
+    "in_place_xor_with_frozen": lambda a, b: set(b).__ixor__(
+        frozenset([33, 65, 1, 17])
+    ),
+    "frozen_union_with_none": lambda a, b: frozenset([*b, 24, *a]).union(),
+    "frozen_minus_none": lambda a, b: frozenset([*b, 24, *a]).difference(),
+    "kept_with_none": lambda a, b: [
+        c := a | b, c.difference_update(a), c.intersection_update()
+    ][0],
+    "kept_with_many": lambda a, b: [
+        c := a | b, c.intersection_update([1, 2, 17, 33], c, {33: 1, 17: 2})
+    ][0],
+    "frozen_xor": lambda a, b: frozenset(a) ^ b,
+    "xor_frozen": lambda a, b: frozenset([*a, 16]) ^ frozenset([*b, 24]),
+    "frozen_difference": lambda a, b: frozenset(a).difference([1, 8], b),
+    "frozen_xor_and_more": lambda a, b: {0, 7, 24} | (frozenset(a) ^ b),
+    "frozen_copies": lambda a, b: set(frozenset(a) - b) | frozenset(a ^ b),
     "union_of_three": lambda a, b: a.union(b, {5, 9, 24, 25, 41}),
     "difference_of_three": lambda a, b: a.difference(b, {5, 64}, [33]),
     "intersection_of_three": lambda a, b: a.intersection(b, [20, 1, 17]),

@@ -23,6 +23,7 @@ def shared_list():
 
 EQUAL = [
     lambda: [1, (2.0, float("nan")), {"a": b"x"}],
+    lambda: [complex(float("nan"), 1), range(3, 0, -1), slice(None, 2)],
     lambda: torch.arange(4.0).t(),
     lambda: torch.tensor([1.0, float("nan")]),
     lambda: Point(1, torch.ones(2)),
@@ -50,6 +51,9 @@ UNEQUAL = [
     ("it.dtype", torch.ones(2), torch.ones(2).double()),
     ("it.requires_grad", torch.ones(2), torch.ones(2, requires_grad=True)),
     ("1 of 2 elements differ", torch.tensor([1, 2]), torch.tensor([1, 3])),
+    ("it.imag: eager -0.0, compiled 0.0", complex(1, -0.0), complex(1, 0.0)),
+    ("it.stop: eager 3, compiled 4", range(0, 3, 2), range(0, 4, 2)),
+    ("it.start: NoneType in eager, int", slice(2), slice(0, 2, 1)),
     ("it.args|text of it", KeyError("a"), KeyError("b")),
 ]
 

@@ -27,7 +27,7 @@ import torch
 # Values of these types are compared by value alone; whether two equal ones are
 # one object is CPython's own affair.
 ATOMS = (
-    int, str, bytes, complex, bool, type(None), type(Ellipsis), range, slice,
+    int, str, bytes, bool, type(None), type(Ellipsis),
     torch.dtype, torch.device, torch.layout, torch.memory_format,
 )  # fmt: skip
 
@@ -95,6 +95,15 @@ def _compare(a: Any, b: Any, where: str, state: Comparison) -> None:
         )
     if isinstance(a, float):
         _compare_floats(a, b, where, state)
+    elif isinstance(a, complex):
+        for name in ("real", "imag"):
+            x, y = getattr(a, name), getattr(b, name)
+            _compare_floats(x, y, f"{where}.{name}", state)
+    elif isinstance(a, (range, slice)):
+        # Ranges are equal where their numbers are.
+        for name in ("start", "stop", "step"):
+            x, y = getattr(a, name), getattr(b, name)
+            _compare(x, y, f"{where}.{name}", state)
     elif isinstance(a, ATOMS):
         _expect(a == b, where, a, b)
     elif isinstance(a, SHARED):
