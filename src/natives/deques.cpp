@@ -327,9 +327,8 @@ Outcome<V> repeat(Context& ctx, const Arguments& args) {
   if (given->is_constant() ? !PyIndex_Check(given->object)
                            : given->kind != Kind::Object)
     return ctx.raise(PyExc_TypeError,
-                     std::string("can't multiply sequence by non-int of type "
-                                 "'") +
-                         given->type->tp_name + "'");
+                     std::string("'") + given->type->tp_name +
+                         "' object cannot be interpreted as an integer");
   MG_TRY(Py_ssize_t times, index_argument(ctx, given));
   const std::vector<V> once = items_of(ctx, deque);
   V target = deque;

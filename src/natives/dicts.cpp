@@ -165,8 +165,13 @@ Outcome<V> set_default(Context& ctx, const Arguments& args) {
 
 Outcome<V> pop(Context& ctx, const Arguments& args) {
   MG_TRY(V dict, receiver(ctx, args));
-  MG_TRY(V value, dict_pop(ctx, dict, args.positional[1]));
-  if (value) return value;
+  // An empty one asks for no hash.
+  const bool is_empty = dict->type == &PyDict_Type && !dict->source.valid() &&
+                        dict_entries(ctx, dict).empty();
+  if (!is_empty) {
+    MG_TRY(V value, dict_pop(ctx, dict, args.positional[1]));
+    if (value) return value;
+  }
   if (args.count() > 2) return args.positional[2];
   return key_error(ctx, args.positional[1]);
 }

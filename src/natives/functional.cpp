@@ -60,7 +60,10 @@ V make(Context& ctx, PyTypeObject* type, V function, std::span<const V> args,
 
 Outcome<V> make_partial(Context& ctx, const Arguments& args) {
   V function = ctx.look(args.positional[0]);
-  if (function->is_constant() && !PyCallable_Check(function->object))
+  V callable = ctx.constant_share(PyDict_GetItemString(builtins(), "callable"));
+  MG_TRY(V answer, call(ctx, callable, {function}));
+  MG_TRY(const bool is_callable, truth(ctx, answer));
+  if (!is_callable)
     return ctx.raise(PyExc_TypeError, "the first argument must be callable");
   std::vector<V> positional;
   V keywords = ctx.dict();

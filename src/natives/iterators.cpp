@@ -62,8 +62,7 @@ Outcome<V> next_or_stop(Context& ctx, V iterator) {
   }
   MG_TRY(V method, special_method(ctx, iterator, interned().dunder_next));
   if (method) return call(ctx, method, {});
-  return ctx.raise(PyExc_TypeError, std::string("'") +
-                                        _PyType_Name(iterator->type) +
+  return ctx.raise(PyExc_TypeError, std::string("'") + iterator->type->tp_name +
                                         "' object is not an iterator");
 }
 
@@ -86,8 +85,7 @@ Outcome<V> make_enumerate(Context& ctx, const Arguments& args) {
                      "enumerate() missing required argument 'iterable'");
   V start = argument(args, 1, name<"start">());
   if (start) {
-    MG_TRY(Py_ssize_t number, index_argument(ctx, start));
-    start = ctx.integer(number);
+    MG_TRY(start, as_index(ctx, start));
   } else {
     start = ctx.integer(0);
   }
@@ -101,7 +99,8 @@ Outcome<V> next_enumerate(Context& ctx, V iterator) {
   if (!item) return nullptr;
   V index = slot(ctx, iterator, 1);
   V after = nullptr;
-  if (index->is_constant()) {
+  if (index->is_constant() &&
+      Py_ABS(Py_SIZE(index->object)) <= 1) {  // it doesn't overflow
     after = ctx.integer(PyLong_AsSsize_t(index->object) + 1);
   } else {
     MG_TRY(after, binary_operation(ctx, NB_ADD, index, ctx.integer(1)));

@@ -225,7 +225,7 @@ Outcome<V> sort_in_place(Context& ctx, const Arguments& args) {
 Outcome<V> slot_add(Context& ctx, const Arguments& args) {
   MG_TRY(V left, list_receiver(ctx, args));
   V right = ctx.look(args.positional[1]);
-  if (right->kind != Kind::List)
+  if (!PyType_IsSubtype(right->type, &PyList_Type))
     return ctx.raise(PyExc_TypeError,
                      std::string("can only concatenate list (not \"") +
                          right->type->tp_name + "\") to list");

@@ -39,8 +39,11 @@ Outcome<V> rounded(Context& ctx, const Arguments& args) {
         "use the torch function of that name");
   MG_TRY(V found, special_method(ctx, value, name<method>()));
   if (found) return call(ctx, found, {});
-  return ctx.raise(PyExc_TypeError, std::string("must be real number, not ") +
-                                        value->type->tp_name);
+  const std::string type = value->type->tp_name;
+  return ctx.raise(PyExc_TypeError,
+                   std::string_view(function.text) == "trunc"
+                       ? "type " + type + " doesn't define __trunc__ method"
+                       : "must be real number, not " + type);
 }
 
 PyObject* function_of_math(const char* function) {
@@ -68,7 +71,8 @@ Outcome<V> of_numbers(Context& ctx, const Arguments& args) {
           "data-dependent",
           std::string("math.") + function.text + " of a tensor",
           "use the torch function of that name");
-    if (value->kind == Kind::Object) {
+    if (value->kind == Kind::Object ||
+        (value->is_constant() && !is_safe(value->object))) {
       PyObject* const asked[] = {name<methods>()...};
       for (PyObject* method : asked) {
         MG_TRY(V found, special_method(ctx, value, method));

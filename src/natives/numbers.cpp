@@ -102,6 +102,8 @@ Outcome<V> make_int(Context& ctx, const Arguments& args) {
   V value = args.count() ? ctx.look(args.positional[0]) : nullptr;
   if (args.count() != 1 || args.has_keywords()) {
     if (value && may_hold_text(value)) return unknown_text(ctx, value);
+    // The base is looked at first.
+    if (args.count() == 2) MG_DO(index_argument(ctx, args.positional[1]));
     return ctx.raise(PyExc_TypeError,
                      "int() can't convert non-string with explicit base");
   }
@@ -154,6 +156,16 @@ Outcome<V> make_bytes(Context& ctx, const Arguments& args) {
     return ctx.graph_break("native-call", "bytes() of unknown values",
                            "use Python integers");
   V source = ctx.look(args.positional[0]);
+  for (size_t i = 1; i < args.count(); ++i) {
+    V given = ctx.look(args.positional[i]);
+    if (!PyType_IsSubtype(given->type, &PyUnicode_Type))
+      return ctx.raise(PyExc_TypeError, std::string("bytes() argument '") +
+                                            (i == 1 ? "encoding" : "errors") +
+                                            "' must be str, not " +
+                                            given->type->tp_name);
+  }
+  if (args.count() > 1 && !PyType_IsSubtype(source->type, &PyUnicode_Type))
+    return ctx.raise(PyExc_TypeError, "encoding without a string argument");
   MG_TRY(plain, try_special(ctx, source, name<"__bytes__">()));
   if (plain) return plain;
   if (source->kind == Kind::Object) {

@@ -80,9 +80,23 @@ Outcome<V> index(Context& ctx, const Arguments& args) {
   return operator_index(ctx, args.positional[0]);
 }
 
+// What operator's functions look through.
+Status searched_items(Context& ctx, V sequence, std::vector<V>& items) {
+  Outcome<V> iterator = iterate(ctx, sequence);
+  if (!iterator && iterator.signal() == Signal::Raised &&
+      ctx.exception_is(PyExc_TypeError)) {
+    (void)ctx.take_exception();
+    return ctx.raise(PyExc_TypeError, std::string("argument of type '") +
+                                          ctx.look(sequence)->type->tp_name +
+                                          "' is not iterable");
+  }
+  if (!iterator) return iterator.signal();
+  return unpack(ctx, iterator.value(), items);
+}
+
 Outcome<V> index_of(Context& ctx, const Arguments& args) {
   std::vector<V> items;
-  MG_DO(unpack(ctx, args.positional[0], items));
+  MG_DO(searched_items(ctx, args.positional[0], items));
   MG_TRY(Py_ssize_t at,
          find_item(ctx, items, args.positional[1], 0, PY_SSIZE_T_MAX));
   if (at >= 0) return ctx.integer(at);
@@ -91,7 +105,7 @@ Outcome<V> index_of(Context& ctx, const Arguments& args) {
 
 Outcome<V> count_of(Context& ctx, const Arguments& args) {
   std::vector<V> items;
-  MG_DO(unpack(ctx, args.positional[0], items));
+  MG_DO(searched_items(ctx, args.positional[0], items));
   int64_t count = 0;
   for (V item : items) {
     MG_TRY(Py_ssize_t at, find_item(ctx, {&item, 1}, args.positional[1], 0, 1));
@@ -202,7 +216,15 @@ Outcome<V> call_named_method(Context& ctx, const Arguments& args) {
 template <int operation>
 Outcome<V> concatenate(Context& ctx, const Arguments& args) {
   V left = ctx.look(args.positional[0]);
-  if (left->kind == Kind::Constant && !PySequence_Check(left->object))
+  V right = ctx.look(args.positional[1]);
+  const PySequenceMethods* methods = left->type->tp_as_sequence;
+  const auto has_items = [](V value) {
+    return value->type->tp_as_sequence &&
+           value->type->tp_as_sequence->sq_item &&
+           !PyType_IsSubtype(value->type, &PyDict_Type);
+  };
+  if (!(methods && methods->sq_concat) &&
+      !(has_items(left) && has_items(right)))
     return ctx.raise(PyExc_TypeError, std::string("'") + left->type->tp_name +
                                           "' object can't be concatenated");
   return binary<operation>(ctx, args);

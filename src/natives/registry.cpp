@@ -106,14 +106,13 @@ Outcome<bool> check_receiver(Context& ctx, PyObject* callable,
                                                 name + "() needs an argument");
   V receiver = ctx.look(args.positional[0]);
   if (PyType_IsSubtype(receiver->type, owner)) return true;
-  return ctx.raise(PyExc_TypeError,
-                   is_slot
-                       ? "descriptor '" + name + "' requires a '" +
-                             owner->tp_name + "' object but received a '" +
-                             _PyType_Name(receiver->type) + "'"
-                       : "descriptor '" + name + "' for '" + owner->tp_name +
-                             "' objects doesn't apply to a '" +
-                             _PyType_Name(receiver->type) + "' object");
+  return ctx.raise(
+      PyExc_TypeError,
+      is_slot ? "descriptor '" + name + "' requires a '" + owner->tp_name +
+                    "' object but received a '" + receiver->type->tp_name + "'"
+              : "descriptor '" + name + "' for '" + owner->tp_name +
+                    "' objects doesn't apply to a '" + receiver->type->tp_name +
+                    "' object");
 }
 
 // The first of the classes that `type` inherits from, or itself, that has no

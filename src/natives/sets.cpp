@@ -70,14 +70,14 @@ Outcome<V> add(Context& ctx, const Arguments& args) {
 
 Outcome<V> discard(Context& ctx, const Arguments& args) {
   MG_TRY(V set, set_receiver(ctx, args));
-  MG_TRY(V old, dict_pop(ctx, set, args.positional[1]));
+  MG_TRY(V old, dict_pop(ctx, set, set_key(ctx, args.positional[1])));
   (void)old;
   return ctx.none();
 }
 
 Outcome<V> remove(Context& ctx, const Arguments& args) {
   MG_TRY(V set, set_receiver(ctx, args));
-  MG_TRY(V old, dict_pop(ctx, set, args.positional[1]));
+  MG_TRY(V old, dict_pop(ctx, set, set_key(ctx, args.positional[1])));
   return old ? Outcome<V>(ctx.none()) : key_error(ctx, args.positional[1]);
 }
 

@@ -277,17 +277,22 @@ Outcome<V> plain_str(Context& ctx, V value) {
   return repr_for(ctx, value, "__str__");
 }
 
+// As messages about arguments name them.
+const char* name_of_argument(V value) {
+  return value->type == Py_TYPE(Py_None) ? "None" : value->type->tp_name;
+}
+
 // object.__format__
 Outcome<V> plain_format(Context& ctx, V value, V spec) {
   spec = ctx.look(spec);
   if (!spec->is_constant() || !PyUnicode_Check(spec->object))
     return ctx.raise(PyExc_TypeError,
                      std::string("__format__() argument must be str, not ") +
-                         _PyType_Name(spec->type));
+                         name_of_argument(spec));
   if (PyUnicode_GET_LENGTH(spec->object) > 0)
     return ctx.raise(PyExc_TypeError,
                      std::string("unsupported format string passed to ") +
-                         _PyType_Name(value->type) + ".__format__");
+                         value->type->tp_name + ".__format__");
   return str_of(ctx, value);
 }
 
@@ -347,7 +352,7 @@ Outcome<V> format_of(Context& ctx, V value, V spec) {
     if (!spec->is_constant() || !PyUnicode_Check(spec->object))
       return ctx.raise(PyExc_TypeError,
                        std::string("format() argument 2 must be str, not ") +
-                           _PyType_Name(spec->type));
+                           name_of_argument(spec));
     real_spec = spec->object;
   }
   if (values::is_symbol(value)) {
@@ -415,6 +420,11 @@ Outcome<V> slot_str(Context& ctx, const Arguments& args) {
   return plain_str(ctx, ctx.look(args.positional[0]));
 }
 
+// object.__str__
+Outcome<V> slot_repr_as_str(Context& ctx, const Arguments& args) {
+  return repr_of(ctx, args.positional[0]);
+}
+
 // str(object), str(bytes, encoding, errors)
 Outcome<V> make_str(Context& ctx, const Arguments& args) {
   if (args.count() > 1 || args.has_keywords()) {
@@ -478,6 +488,8 @@ V free_variable(Context& ctx, V function, const char* variable) {
 Outcome<V> recursive_repr(Context& ctx, const Arguments& args) {
   using InPython = Nesting<struct OfPython>;
   V wrapper = ctx.look(args.positional[0]);
+  if (args.count() != 2 || args.has_keywords())
+    return ctx.inliner->inline_function(wrapper, without(args, 1));
   V self = ctx.look(args.positional[1]);
   if (InPython::holds(self)) {
     V fill = free_variable(ctx, wrapper, "fillvalue");
@@ -531,7 +543,7 @@ constexpr Row kRows[] = {
     {kBuiltins, "frozenset.__repr__", slot_repr, 1, 1, nullptr},
     {kBuiltins, "slice.__repr__", slot_repr, 1, 1, nullptr},
     {kBuiltins, "object.__repr__", slot_repr, 1, 1, nullptr},
-    {kBuiltins, "object.__str__", slot_str, 1, 1, nullptr},
+    {kBuiltins, "object.__str__", slot_repr_as_str, 1, 1, nullptr},
     {kBuiltins, "object.__format__", slot_format, 2, 2, nullptr},
     {kBuiltins, "BaseException.__repr__", slot_repr, 1, 1, nullptr},
     {kBuiltins, "BaseException.__str__", slot_str, 1, 1, nullptr},
@@ -547,10 +559,10 @@ constexpr Row kRows[] = {
     row::examine("magneto.polyfills.text", "field_path"),
     row::breaks(kBuiltins, "print", "print outside of the compiled function"),
     {"collections", "OrderedDict.__repr__", slot_repr, 1, 1, nullptr},
-    {"dataclasses", "_recursive_repr.<locals>.wrapper", recursive_repr, 2, 2,
-     nullptr},
+    {"dataclasses", "_recursive_repr.<locals>.wrapper", recursive_repr, 1, kAny,
+     "*"},
     {"reprlib", "recursive_repr.<locals>.decorating_function.<locals>.wrapper",
-     recursive_repr, 2, 2, nullptr},
+     recursive_repr, 1, kAny, "*"},
 };
 
 }  // namespace

@@ -74,7 +74,7 @@ Outcome<V> slice_indices(Context& ctx, const Arguments& args) {
   if (!real || !size)
     return ctx.graph_break("native-call", "slice.indices of unknown values",
                            "use Python integers");
-  Ref result = Ref::steal(PyObject_CallMethod(real, "indices", "O", size));
+  Ref result = Ref::steal(PyObject_CallMethod(real, "indices", "(O)", size));
   if (!result) return ctx.raise_from_python();
   return ctx.constant(std::move(result));
 }

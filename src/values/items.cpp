@@ -44,7 +44,7 @@ Outcome<V> as_index(Context& ctx, V value) {
     return ctx.constant(std::move(number));
   } else if (!type_lookup(ctx, value->type, interned().dunder_index)) {
     return ctx.raise(PyExc_TypeError,
-                     std::string("'") + _PyType_Name(value->type) +
+                     std::string("'") + value->type->tp_name +
                          "' object cannot be interpreted as an integer");
   }
   return ctx.graph_break("c-protocol",

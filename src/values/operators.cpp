@@ -288,19 +288,38 @@ Outcome<V> operator_method(Context& ctx, int op, V value, PyObject* name) {
   return bind_descriptor(ctx, found, value, value->type, name);
 }
 
+bool is_deque(V value) {
+  static PyObject* const type = find_object("collections.deque");
+  return value->type == reinterpret_cast<PyTypeObject*>(type);
+}
+
 // What a sequence says of `+` and `*` with the wrong thing, if no number on
 // either side has taken it.
 Status check_concatenation(Context& ctx, int op, V left, V right) {
-  const bool left_sequence = is_list(left) || is_tuple_like(left);
-  if (op == kAdd && left_sequence) {
-    const std::string what = is_list(left) ? "list" : "tuple";
+  const bool is_str = PyType_IsSubtype(left->type, &PyUnicode_Type);
+  const bool is_bytes = PyType_IsSubtype(left->type, &PyBytes_Type);
+  if (is_str && PyType_IsSubtype(right->type, &PyUnicode_Type)) return done;
+  if (op == kAdd && (is_list(left) || is_tuple_like(left) || is_str)) {
+    const std::string what = is_str ? "str" : is_list(left) ? "list" : "tuple";
     return ctx.raise(PyExc_TypeError, "can only concatenate " + what +
                                           " (not \"" + right->type->tp_name +
                                           "\") to " + what);
   }
-  const bool right_sequence = is_list(right) || is_tuple_like(right);
+  const bool takes_bytes = op == kAdd && right->type->tp_as_buffer;
+  if (is_bytes && (takes_bytes || (op == kModulo && !as_constant(ctx, right))))
+    return unknown_operator(ctx, kBinary[op].symbol, left, right);
+  if (op == kAdd && is_bytes)
+    return ctx.raise(PyExc_TypeError, std::string("can't concat ") +
+                                          right->type->tp_name + " to " +
+                                          left->type->tp_name);
+  const auto repeats = [](V value) {
+    const PySequenceMethods* methods = value->type->tp_as_sequence;
+    return methods && methods->sq_repeat;
+  };
+  const bool left_sequence = repeats(left), right_sequence = repeats(right);
   if (op == kMultiply && (left_sequence || right_sequence)) {
     V other = left_sequence ? right : left;
+    if (type_lookup(ctx, other->type, interned().dunder_index)) return done;
     return ctx.raise(PyExc_TypeError,
                      std::string("can't multiply sequence by non-int of type "
                                  "'") +
@@ -411,6 +430,9 @@ Outcome<V> binary_operation(Context& ctx, int kind, V left, V right) {
   if (left->type != right->type) {
     MG_TRY(backward, operator_method(ctx, op, right, table.reflected[at]));
   }
+  // A deque's is that of a sequence, which takes numbers only.
+  if (op == kMultiply && (is_deque(left) || is_deque(right)))
+    MG_DO(check_concatenation(ctx, op, left, right));
   // Numbers' slots go before those of sequences, which user classes don't have.
   const bool users = is_users_method(forward) || is_users_method(backward);
   if (!users) {

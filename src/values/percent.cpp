@@ -264,7 +264,12 @@ Outcome<V> Percent::run() {
 }  // namespace
 
 Outcome<V> percent_format(Context& ctx, V format, V values) {
-  return Percent(ctx, format, values).run();
+  MG_TRY(V text, Percent(ctx, format, values).run());
+  // Without a conversion it is the format itself.
+  PyObject* real = format->object;
+  const Py_ssize_t size = PyUnicode_GET_LENGTH(real);
+  const Py_ssize_t found = PyUnicode_FindChar(real, '%', 0, size, 1);
+  return size > 0 && found == -1 ? format : text;
 }
 
 }  // namespace magneto::values

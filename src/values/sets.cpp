@@ -194,6 +194,17 @@ Status set_add(Context& ctx, V set, V item) {
   return dict_set(ctx, set, item, item);
 }
 
+V set_key(Context& ctx, V item) {
+  item = ctx.look(item);
+  if (item->kind != Kind::Set ||
+      item->type->tp_hash != PyObject_HashNotImplemented)
+    return item;
+  V frozen = ctx.set(&PyFrozenSet_Type);
+  for (const DictEntry* entry : dict_entries(ctx, item))
+    ctx.heap.dict_set(frozen->heap, entry->key, entry->value, entry->token);
+  return settle_frozenset(ctx, frozen);
+}
+
 bool is_set(V value) {
   return value->kind == Kind::Set ||
          (value->is_constant() && PyFrozenSet_Check(value->object));

@@ -38,6 +38,10 @@ Status set_clear(Context& ctx, V set);
 // An item that is there already stays as it is.
 Status set_add(Context& ctx, V set, V item);
 
+// What a set looks for when it is asked for `item`: a set, which has no hash,
+// stands for a frozenset.
+V set_key(Context& ctx, V item);
+
 // True for a Set, and for a frozenset that is a Constant.
 bool is_set(V value);
 

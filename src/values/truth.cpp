@@ -7,6 +7,7 @@
 #include "values/identity.h"
 #include "values/operators.h"
 #include "values/protocol.h"
+#include "values/sets.h"
 #include "values/symbolic.h"
 #include "values/torch_types.h"
 
@@ -157,7 +158,26 @@ Outcome<bool> plain_contains(Context& ctx, V container, V item) {
         if (found < 0) return ctx.raise_from_python();
         return found == 1;
       }
+      if (PyUnicode_Check(container->object)) {
+        PyObject* text =
+            is_instance_of(looked, &PyUnicode_Type) ? looked->object : nullptr;
+        if (!text)
+          return ctx.raise(PyExc_TypeError,
+                           std::string("'in <string>' requires string as left "
+                                       "operand, not ") +
+                               looked->type->tp_name);
+        return PyUnicode_Contains(container->object, text) == 1;
+      }
+      const bool is_bytes = PyBytes_Check(container->object) ||
+                            PyByteArray_Check(container->object);
+      if (is_bytes &&
+          !type_lookup(ctx, looked->type, interned().dunder_index) &&
+          !looked->type->tp_as_buffer)
+        return ctx.raise(PyExc_TypeError,
+                         std::string("a bytes-like object is required, not '") +
+                             looked->type->tp_name + "'");
       if (PyFrozenSet_Check(container->object)) {
+        looked = ctx.look(set_key(ctx, looked));
         MG_TRY(PyObject * token, key_token(ctx, looked));
         PyObject* real = callers_key(ctx, looked, token);
         if (!real) return false;
@@ -175,6 +195,7 @@ Outcome<bool> plain_contains(Context& ctx, V container, V item) {
     }
     case Kind::Dict:
     case Kind::Set: {
+      if (container->kind == Kind::Set) item = set_key(ctx, item);
       MG_TRY(V found, dict_get(ctx, container, item));
       return found != nullptr;
     }

@@ -4,8 +4,11 @@
 
 import collections
 import copy
+import functools
+import itertools
 import operator
 from collections import *
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import pytest
@@ -25,6 +28,11 @@ class Typed(NamedTuple):
 
     def total(self):
         return self.a * 2
+
+
+@dataclass
+class Plain:
+    a: int
 
 
 class Indexable:
@@ -214,6 +222,7 @@ Pair(1, 2) == Pair(1, 2), Pair(1, 2) == (1, 2), Pair(1, 2) < Pair(1, 3), hash(Pa
 max(Pair(1, 2)), str(Pair(1, "a")), {Pair(1, 2): 3}[(1, 2)], Pair(1, 2).__class__.__name__, tuple(Pair(1, 2)), type(tuple(Pair(1, 2))), sorted([Pair(2, 1), Pair(1, 2)]), Pair.__doc__, Pair(1, 2).__getnewargs__(), copy.copy(Pair(1, [2])), copy.deepcopy(Pair(1, [2])), getattr(Pair(1, 2), "a")
 hasattr(Pair(1, 2), "c"), Pair(a=1, b=2)._asdict()["a"], Pair(1, 2).__len__(), Pair(1, x) is not None, sum(Pair(1, 2)), Pair(1, 2) * 2, Pair.__match_args__, Typed.__new__.__defaults__
 {1: 2}.keys() & {1}, {1: 2}.keys() | {3}, {1: 2, 3: 4}.keys() - {1}, {1: 2}.items() | {(3, 4)}, {1: 2}.items() ^ {(1, 2)}, {1, 2} & {1: 0}.keys(), {1} | {2: 0}.keys(), {1: 2}.keys() >= {1}, {1: 2}.keys() == {1}, {1: 2}.keys() != {2}, {1: 2}.items() == {(1, 2)}, {1: 2}.keys() < {1, 2}
+{1} in [{1}], {1} in {frozenset([1])}, set() in {1}, changed({frozenset([1]), 2}, ("discard", {3}), ("remove", {1}), ("__contains__", {2}), ("discard", {1})), frozenset([frozenset()]).__contains__(set()), list(enumerate("ab", 2**70)), deque([1]) * True, [[1], deque([2])][1] * 2
 {1: [2]}.items().isdisjoint([(1, [2])]), {1: [2]}.items().isdisjoint(iter([(1, [3])])), {1: [2]}.items().isdisjoint({1: [2], 3: [], 5: []}.items()), [(d.items().isdisjoint(d.items()), d.keys().isdisjoint(d)) for d in ({}, {1: []})], {1: 2}.keys().isdisjoint({7, 8, 1}), {1: 2}.items().isdisjoint({(1, 2)})
 {1: x}.values().__len__(), len({1: x}.items()), list({1: x}.items()), x in {1: x}.values(), (1, x) in {1: x}.items(), 1 in {1: x}.keys(), {1: x}.keys().isdisjoint([2]), {1: 2}.values() == {1: 2}.values(), list(reversed({1: 2, 3: 4})), list(reversed({1: 2, 3: 4}.keys())), list(reversed({1: 2, 3: x}.values())), next(iter({1: 2}))
 next(iter({1: x}.items())), sorted({2: 1, 1: 2}.items()), max({1: 2, 3: 1}, key={1: 2, 3: 1}.get), dict({1: 2}.items()), set({1: 2}.keys()), [k for k in {1: 2}.keys()], type({}.keys()), type({}.items()), {}.keys() | {1}, sum({1: 2}.values()), {k: v for k, v in {1: 2}.items() if v}, type(iter({}))
@@ -258,6 +267,29 @@ def test_collections_expression_matches_eager(expression):
 
 
 ERRORS = lines(r"""
+{1, 2}.remove(set())
+{}.pop({})
+{1: 2}.pop({})
+deque([1]) * "x"
+[1] * deque([1])
+deque([1]).__mul__("x")
+[].__add__(deque([1]))
+functools.partial([x])
+operator.indexOf(3, 1)
+operator.concat({}, [])
+itertools.combinations([1], 1.5)
+itertools.combinations(3, "a")
+slice(1, 3).indices(("a",))
+format(deque(), "<3")
+deque().__format__(deque())
+int([x.ndim], "ab")
+bytes([1], len)
+bytes(deque(), "ascii")
+torch.Size.__lt__(5, 6)
+int.mro(1)
+next(OrderedDict())
+copy.deepcopy(3, 5)
+Plain("a").__repr__(x)
 [x][3]
 [x]["a"]
 [x][x.ndim + 5]

@@ -2,12 +2,15 @@
 # ruff: noqa: F401, F403, F405, E501
 """int, float, complex, bool, bytes, range, slice, math and sys."""
 
+import enum
 import math
 import sys
 
 import pytest
 import torch
 from expressions import check_error, check_expression, lines
+
+from magneto.testing import check
 
 
 def changed(container, *calls):
@@ -49,9 +52,20 @@ class MyStr(str):
         return self.upper() + "!"
 
 
+class MyDict(dict):
+    pass
+
+
+class Level(enum.IntEnum):
+    LOW = 1
+    HIGH = 2
+
+
 NAMESPACE = dict(globals())
 
 EXPRESSIONS = lines(r"""
+math.log(Level.HIGH), math.sqrt(MyInt(4)), math.copysign(MyInt(2), -1), math.gcd(Level.HIGH, 4), math.pow(MyFloat(2.0), Level.HIGH), math.floor(Level.HIGH), math.atan2(MyInt(1), MyFloat(1.0))
+97 in b"ab", b"ab" % {}, MyStr("a") + "b", "b" + MyStr("a"), MyStr("ab") % [], "ab" in MyStr("cab"), MyStr("ab") in "cab", MyStr("a") % (1,) if False else 0
 (5).bit_length(), (-5).bit_count(), (5).conjugate(), (5).real, (5).imag, (5).numerator, (5).denominator, (5).as_integer_ratio(), (5).to_bytes(2), (-5).to_bytes(2, "little", signed=True), int.from_bytes(b"\x01\x02", "little"), int.from_bytes([1, 2], byteorder="big", signed=True)
 (5).__int__(), (5).__index__(), (5).__float__(), (5).__bool__(), (5).__hash__(), (5).__neg__(), (5).__invert__(), (5).__abs__(), (5).__ceil__(), (5).__floor__(), (5).__trunc__(), (5).__round__(-1)
 (5).__divmod__(2), (5).__pow__(2), (5).__pow__(2, 3), (5).__rpow__(2), (5).__lshift__(1), (5).__and__(4), (5).__or__(2), (5).__xor__(1), (5).__truediv__(2), (5).__rtruediv__(2), (5).__floordiv__(2), (5).__mod__(3)
@@ -102,6 +116,18 @@ def test_numbers_expression_matches_eager(expression):
 
 
 ERRORS = lines(r"""
+math.copysign(MyInt(2), 1j)
+math.trunc([x])
+math.trunc(MyStr("a"))
+[x] in "abc"
+slice(1) in "abc"
+b"a" in MyStr("abc")
+int in b"abc"
+[x] in b"abc"
+"a" + [x]
+b"a" + [x]
+MyStr("a") * [x]
+b"a" * [x]
 int("a")
 int("12", 1)
 int([])
@@ -261,3 +287,20 @@ sys.nothing
 @pytest.mark.parametrize("expression", ERRORS)
 def test_numbers_error_matches_eager(expression):
     check_error(expression, NAMESPACE)
+
+
+BYTES = lines("""
+b"a" + bytearray(b"c"), bytearray(b"c") + b"a"
+b"ab" + memoryview(b"c")
+bytearray(b"a") in b"cab", b"a" in bytearray(b"cab")
+b"ab" * MyInt(2), MyInt(2) * b"ab"
+b"%s" % bytearray(b"a"), b"ab" % {"a": [1]}, b"ab" % MyDict(a=1)
+math.isclose(MyInt(1), 1.0)
+""")
+
+
+@pytest.mark.parametrize("expression", BYTES)
+def test_what_may_break_the_graph_matches_eager(expression):
+    namespace = dict(NAMESPACE, x=None)
+    program = eval(f"lambda x: (x + 1, {expression})", namespace)
+    check(program, torch.ones(2))

@@ -6,6 +6,7 @@ what they have reached is told by the positions of the items.
 from __future__ import annotations
 
 import itertools
+import operator
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -85,6 +86,7 @@ class Combinations(Selection):
 
 def combinations(iterable: Iterable[Any], r: int) -> Any:
     """Subsequences of length r, in order."""
+    r = operator.index(r)
     pool = tuple(iterable)
     if r < 0:
         raise ValueError("r must be non-negative")
@@ -116,6 +118,7 @@ class CombinationsWithReplacement(Selection):
 
 def combinations_with_replacement(iterable: Iterable[Any], r: int) -> Any:
     """Subsequences of length r whose items may repeat."""
+    r = operator.index(r)
     pool = tuple(iterable)
     if r < 0:
         raise ValueError("r must be non-negative")
