@@ -166,7 +166,8 @@ Outcome<V> set_default(Context& ctx, const Arguments& args) {
 Outcome<V> pop(Context& ctx, const Arguments& args) {
   MG_TRY(V dict, receiver(ctx, args));
   // An empty one asks for no hash.
-  const bool is_empty = dict->type == &PyDict_Type && !dict->source.valid() &&
+  V key = ctx.look_symbolic(args.positional[1]);
+  const bool is_empty = key->type->tp_hash == PyObject_HashNotImplemented &&
                         dict_entries(ctx, dict).empty();
   if (!is_empty) {
     MG_TRY(V value, dict_pop(ctx, dict, args.positional[1]));

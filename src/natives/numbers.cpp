@@ -173,7 +173,16 @@ Outcome<V> make_bytes(Context& ctx, const Arguments& args) {
     if (number) return make_bytes(ctx, {.positional = {&number, 1}});
   }
   std::vector<V> items;
-  MG_DO(unpack(ctx, args.positional[0], items));
+  Outcome<V> iterator = iterate(ctx, source);
+  if (!iterator && iterator.signal() == Signal::Raised &&
+      ctx.exception_is(PyExc_TypeError)) {
+    (void)ctx.take_exception();
+    return ctx.raise(PyExc_TypeError, std::string("cannot convert '") +
+                                          source->type->tp_name +
+                                          "' object to bytes");
+  }
+  if (!iterator) return iterator;
+  MG_DO(unpack(ctx, iterator.value(), items));
   V listed = ctx.list(items);
   MG_TRY(plain, try_really(ctx, type, {.positional = {&listed, 1}}));
   if (plain) return plain;

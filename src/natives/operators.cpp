@@ -223,8 +223,12 @@ Outcome<V> concatenate(Context& ctx, const Arguments& args) {
            value->type->tp_as_sequence->sq_item &&
            !PyType_IsSubtype(value->type, &PyDict_Type);
   };
-  if (!(methods && methods->sq_concat) &&
-      !(has_items(left) && has_items(right)))
+  const auto adds = [](V value) {
+    return value->type->tp_as_number && value->type->tp_as_number->nb_add;
+  };
+  const bool may_add =
+      has_items(left) && has_items(right) && (adds(left) || adds(right));
+  if (!(methods && methods->sq_concat) && !may_add)
     return ctx.raise(PyExc_TypeError, std::string("'") + left->type->tp_name +
                                           "' object can't be concatenated");
   return binary<operation>(ctx, args);

@@ -422,7 +422,11 @@ Outcome<V> slot_str(Context& ctx, const Arguments& args) {
 
 // object.__str__
 Outcome<V> slot_repr_as_str(Context& ctx, const Arguments& args) {
-  return repr_of(ctx, args.positional[0]);
+  V value = ctx.look(args.positional[0]);
+  // Whoever asks for a text looks whether it is one.
+  MG_TRY(V own, own_method(ctx, value, interned().dunder_repr, {}));
+  if (own) return own;
+  return plain_repr(ctx, value);
 }
 
 // str(object), str(bytes, encoding, errors)
@@ -451,6 +455,15 @@ Outcome<V> format_fields(Context& ctx, const Arguments& args) {
   const auto holds = [&](V value) {
     return holds_symbol(ctx, value) || ctx.look_open(value)->kind == Kind::Dict;
   };
+  // Without a field the text itself comes out.
+  V text = ctx.look(args.positional[0]);
+  const Py_ssize_t size = text->is_constant() && PyUnicode_Check(text->object)
+                              ? PyUnicode_GET_LENGTH(text->object)
+                              : 0;
+  const auto has = [&](Py_UCS4 letter) {
+    return PyUnicode_FindChar(text->object, letter, 0, size, 1) != -1;
+  };
+  if (size > 0 && !has('{') && !has('}')) return text;
   if (!std::ranges::any_of(args.positional, holds) &&
       !std::ranges::any_of(args.keyword_values, holds)) {
     Ref result;

@@ -238,7 +238,13 @@ Outcome<V> sequence_add(Context& ctx, V left, V right, bool in_place) {
   std::vector<V> items = items_of(ctx, left);
   const std::vector<V> more = items_of(ctx, right);
   items.insert(items.end(), more.begin(), more.end());
-  return left->kind == Kind::List ? ctx.list(items) : ctx.tuple(items);
+  if (left->kind == Kind::List) return ctx.list(items);
+  V added = ctx.tuple(items);
+  // A torch.Size on either side makes one.
+  PyTypeObject* size = torch_types().size;
+  if (left->type != size && right->type != size) return added;
+  return call(ctx, ctx.constant_share(reinterpret_cast<PyObject*>(size)),
+              {added});
 }
 
 // A longer sequence isn't worth a value for each item.
@@ -262,7 +268,8 @@ Outcome<V> repeat(Context& ctx, V sequence, V count, bool in_place) {
     }
     return ctx.list(all);
   }
-  return ctx.tuple(all);
+  PyTypeObject* size = torch_types().size;
+  return sequence->type == size ? ctx.tuple(all, size) : ctx.tuple(all);
 }
 
 Signal unsupported_operands(Context& ctx, bool in_place, int op, V left,
@@ -299,13 +306,18 @@ Status check_concatenation(Context& ctx, int op, V left, V right) {
   const bool is_str = PyType_IsSubtype(left->type, &PyUnicode_Type);
   const bool is_bytes = PyType_IsSubtype(left->type, &PyBytes_Type);
   if (is_str && PyType_IsSubtype(right->type, &PyUnicode_Type)) return done;
+  if (op == kAdd && left->type == torch_types().size)
+    return ctx.raise(PyExc_TypeError,
+                     std::string("can only concatenate tuple (not ") +
+                         right->type->tp_name + ") to torch.Size");
   if (op == kAdd && (is_list(left) || is_tuple_like(left) || is_str)) {
     const std::string what = is_str ? "str" : is_list(left) ? "list" : "tuple";
     return ctx.raise(PyExc_TypeError, "can only concatenate " + what +
                                           " (not \"" + right->type->tp_name +
                                           "\") to " + what);
   }
-  const bool takes_bytes = op == kAdd && right->type->tp_as_buffer;
+  const PyBufferProcs* buffer = right->type->tp_as_buffer;
+  const bool takes_bytes = op == kAdd && buffer && buffer->bf_getbuffer;
   if (is_bytes && (takes_bytes || (op == kModulo && !as_constant(ctx, right))))
     return unknown_operator(ctx, kBinary[op].symbol, left, right);
   if (op == kAdd && is_bytes)

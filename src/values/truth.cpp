@@ -170,9 +170,10 @@ Outcome<bool> plain_contains(Context& ctx, V container, V item) {
       }
       const bool is_bytes = PyBytes_Check(container->object) ||
                             PyByteArray_Check(container->object);
+      const PyBufferProcs* buffer = looked->type->tp_as_buffer;
       if (is_bytes &&
           !type_lookup(ctx, looked->type, interned().dunder_index) &&
-          !looked->type->tp_as_buffer)
+          !(buffer && buffer->bf_getbuffer))
         return ctx.raise(PyExc_TypeError,
                          std::string("a bytes-like object is required, not '") +
                              looked->type->tp_name + "'");

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.fuzz import sets, shapes
+from tests.fuzz import methods, sets, shapes
 from tests.fuzz.running import difference, write
 from tests.fuzz.writer import Writer
 
@@ -79,6 +79,21 @@ def test_programs_over_sets(first):
     """A slice of `make fuzz-sets`."""
     found = [sets.try_program(seed) for seed in range(first, first + 100)]
     assert not any(found), "\n".join(filter(None, found))
+
+
+@pytest.mark.parametrize("first", range(0, 1500, 250))
+def test_calls_of_methods(first):
+    """A slice of `make fuzz-methods`."""
+    found = [methods.try_call(seed) for seed in range(first, first + 250)]
+    assert not any(found), "\n".join(filter(None, found))
+
+
+def test_a_wrong_result_would_be_found(monkeypatch):
+    def wrong(fn, **options):
+        return lambda x, r: (x, "wrong", r)
+
+    monkeypatch.setattr(methods.magneto, "compile", wrong)
+    assert methods.try_call(0)
 
 
 def test_a_wrong_order_would_be_found(monkeypatch):

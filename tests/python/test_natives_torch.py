@@ -6,13 +6,14 @@ are those of torch.compile's graph, in order.
 """
 
 import operator
+from collections import namedtuple
 
 import pytest
 import torch
 import torch.nn.functional as F
 from torch import nn
 
-from magneto.testing import check, magneto_graph_calls
+from magneto.testing import check, check_calls, magneto_graph_calls
 
 X = torch.arange(12.0).reshape(3, 4) / 7
 Y = torch.linspace(-1, 1, 20).reshape(4, 5)
@@ -593,3 +594,33 @@ def test_operator_index(number):
             return x - 1, str(error)
 
     check(index, X)
+
+
+Pair = namedtuple("Pair", "a b")
+
+SUMS = [
+    lambda s, n, x: s + (1,),
+    lambda s, n, x: (1,) + s,
+    lambda s, n, x: (s + s, s * 2, 2 * s),
+    lambda s, n, x: (s + Pair(1, n), Pair(1, n) + s),
+    lambda s, n, x: (s[:1] + (n,)).numel(),
+    lambda s, n, x: (n,) + s[1:] + (True,),
+    lambda s, n, x: s + ("a",),
+    lambda s, n, x: s + [1],
+    lambda s, n, x: [1] + s,
+    lambda s, n, x: (x,) + s,
+    lambda s, n, x: s + (2.5,),
+]
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("call", SUMS)
+def test_sizes_in_sums(call, dynamic):
+    def program(x, n):
+        try:
+            return x + 1, call(x.shape, n, x)
+        except TypeError as error:
+            return x - 1, str(error)
+
+    calls = [((torch.ones(n, 2), n), {}) for n in (3, 4, 5)]
+    check_calls(program, calls, dynamic=dynamic)
