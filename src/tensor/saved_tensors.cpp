@@ -36,6 +36,7 @@ struct Saved {
   const c10::StorageImpl* storage;
   bool required_grad;
   History grad_fn;
+  uint32_t output;  // of grad_fn
 
   explicit Saved(const at::Tensor& of)
       : tensor(of),
@@ -45,7 +46,8 @@ struct Saved {
         offset(of.storage_offset()),
         storage(of.storage().unsafeGetStorageImpl()),
         required_grad(of.requires_grad()),
-        grad_fn(of.grad_fn()) {}
+        grad_fn(of.grad_fn()),
+        output(static_cast<uint32_t>(of.output_nr())) {}
 
   bool has_other_history() const {
     return tensor.requires_grad() != required_grad ||
@@ -54,10 +56,13 @@ struct Saved {
   bool can_be_put_back() const {
     return tensor.storage().unsafeGetStorageImpl() == storage &&
            (!has_other_history() ||
-            (!required_grad && !grad_fn && !tensor.is_view()));
+            (required_grad == (grad_fn != nullptr) && !tensor.is_view()));
   }
   void put_back() const {
-    if (has_other_history()) tensor.detach_();
+    if (has_other_history() && grad_fn)
+      torch::autograd::impl::set_gradient_edge(tensor, {grad_fn, output});
+    else if (has_other_history())
+      tensor.detach_();
     // As it was before out= resized it.
     c10::TensorImpl* impl = tensor.unsafeGetTensorImpl();
     impl->set_sizes_and_strides(sizes, strides, offset);

@@ -18,7 +18,7 @@ using SavedTensorsPtr = std::shared_ptr<const SavedTensors>;
 SavedTensorsPtr save(std::span<PyObject* const> tensors) noexcept;
 
 // False, and nothing is changed, if more has become another since than values
-// and shape: the memory, a view's history.
+// shape and history: the memory, a view's history.
 bool put_back(const SavedTensorsPtr& saved) noexcept;
 
 }  // namespace magneto::tensor

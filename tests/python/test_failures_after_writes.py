@@ -54,7 +54,7 @@ def fails_behind_a_break(x, y):
 
 
 def callee_fails_behind_a_break(x, y):
-    """What it writes to has a history, which nothing puts back."""
+    """What it writes to has a history."""
 
     def minus(a, b):
         return a - b
@@ -63,6 +63,22 @@ def callee_fails_behind_a_break(x, y):
     magneto.graph_break()
     z.mul_(2)
     return minus(z, y)
+
+
+def differentiates_behind_a_break(x, y):
+    """The history of what is written to is put back."""
+    notes = []
+    z = (x.clone().requires_grad_() * 2).sigmoid()
+    w = z * 3
+    magneto.graph_break()
+    w *= 2
+    notes.append(w.grad_fn.name())
+    try:
+        w[1:3] = w[:2]
+    except RuntimeError as error:
+        notes.append(type(error))
+    w.sum().backward()
+    return w, notes
 
 
 def draws_before(x, y):
@@ -130,6 +146,7 @@ class Normalized(torch.nn.Module):
         leaves_callees,
         fails_behind_a_break,
         callee_fails_behind_a_break,
+        differentiates_behind_a_break,
         draws_before,
         comes_to_require_grad,
         writes_a_view,
