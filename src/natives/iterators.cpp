@@ -56,9 +56,10 @@ Outcome<V> next_or_stop(Context& ctx, V iterator) {
     return stop_iteration(ctx, returned);
   }
   if (iterator->kind == Kind::Iterator) {
-    MG_TRY(V item, next(ctx, iterator));
+    V ended = nullptr;
+    MG_TRY(V item, next(ctx, iterator, &ended));
     if (item) return item;
-    return stop_iteration(ctx, nullptr);
+    return stop_iteration(ctx, ended);
   }
   MG_TRY(V method, special_method(ctx, iterator, interned().dunder_next));
   if (method) return call(ctx, method, {});
@@ -225,7 +226,11 @@ Outcome<V> make_reversed(Context& ctx, const Arguments& args) {
   if (sequence->kind == Kind::Tensor)
     return call_method(ctx, sequence, name<"__reversed__">(), {});
   if (method && sequence->kind == Kind::Object) return call(ctx, method, {});
-  if (sequence->is_constant() && !PySequence_Check(sequence->object))
+  const bool is_sequence = sequence->is_constant()
+                               ? PySequence_Check(sequence->object)
+                               : sequence->type->tp_as_sequence &&
+                                     sequence->type->tp_as_sequence->sq_item;
+  if (!is_sequence)
     return ctx.raise(PyExc_TypeError, std::string("'") +
                                           _PyType_Name(sequence->type) +
                                           "' object is not reversible");

@@ -37,14 +37,9 @@ Outcome<V> next_of_state(Context& ctx, V iterator) {
   static PyObject* const step = PyUnicode_InternFromString("step");
   PyObject* function = _PyType_Lookup(state->type, step);
   MG_CHECK(function, "a state has steps");
-  Outcome<V> item =
-      call(ctx, ctx.known(function, ctx.sources.constant(function)), {state});
-  if (!item && item.signal() == Signal::Raised &&
-      ctx.exception_is(PyExc_StopIteration)) {
-    (void)ctx.take_exception();
-    return nullptr;
-  }
-  if (item && item.value()->object == end_of_iterators()) return nullptr;
+  MG_TRY(V item, call(ctx, ctx.known(function, ctx.sources.constant(function)),
+                      {state}));
+  if (item->object == end_of_iterators()) return nullptr;
   return item;
 }
 

@@ -64,19 +64,9 @@ Outcome<V> extreme(Context& ctx, const Arguments& args) {
     return ctx.raise(PyExc_TypeError,
                      std::string("Cannot specify a default for ") + function +
                          "() with multiple positional arguments");
-  std::vector<V> items;
-  if (args.count() > 1)
-    items.assign(args.positional.begin(), args.positional.end());
-  else
-    MG_DO(unpack(ctx, args.positional[0], items));
-  if (items.empty()) {
-    if (fallback) return fallback;
-    return ctx.raise(PyExc_ValueError,
-                     std::string(function) + "() arg is an empty sequence");
-  }
   V key = key_function(ctx, args);
   V best = nullptr, best_key = nullptr;
-  for (V item : items) {
+  const auto look_at = [&](V item) -> Status {
     V item_key = item;
     if (key) {
       MG_TRY(item_key, call(ctx, key, {item}));
@@ -84,12 +74,26 @@ Outcome<V> extreme(Context& ctx, const Arguments& args) {
     if (best) {
       MG_TRY(V result, compare(ctx, kind, item_key, best_key));
       MG_TRY(bool better, truth(ctx, result));
-      if (!better) continue;
+      if (!better) return done;
     }
     best = item;
     best_key = item_key;
+    return done;
+  };
+  if (args.count() > 1) {
+    for (V item : args.positional) MG_DO(look_at(item));
+    return best;
   }
-  return best;
+  MG_TRY(V iterator, iterate(ctx, args.positional[0]));
+  for (;;) {
+    MG_TRY(V item, next(ctx, iterator));
+    if (!item) break;
+    MG_DO(look_at(item));
+  }
+  if (best) return best;
+  if (fallback) return fallback;
+  return ctx.raise(PyExc_ValueError,
+                   std::string(function) + "() arg is an empty sequence");
 }
 
 Outcome<V> sorted(Context& ctx, const Arguments& args) {

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "natives/iterators.h"
 #include "natives/marks.h"
 #include "natives/pure.h"
 #include "natives/signature.h"
@@ -523,11 +524,15 @@ Outcome<V> call_row(Context& ctx, const Row& row, PyObject* callable,
                                    " that was made outside of the trace",
                                "make the iterator inside of the compiled "
                                "function, or pass a list");
-      MG_TRY(V item, is_begun(iterator) ? next_begun(ctx, iterator)
-                                        : row.next(ctx, iterator));
+      ctx.end_value = nullptr;
+      V ended = nullptr;
+      MG_TRY(V item,
+             unless_stopped(ctx,
+                            is_begun(iterator) ? next_begun(ctx, iterator)
+                                               : row.next(ctx, iterator),
+                            &ended));
       if (item) return item;
-      return ctx.raise_value(make_exception(
-          ctx, reinterpret_cast<PyTypeObject*>(PyExc_StopIteration), {}));
+      return stop_iteration(ctx, ended ? ended : ctx.end_value);
     }
     case Meaning::Pure:
       return call_pure(ctx, callable, args, false);

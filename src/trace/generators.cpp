@@ -170,6 +170,16 @@ Outcome<V> Interpreter::throw_into_delegate(V delegate, V* thrown, V* ended) {
   return nullptr;
 }
 
+// The context of what is thrown is what the generator handles, whatever whoever
+// throws it is handling.
+Signal Interpreter::raise_thrown(V thrown, V handled_inside) {
+  const V before =
+      std::exchange(handled, handled_inside ? handled_inside : ctx.none());
+  const Signal signal = ctx.raise_value(thrown);
+  handled = before;
+  return signal;
+}
+
 Outcome<V> Interpreter::resume_generator(V generator, V sent, V thrown,
                                          V* returned) {
   *returned = ctx.none();
@@ -179,7 +189,7 @@ Outcome<V> Interpreter::resume_generator(V generator, V sent, V thrown,
   if (state.phase == Phase::Running)
     return ctx.raise(PyExc_ValueError, "generator already executing");
   if (state.phase == Phase::Finished) {
-    if (thrown) return ctx.raise_value(thrown);
+    if (thrown) return raise_thrown(thrown, nullptr);
     return nullptr;
   }
   if (state.phase == Phase::Created && sent && !sent->is_null() &&
@@ -211,16 +221,9 @@ Outcome<V> Interpreter::resume_generator(V generator, V sent, V thrown,
     frame.replace(1, ended);
     frame.pc = send.arg;
   } else if (thrown) {
-    // What the generator is handling is the context.
-    const V handled_before = handled;
-    if (frame.handled) handled = frame.handled;
-    (void)ctx.raise_value(thrown);
-    handled = handled_before;
-    Signal signal = Signal::Raised;
-    if (before != Phase::Created) {
-      signal = trace_back(frame);
-      if (signal != Signal::Raised) return signal;
-    }
+    (void)raise_thrown(thrown, frame.handled);
+    const Signal signal = trace_back(frame);
+    if (signal != Signal::Raised) return signal;
     if (before == Phase::Created || !unwind(frame)) {
       state.phase = Phase::Finished;
       return left_by_exception();

@@ -20,14 +20,15 @@ const Handler kHandlers[bytecode::kOpCount] = {
 namespace {
 
 // Ctrl-C is looked for every so many instructions, as a long trace must end.
-constexpr int32_t kStepsBetweenChecks = 20000;
+constexpr int64_t kStepsBetweenChecks = 20000;
 // A frame that hasn't got to a tensor after so many checks computes something
 // else, which plain Python does faster.
-constexpr int32_t kChecksWithoutGraph = 20;
+constexpr int64_t kChecksWithoutGraph = 20;
 // A loop may have no end that the trace can see: another thread ends it, or the
 // graph's exception.
-constexpr int32_t kMostChecks = 2500;
+constexpr int64_t kMostChecks = 1000;
 constexpr size_t kMostCalls = 500'000;
+constexpr size_t kMostObjects = 1'000'000;
 
 // Frames that are gone on with one inside the other: each takes C stack.
 constexpr size_t kMostInner = 32;
@@ -35,11 +36,13 @@ constexpr size_t kMostInner = 32;
 }  // namespace
 
 Status Interpreter::check_progress() {
-  steps_to_check_ = kStepsBetweenChecks;
+  // What natives took off at once counts as many checks.
+  checks_ += 1 - ctx.steps_to_check / kStepsBetweenChecks;
+  ctx.steps_to_check = kStepsBetweenChecks;
   if (PyErr_CheckSignals() < 0) return Signal::Skip;
-  ++checks_;
   if (ctx.must_be_whole) return done;
-  if (ctx.graph.call_count() > kMostCalls || checks_ > kMostChecks)
+  if (ctx.graph.call_count() > kMostCalls || checks_ > kMostChecks ||
+      ctx.heap.size() > kMostObjects)
     return ctx.skip("long-computation",
                     std::to_string(ctx.graph.call_count()) +
                         " tensor operations and no end in sight",
@@ -62,7 +65,7 @@ Outcome<Next> Interpreter::run(Frame& frame) {
       frame.current = frame.pc++;
       before = ctx.journal.position();
       handled_before = handled;
-      if (--steps_to_check_ < 0) [[unlikely]]
+      if (--ctx.steps_to_check < 0) [[unlikely]]
         MG_DO(check_progress());
       MaybeBefore frame_before = before_step(frame, instruction);
       Outcome<Next> next = kHandlers[static_cast<size_t>(instruction.op)](
@@ -162,7 +165,7 @@ Outcome<Next> Interpreter::run_outermost(Frame& frame) {
     frame_ = &frame;
     if (frame_before) [[unlikely]]
       next = after_step(frame, next, *std::move(frame_before));
-    if (--steps_to_check_ < 0) [[unlikely]]
+    if (--ctx.steps_to_check < 0) [[unlikely]]
       MG_DO(check_progress());
     if (!next) [[unlikely]] {
       Signal signal = next.signal();

@@ -102,6 +102,7 @@ class Interpreter final : public values::Inliner, public Journaled {
       return std::nullopt;
     return FrameBefore(frame);
   }
+  V let_go(const Frame& frame, const FrameBefore& before, bool returns) const;
   Outcome<Next> after_step(Frame& frame, Outcome<Next> next,
                            FrameBefore&& before);
 
@@ -119,6 +120,7 @@ class Interpreter final : public values::Inliner, public Journaled {
   Status close_delegate(V delegate);
   Outcome<V> throw_into_delegate(V delegate, V* thrown, V* ended);
   Signal left_by_exception();
+  Signal raise_thrown(V thrown, V handled_inside);
   graph::LocationId location(Frame& frame);
   Outcome<Next> run_nested(Frame& frame);
   void keep_broken(Frame& frame, Journal::Position before, V handled_before);
@@ -130,8 +132,7 @@ class Interpreter final : public values::Inliner, public Journaled {
   bool begun_at_start_ = true;
   std::vector<V> watched_;  // those of them that run code when they die
   std::vector<values::BrokenFrame> broken_;  // innermost first
-  int32_t steps_to_check_ = 0;               // until check_progress()
-  int32_t checks_ = 0;
+  int64_t checks_ = 0;                       // see check_progress()
   std::vector<std::unique_ptr<GeneratorState>> generators_;
   std::vector<std::unique_ptr<GeneratorState>> saved_generators_;
 };

@@ -107,11 +107,10 @@ void Interpreter::FrameBefore::restore(Frame& frame) && {
   frame.handlers = handlers;
 }
 
-Outcome<Next> Interpreter::after_step(Frame& frame, Outcome<Next> next,
-                                      FrameBefore&& before) {
-  if (!next) return next;
-  // What the frame had before the step, and has no more.
-  const bool returns = next.value() == Next::Return;
+// What runs code when it dies, of what the frame had before the step and has no
+// more; null if nothing does.
+V Interpreter::let_go(const Frame& frame, const FrameBefore& before,
+                      bool returns) const {
   const auto is_left = [&](V value) {
     if (returns) return value == frame.result;
     return std::ranges::find(frame.locals, value) != frame.locals.end() ||
@@ -128,7 +127,7 @@ Outcome<Next> Interpreter::after_step(Frame& frame, Outcome<Next> next,
   add_changed(before.locals, frame.locals);
   if (std::ranges::none_of(
           watched_, [&](V value) { return was.contains(value->object); }))
-    return next;
+    return nullptr;
   // Nor does anybody else surely hold it.
   Held held(ctx.heap);
   if (returns) {
@@ -139,13 +138,32 @@ Outcome<Next> Interpreter::after_step(Frame& frame, Outcome<Next> next,
   } else {
     held.add_frames(&frame);
   }
-  for (V value : watched_) {
-    if (held.contains(value->object) || !was.contains(value->object)) continue;
-    std::move(before).restore(frame);
-    return ctx.graph_break("finalizer", "what is let go of here is " +
-                                            ctx.sources.print(value->source));
+  const auto gone = std::ranges::find_if(watched_, [&](V value) {
+    return !held.contains(value->object) && was.contains(value->object);
+  });
+  return gone == watched_.end() ? nullptr : *gone;
+}
+
+Outcome<Next> Interpreter::after_step(Frame& frame, Outcome<Next> next,
+                                      FrameBefore&& before) {
+  V gone = nullptr;
+  if (next) {
+    gone = let_go(frame, before, next.value() == Next::Return);
+  } else if (next.signal() == Signal::Raised) {
+    // The stack where the exception is handled; one that leaves the frame holds
+    // its variables.
+    const bytecode::Handler* handler = frame.code->handler_for(frame.current);
+    std::vector<V> stack = before.stack;
+    stack.resize(handler ? static_cast<size_t>(handler->depth) : 0);
+    std::swap(stack, frame.stack);
+    gone = let_go(frame, before, false);
+    std::swap(stack, frame.stack);
   }
-  return next;
+  if (!gone) return next;
+  if (!next) (void)ctx.take_exception();
+  std::move(before).restore(frame);
+  return ctx.graph_break("finalizer", "what is let go of here is " +
+                                          ctx.sources.print(gone->source));
 }
 
 }  // namespace magneto::trace

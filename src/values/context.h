@@ -100,6 +100,12 @@ class Context final : public Backing,
   Witness* witness = nullptr;             // null: nobody wants to hear
   SymbolPolicy* symbol_policy = nullptr;  // null: none does
   int32_t native_depth = 0;               // calls of natives that are under way
+  // What the last end of an iteration brought, for iterators that pass it on;
+  // null if nothing: values::next().
+  V end_value = nullptr;
+  // Until the interpreter looks whether the trace gets on: instructions, and
+  // what natives do to many items at once.
+  int64_t steps_to_check = 0;
   // The nn.Module whose forward is being traced, for the nodes' metadata.
   graph::ScopeId scope;
   // Of the call that comes next; whoever calls takes it (std::exchange) before

@@ -153,11 +153,17 @@ Outcome<V> unless_stopped(Context& ctx, Outcome<V> item, V* ended) {
   return nullptr;
 }
 
-Outcome<V> next(Context& ctx, V iterator, V* ended) {
-  V nothing = nullptr;
-  if (!ended) ended = &nothing;
-  *ended = ctx.none();
-  iterator = ctx.look(iterator);
+namespace {
+
+Outcome<V> next_of_native(Context& ctx, V iterator, V* ended) {
+  ctx.end_value = nullptr;
+  Outcome<V> item = ctx.natives->next_item(ctx, iterator);
+  // Those in C let the StopIteration of what they go over through.
+  if (item && !item.value() && ctx.end_value) *ended = ctx.end_value;
+  return unless_stopped(ctx, item, ended);
+}
+
+Outcome<V> next_item(Context& ctx, V iterator, V* ended) {
   if (iterator->kind == Kind::Generator)
     return ctx.inliner->resume_generator(iterator, ctx.none(), nullptr, ended);
   if (iterator->kind != Kind::Iterator) {
@@ -182,7 +188,7 @@ Outcome<V> next(Context& ctx, V iterator, V* ended) {
   if (type != &PyListIter_Type && type != &PyTupleIter_Type &&
       type != &PyRangeIter_Type && type != kKeyIterator &&
       type != &PySetIter_Type && type != &PySeqIter_Type)
-    return ctx.natives->next_item(ctx, iterator);
+    return next_of_native(ctx, iterator, ended);
 
   const HeapObject& state = ctx.heap[iterator->heap];
   const int64_t position = state.number;
@@ -245,6 +251,20 @@ Outcome<V> next(Context& ctx, V iterator, V* ended) {
   return item;
 }
 
+}  // namespace
+
+Outcome<V> next(Context& ctx, V iterator, V* ended) {
+  ctx.end_value = nullptr;
+  V brought = ctx.none();
+  Outcome<V> item = next_item(ctx, ctx.look(iterator), &brought);
+  if (item && !item.value()) ctx.end_value = brought;
+  if (ended) *ended = brought;
+  return item;
+}
+
+// So many items are copied in the time of an instruction.
+constexpr int64_t kItemsPerStep = 8;
+
 Status unpack(Context& ctx, V iterable, std::vector<V>& into) {
   iterable = ctx.look(iterable);
   if (iterable->kind == Kind::Tuple && iterable->type == &PyTuple_Type) {
@@ -253,8 +273,9 @@ Status unpack(Context& ctx, V iterable, std::vector<V>& into) {
     return done;
   }
   if (iterable->kind == Kind::List && iterable->type == &PyList_Type) {
-    std::vector<V> items = ctx.heap.items(iterable->heap);
+    const std::vector<V>& items = ctx.heap.items(iterable->heap);
     into.insert(into.end(), items.begin(), items.end());
+    ctx.steps_to_check -= std::ssize(items) / kItemsPerStep;
     return done;
   }
   if (iterable->is_constant() && PyTuple_CheckExact(iterable->object)) {

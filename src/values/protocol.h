@@ -94,7 +94,7 @@ Outcome<V> iterate(Context& ctx, V iterable);
 // The same without __iter__ of a class made in Python: list.__iter__(x).
 Outcome<V> plain_iterate(Context& ctx, V iterable);
 // The next value, or null at the end; then `*ended` is what the end brings:
-// what a generator returned, or the value of a StopIteration.
+// what a generator returned, or the value of a StopIteration; None if nothing.
 Outcome<V> next(Context& ctx, V iterator, V* ended = nullptr);
 // What is raised, or the item; a StopIteration ends the iteration as above.
 Outcome<V> unless_stopped(Context& ctx, Outcome<V> item, V* ended);

@@ -1,0 +1,430 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Random programs of nothing but control flow: generators driven in every way,
+exceptions with their chains and lines, `finally`, `with`, loops and breaks of
+the graph between all of it.
+
+    python -m tests.fuzz.control [--count N] [--seed S]
+
+Exits with 1 if a program differed; it is printed with what it gave.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import itertools
+import random
+import sys
+import time
+from typing import Any
+
+import torch
+
+import magneto
+from tests.fuzz.running import NoEnd, limited
+
+ERRORS = ["ValueError", "KeyError", "LookupError", "StopIteration", "OSError"]
+CAUGHT = [*ERRORS, "Exception", "(KeyError, OSError)", "GeneratorExit"]
+DEEPEST = 5
+
+
+class Manager:
+    """Notes what comes and goes, and keeps some errors to itself."""
+
+    def __init__(self, notes: list[Any], number: int) -> None:
+        self.notes = notes
+        self.number = number
+
+    def __enter__(self) -> int:
+        self.notes.append(("enter", self.number))
+        if self.number % 7 == 0:
+            raise ValueError("no way in")
+        return self.number
+
+    def __exit__(self, kind: Any, error: Any, traceback: Any) -> bool:
+        self.notes.append(("exit", self.number, kind, told(error)))
+        if self.number % 5 == 0:
+            raise OSError(self.number)
+        return self.number % 3 == 0
+
+
+class Turns:
+    """An iterator of a class, with an end or an error at the end."""
+
+    def __init__(self, count: int) -> None:
+        self.left = count
+
+    def __iter__(self) -> Turns:
+        return self
+
+    def __next__(self) -> int:
+        self.left -= 1
+        if self.left == 0:
+            raise StopIteration
+        if self.left < -1:
+            raise KeyError("past the end")
+        return self.left
+
+
+def told(error: BaseException | None, depth: int = 0) -> Any:
+    """An error with what came before it and the lines it went through."""
+    if error is None or depth > 6:
+        return None
+    lines = []
+    traceback = error.__traceback__
+    while traceback is not None:
+        code = traceback.tb_frame.f_code
+        if code.co_filename == "<program>":
+            lines.append((code.co_name, traceback.tb_lineno))
+        traceback = traceback.tb_next
+    inner = [told(e, depth + 1) for e in getattr(error, "exceptions", ())]
+    return (
+        type(error).__name__,
+        str(error),
+        lines,
+        error.__suppress_context__,
+        told(error.__cause__, depth + 1),
+        told(error.__context__, depth + 1),
+        inner,
+    )
+
+
+class Writer:
+    """Writes one program of a few functions, each of which may call those
+    before it.
+    """
+
+    def __init__(self, choose: random.Random) -> None:
+        self.choose = choose
+        self.functions: list[tuple[str, bool]] = []
+        self.numbers = itertools.count(1)
+        self.room = 0
+        self.is_generator = False
+        self.is_in_loop = False
+        self.is_in_handler = False
+
+    def number(self) -> int:
+        """One that nothing else has."""
+        return next(self.numbers)
+
+    def program(self) -> str:
+        """The functions, of which the last is `program(x, notes)`."""
+        lines: list[str] = []
+        for index in range(self.choose.randint(1, 3)):
+            is_generator = self.choose.random() < 0.7
+            lines += self.function(f"f{index}", is_generator)
+            self.functions.append((f"f{index}", is_generator))
+        return "\n".join([*lines, *self.function("program", False)])
+
+    def function(self, name: str, is_generator: bool) -> list[str]:
+        """A whole function."""
+        self.room = self.choose.randint(3, 10)
+        self.is_generator = is_generator
+        self.is_in_loop = self.is_in_handler = False
+        body = ["n = 0", "r = None", "it = iter(())"]
+        while self.room > 0:
+            lines = self.statement(0)
+            if self.choose.random() < 0.6:
+                lines = ["try:", *indented(lines)]
+                lines += ["except Exception as error:"]
+                lines += ["    notes.append(told(error))"]
+            body += lines
+        if is_generator:
+            body.append(f"yield {self.number()}")
+        if name == "program":
+            body.append("return x, n, r, it")
+        else:
+            body.append(f"return {self.choose.choice(['x', 'n', 'r'])}")
+        return [f"def {name}(x, notes):", *indented(body)]
+
+    def block(self, depth: int, **changed: bool) -> list[str]:
+        """Some statements, in another place."""
+        before = {name: getattr(self, name) for name in changed}
+        vars(self).update(changed)
+        lines = []
+        for _ in range(self.choose.randint(1, 3)):
+            lines += self.statement(depth + 1)
+        vars(self).update(before)
+        return lines
+
+    def statement(self, depth: int) -> list[str]:
+        """One, with what is in it."""
+        self.room -= 1
+        kinds = [self.simple] * 4 + [self.iterator] * 4
+        kinds += [self.raising, self.leave]
+        if depth < DEEPEST and self.room > 0:
+            kinds += [self.attempt] * 3 + [self.group, self.loop, self.loop]
+            kinds += [self.managed, self.choice, self.inner]
+        if self.is_generator:
+            kinds += [self.yielding] * 3
+        return self.choose.choice(kinds)(depth)
+
+    def simple(self, depth: int) -> list[str]:
+        """What has no control flow of its own."""
+        pick = self.choose.choice
+        steps = [
+            f"notes.append({self.number()})",
+            "notes.append(('n', n))",
+            "notes.append(told(sys.exc_info()[1]))",
+            "n += 1",
+            "x = x + 1",
+            "magneto.graph_break()",
+            f"n, r = r, {self.number()}",
+            f"r = [k for k in {self.items()}]",
+            f"r = any(k == 2 for k in {self.items()})",
+            f"notes.append(max({self.items()}, default=None))",
+            f"r = dict(zip({self.items()}, {self.items()}))",
+        ]
+        calls = [
+            f"r = {name}(x, notes)" for name, generates in self.functions
+            if not generates
+        ]  # fmt: skip
+        return [pick([*steps, *calls])]
+
+    def items(self) -> str:
+        """Something to go over."""
+        made = [f"{name}(x, notes)" for name, generates in self.functions
+                if generates]  # fmt: skip
+        more = ["range(3)", "Turns(3)", "it", "[1, 2]", "iter([4, 5])"]
+        return self.choose.choice([*more, *made, *made])
+
+    def iterator(self, depth: int) -> list[str]:
+        """A step with the iterator at hand."""
+        error = self.choose.choice(ERRORS)
+        steps = [
+            f"it = iter({self.items()})",
+            f"it = iter({self.items()})",
+            f"it = (k for k in {self.items()})",
+            f"it = zip({self.items()}, {self.items()})",
+            f"it = map(lambda k: k, {self.items()})",
+            f"it = itertools.chain({self.items()}, {self.items()})",
+            f"it = itertools.islice({self.items()}, 2)",
+            "r = next(it)",
+            "r = next(it, None)",
+            "r = list(it)",
+            "a, *r = it",
+            f"r = it.send({self.number()})",
+            "r = it.send(None)",
+            f"r = it.throw({error}({self.number()}))",
+            "r = it.close()",
+            "notes.append(next(it, 'end'))",
+        ]
+        return [self.choose.choice(steps)]
+
+    def raising(self, depth: int) -> list[str]:
+        """Something that raises, mostly under a condition."""
+        error = f"{self.choose.choice(ERRORS)}({self.number()})"
+        raised = [f"raise {error}", f"raise {error} from None"]
+        raised += [f"raise {error} from OSError('cause')", "assert n == 0, n"]
+        raised += ["[][n]", "{}[n]", "n.missing", "unknown"]
+        raised += [f"raise ExceptionGroup('g', [{error}, KeyError(0)])"]
+        if self.is_in_handler:
+            raised += ["raise", "raise error", f"raise {error} from error"]
+        line = self.choose.choice(raised)
+        if self.choose.random() < 0.7:
+            return [f"if n {self.choose.choice(['==', '!='])} 0:", f"    {line}"]
+        return [line]
+
+    def leave(self, depth: int) -> list[str]:
+        """A way out of a loop or a function."""
+        ways = ["return n", "return x"] if depth > 0 else ["pass"]
+        if self.is_in_loop:
+            ways = ["break", "continue", *ways]
+        way = self.choose.choice(ways)
+        if self.choose.random() < 0.7:
+            return [f"if n == {self.choose.randint(0, 2)}:", f"    {way}"]
+        return [way]
+
+    def attempt(self, depth: int) -> list[str]:
+        """A `try` with some of what it can have."""
+        lines = ["try:", *indented(self.block(depth))]
+        has_handler = self.choose.random() < 0.8
+        if has_handler:
+            for _ in range(self.choose.randint(1, 2)):
+                kind = self.choose.choice(CAUGHT)
+                lines.append(f"except {kind} as error:")
+                body = ["notes.append(told(error))"]
+                body += self.block(depth, is_in_handler=True)
+                lines += indented(body)
+            if self.choose.random() < 0.3:
+                lines += ["else:", *indented(self.block(depth))]
+        if not has_handler or self.choose.random() < 0.4:
+            lines += ["finally:", *indented(self.block(depth))]
+        return lines
+
+    def group(self, depth: int) -> list[str]:
+        """A `try` for groups, which nothing leaves by a jump."""
+        error = self.choose.choice(["ValueError", "KeyError", "OSError"])
+        return [
+            "try:",
+            *indented(self.block(depth)),
+            f"except* {error} as error:",
+            "    notes.append(told(error))",
+        ]
+
+    def loop(self, depth: int) -> list[str]:
+        """A loop, maybe with an `else`."""
+        if self.choose.random() < 0.7:
+            lines = [f"for n in {self.items()}:"]
+            body = []
+        else:
+            lines = ["m = 0", "while m < 3:"]
+            body = ["m += 1"]
+        lines += indented(body + self.block(depth, is_in_loop=True))
+        if self.choose.random() < 0.3:
+            lines += ["else:", *indented(self.block(depth))]
+        return lines
+
+    def managed(self, depth: int) -> list[str]:
+        """A `with` statement."""
+        manager = self.choose.choice(
+            [
+                f"Manager(notes, {self.number()})",
+                f"Manager(notes, {self.number()})",
+                "contextlib.suppress(LookupError)",
+                "contextlib.closing(it)",
+                "contextlib.nullcontext(3)",
+                "torch.no_grad()",
+                f"entered(notes, {self.number()})",
+            ]
+        )
+        return [f"with {manager}:", *indented(self.block(depth))]
+
+    def choice(self, depth: int) -> list[str]:
+        """An `if` with an `else`, or a `match`."""
+        if self.choose.random() < 0.5:
+            lines = [f"if n == {self.choose.randint(0, 2)}:"]
+            lines += indented(self.block(depth))
+            return [*lines, "else:", *indented(self.block(depth))]
+        case = self.choose.choice(["[a, *b]", "{}", "0 | 1", "int(a)"])
+        lines = ["match r:", f"    case {case}:"]
+        lines += indented(indented(self.block(depth)))
+        return [*lines, "    case _:", *indented(indented(self.block(depth)))]
+
+    def inner(self, depth: int) -> list[str]:
+        """A generator of its own that has this function's variables."""
+        before = self.is_generator
+        name = f"inner{self.number()}"
+        body = ["nonlocal n", "yield n"]
+        body += self.block(
+            depth, is_generator=True, is_in_loop=False, is_in_handler=False
+        )
+        self.is_generator = before
+        drive = self.choose.choice(
+            [f"it = {name}()", f"r = [*{name}()]", f"it = {name}(); next(it)"]
+        )
+        lines = [f"def {name}(x=x, notes=notes, it=it, r=r):", *indented(body)]
+        return [*lines, drive]
+
+    def yielding(self, depth: int) -> list[str]:
+        """A step out of a generator."""
+        return [
+            self.choose.choice(
+                [
+                    f"yield {self.number()}",
+                    "yield n",
+                    f"r = yield {self.number()}",
+                    "notes.append((yield n))",
+                    f"r = yield from {self.items()}",
+                ]
+            )
+        ]
+
+
+def indented(lines: list[str]) -> list[str]:
+    """The lines, one level deeper."""
+    return [f"    {line}" for line in lines]
+
+
+@contextlib.contextmanager
+def entered(notes: list[Any], number: int) -> Any:
+    """A manager that is a generator."""
+    notes.append(("entered", number))
+    try:
+        yield number
+    except ValueError as error:
+        notes.append(told(error))
+        if number % 2:
+            raise KeyError(number) from error
+    finally:
+        notes.append(("left", number))
+
+
+NAMES = {
+    "Manager": Manager,
+    "Turns": Turns,
+    "contextlib": contextlib,
+    "entered": entered,
+    "itertools": itertools,
+    "magneto": magneto,
+    "sys": sys,
+    "told": told,
+    "torch": torch,
+}
+
+
+def result_of(call: Any) -> str:
+    """What a run gives, as text, and what its iterator has left."""
+    notes: list[Any] = []
+    result: Any
+    try:
+        with limited(5):
+            result = call(torch.zeros(1), notes)
+            if isinstance(result, tuple):
+                x, n, r, it = result
+                result = x, shown(n), shown(r), shown(list(it))
+    except NoEnd:
+        result = "no end"
+    except Exception as error:
+        result = told(error)
+    return repr((result, [shown(note) for note in notes]))
+
+
+def shown(value: Any) -> Any:
+    """A value without what no two runs share."""
+    if type(value) in (list, tuple):
+        return type(value)(shown(v) for v in value)
+    if type(value) is dict:
+        return {shown(k): shown(v) for k, v in value.items()}
+    text = repr(value)
+    return type(value).__name__ if " at 0x" in text else value
+
+
+def try_program(source: str) -> str:
+    """What differs for a program; empty if nothing."""
+    namespace: dict[str, Any] = dict(NAMES)
+    try:
+        exec(compile(source, "<program>", "exec"), namespace)
+    except SyntaxError:
+        return ""
+    program = namespace["program"]
+    compiled = magneto.compile(program, backend="eager")
+    results = [result_of(call) for call in (program, compiled, compiled)]
+    magneto.reset()
+    if results[0] == results[1] == results[2] or "no end" in results[0]:
+        return ""
+    return "\n".join(results)
+
+
+def main() -> int:
+    """Run as many programs as asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--count", type=int, default=20_000)
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    start = time.monotonic()
+    found = 0
+    for seed in range(options.seed, options.seed + options.count):
+        source = Writer(random.Random(seed)).program()
+        if text := try_program(source):
+            found += 1
+            print(f"seed {seed}\n{source}\n{text}", flush=True)
+    seconds = time.monotonic() - start
+    print(
+        f"{found} differences among {options.count} programs, {seconds:.0f} s"
+    )
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
