@@ -10,7 +10,7 @@ SITE = $$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"
 # torch's own thread pools slow the tests down when several run side by side.
 RUN := OMP_NUM_THREADS=1 PYTHONPATH=$(CURDIR)/python
 
-.PHONY: setup build test test-cpp test-python test-cpython test-asan fuzz fuzz-methods fuzz-sets fuzz-shapes demo bench sweep \
+.PHONY: setup build test test-cpp test-python test-cpython test-asan fuzz fuzz-calls fuzz-classes fuzz-control fuzz-methods fuzz-sets fuzz-shapes demo bench sweep \
         lint format \
         clean distclean
 
@@ -63,6 +63,18 @@ test-asan: $(READY)
 # Random programs, eager against compiled.
 fuzz: build
 	$(RUN) $(BIN)/python -m tests.fuzz $(ARGS)
+
+# Random signatures, and calls of them.
+fuzz-calls: build
+	$(RUN) $(BIN)/python -m tests.fuzz.calls $(ARGS)
+
+# Random classes, and whatever can be done to their instances.
+fuzz-classes: build
+	$(RUN) $(BIN)/python -m tests.fuzz.classes $(ARGS)
+
+# Random programs of generators, exceptions and other control flow.
+fuzz-control: build
+	$(RUN) $(BIN)/python -m tests.fuzz.control $(ARGS)
 
 # Random calls of all methods of the built-in types.
 fuzz-methods: build

@@ -253,10 +253,14 @@ Operand Rebuilder::make_container(V value) {
   const HeapObject& state = ctx_.heap[value->heap];
   // An object's __dict__ itself.
   if (state.attributes_of.valid()) {
-    Ref vars = Ref::share(PyDict_GetItemString(builtins(), "vars"));
-    return builder_.make(StepOp::CallFunction,
-                         {builder_.constant(std::move(vars)),
-                          build(ctx_.heap[state.attributes_of].owner)});
+    // Without what its class does when attributes are read.
+    PyObject* read =
+        _PyType_Lookup(&PyBaseObject_Type, interned().dunder_getattribute);
+    return builder_.make(
+        StepOp::CallFunction,
+        {builder_.constant(Ref::share(read)),
+         build(ctx_.heap[state.attributes_of].owner),
+         builder_.constant(Ref::share(interned().dunder_dict))});
   }
   if (value->type == &PyDictProxy_Type)
     return builder_.make(StepOp::CallFunction,

@@ -77,7 +77,11 @@ void Replay::replay_list(V owner, const HeapObject& state) {
     builder_.act(StepOp::SpliceList, operands);
     return;
   }
-  const auto old_size = static_cast<size_t>(PyObject_Length(owner->object));
+  // Its own: a subclass may say another number.
+  const PyTypeObject* plain = owner->type;
+  while (plain->tp_flags & Py_TPFLAGS_HEAPTYPE) plain = plain->tp_base;
+  const auto old_size =
+      static_cast<size_t>(plain->tp_as_sequence->sq_length(owner->object));
   auto is_old = [&](size_t now, size_t before) {
     return items[now]->kind == Kind::Lazy &&
            items[now]->source == ctx_.sources.list_item(owner->source, before);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Builtins that look at objects from outside: attributes, classes, identity,
 // namespaces.
+#include "natives/instances.h"
 #include "natives/pure.h"
 #include "natives/signature.h"
 #include "python/find.h"
@@ -122,14 +123,22 @@ Outcome<V> make_super(Context& ctx, const Arguments& args) {
     return ctx.graph_break("native-call", "super() without an instance",
                            "call super() or super(Class, self)");
   self = ctx.look(self);
+  if (self->is_constant() && self->object == Py_None)
+    return ctx.super(type, self);
   auto* start = reinterpret_cast<PyTypeObject*>(type->object);
   const bool of_class =
       self->is_constant() && PyType_Check(self->object) &&
       PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(self->object), start);
-  if (!of_class && !PyType_IsSubtype(self->type, start))
+  if (!of_class && !PyType_IsSubtype(self->type, start)) {
+    MG_TRY(bool pretends, pretends_to_be(ctx, self, start));
+    if (pretends)
+      return ctx.graph_break("native-call",
+                             "super() of what says that it has another class",
+                             "call super() of its class");
     return ctx.raise(
         PyExc_TypeError,
         "super(type, obj): obj must be an instance or subtype of type");
+  }
   return ctx.super(type, self);
 }
 

@@ -114,15 +114,33 @@ Status update_dict(Context& ctx, V into, V other, const Arguments& keywords,
 
 namespace {
 
+// dict(x) and dict.update(x) ask a subclass for its keys(), and go the way of
+// update_dict() all the same.
+Status update_from_any(Context& ctx, V into, V other,
+                       const Arguments& keywords) {
+  if (other) {
+    other = ctx.look(other);
+    if (other->kind == Kind::Dict &&
+        other->type->tp_getattro != PyObject_GenericGetAttr) {
+      MG_TRY(V keys, find_attribute(ctx, other, interned().keys));
+      if (!keys) {
+        MG_DO(update_from_pairs(ctx, into, other, false));
+        other = nullptr;
+      }
+    }
+  }
+  return update_dict(ctx, into, other, keywords, false);
+}
+
 Outcome<V> make_dict(Context& ctx, const Arguments& args) {
   V made = ctx.dict();
-  MG_DO(update_dict(ctx, made, argument(args, 0), args, false));
+  MG_DO(update_from_any(ctx, made, argument(args, 0), args));
   return made;
 }
 
 Outcome<V> initialise(Context& ctx, const Arguments& args) {
   MG_TRY(V dict, receiver(ctx, args));
-  MG_DO(update_dict(ctx, dict, argument(args, 1), args, false));
+  MG_DO(update_from_any(ctx, dict, argument(args, 1), args));
   return ctx.none();
 }
 
@@ -184,7 +202,7 @@ Outcome<V> pop_last(Context& ctx, const Arguments& args) {
 
 Outcome<V> update(Context& ctx, const Arguments& args) {
   MG_TRY(V dict, receiver(ctx, args));
-  MG_DO(update_dict(ctx, dict, argument(args, 1), args, false));
+  MG_DO(update_from_any(ctx, dict, argument(args, 1), args));
   return ctx.none();
 }
 

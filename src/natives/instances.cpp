@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // isinstance() and issubclass(): classes, tuples and unions of them, abstract
 // base classes, and metaclasses with a hook of their own.
+#include "natives/instances.h"
+
 #include "natives/signature.h"
 #include "natives/torch_rows.h"
 #include "python/find.h"
@@ -48,7 +50,8 @@ Signal wrong_classinfo(Context& ctx, bool instance) {
                               "classes, or a union");
 }
 
-// An object that isn't of the class may say that it is: by its __class__.
+}  // namespace
+
 Outcome<bool> pretends_to_be(Context& ctx, V value, PyTypeObject* wanted) {
   PyTypeObject* type = value->type;
   const bool is_proxy =
@@ -68,6 +71,8 @@ Outcome<bool> pretends_to_be(Context& ctx, V value, PyTypeObject* wanted) {
          PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(said->object),
                           wanted);
 }
+
+namespace {
 
 // Whether a tensor is of a class such as torch.LongTensor, which stands for a
 // dtype on a device.

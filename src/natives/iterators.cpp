@@ -221,7 +221,7 @@ Outcome<V> make_reversed(Context& ctx, const Arguments& args) {
   if (sequence->kind == Kind::Set || sequence->kind == Kind::Iterator ||
       sequence->kind == Kind::Generator)
     return ctx.raise(PyExc_TypeError, std::string("'") +
-                                          _PyType_Name(sequence->type) +
+                                          sequence->type->tp_name +
                                           "' object is not reversible");
   if (sequence->kind == Kind::Tensor)
     return call_method(ctx, sequence, name<"__reversed__">(), {});
@@ -232,7 +232,7 @@ Outcome<V> make_reversed(Context& ctx, const Arguments& args) {
                                      sequence->type->tp_as_sequence->sq_item;
   if (!is_sequence)
     return ctx.raise(PyExc_TypeError, std::string("'") +
-                                          _PyType_Name(sequence->type) +
+                                          sequence->type->tp_name +
                                           "' object is not reversible");
   MG_TRY(V count, length(ctx, sequence));
   MG_TRY(Py_ssize_t size, index_argument(ctx, count));
@@ -241,15 +241,21 @@ Outcome<V> make_reversed(Context& ctx, const Arguments& args) {
 
 Outcome<V> next_reversed(Context& ctx, V iterator) {
   const int64_t left = ctx.heap[iterator->heap].number;
-  if (left <= 0) return nullptr;
+  constexpr int64_t kEnded = -1;
+  if (left <= 0) {
+    if (left == 0) ctx.heap.set_number(iterator->heap, kEnded);
+    return nullptr;
+  }
   Outcome<V> item =
       get_item(ctx, slot(ctx, iterator, 0), ctx.integer(left - 1));
   if (!item) {
+    if (item.signal() != Signal::Raised) return item;
+    ctx.heap.set_number(iterator->heap, kEnded);
     // The sequence has become shorter.
-    if (item.signal() != Signal::Raised || !ctx.exception_is(PyExc_IndexError))
+    if (!ctx.exception_is(PyExc_IndexError) &&
+        !ctx.exception_is(PyExc_StopIteration))
       return item;
     (void)ctx.take_exception();
-    ctx.heap.set_number(iterator->heap, 0);
     return nullptr;
   }
   ctx.heap.set_number(iterator->heap, left - 1);

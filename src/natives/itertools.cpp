@@ -39,8 +39,9 @@ Outcome<V> next_of_state(Context& ctx, V iterator) {
   MG_CHECK(function, "a state has steps");
   MG_TRY(V item, call(ctx, ctx.known(function, ctx.sources.constant(function)),
                       {state}));
-  if (item->object == end_of_iterators()) return nullptr;
-  return item;
+  if (item->object != end_of_iterators()) return item;
+  ctx.end_value = nullptr;  // that of something else, if there is one
+  return nullptr;
 }
 
 constexpr const char* kItertools = "itertools";

@@ -103,7 +103,13 @@ Outcome<V> make_int(Context& ctx, const Arguments& args) {
   if (args.count() != 1 || args.has_keywords()) {
     if (value && may_hold_text(value)) return unknown_text(ctx, value);
     // The base is looked at first.
-    if (args.count() == 2) MG_DO(index_argument(ctx, args.positional[1]));
+    if (args.count() == 2) {
+      MG_TRY(Py_ssize_t base, index_argument(ctx, args.positional[1]));
+      constexpr Py_ssize_t kLeast = 2, kMost = 36;
+      if (base && (base < kLeast || base > kMost))
+        return ctx.raise(PyExc_ValueError,
+                         "int() base must be >= 2 and <= 36, or 0");
+    }
     return ctx.raise(PyExc_TypeError,
                      "int() can't convert non-string with explicit base");
   }

@@ -26,7 +26,7 @@ Outcome<V> make_of_class(Context& ctx, const Arguments& args) {
     return ctx.raise(
         PyExc_TypeError,
         std::string("object.__new__(X): X is not a type object (") +
-            _PyType_Name(class_value->type) + ")");
+            class_value->type->tp_name + ")");
   auto* type = reinterpret_cast<PyTypeObject*>(class_value->object);
   if (args.count() > 1 || args.has_keywords()) {
     // As object_new: one of __new__ and __init__ must take the rest.
@@ -61,8 +61,10 @@ Outcome<V> initialise(Context& ctx, const Arguments& args) {
                        "object.__init__() takes exactly one argument (the "
                        "instance to initialize)");
     if (self->type->tp_new == PyBaseObject_Type.tp_new)
-      return ctx.raise(PyExc_TypeError, std::string(_PyType_Name(self->type)) +
-                                            "() takes no arguments");
+      return ctx.raise(PyExc_TypeError,
+                       std::string(self->type->tp_name) +
+                           ".__init__() takes exactly one argument (the "
+                           "instance to initialize)");
   }
   return ctx.none();
 }
@@ -73,7 +75,7 @@ Outcome<V> get(Context& ctx, const Arguments& args) {
   MG_TRY(V value, generic_get(ctx, object, key));
   if (value) return value;
   return ctx.raise(PyExc_AttributeError,
-                   std::string("'") + _PyType_Name(object->type) +
+                   std::string("'") + object->type->tp_name +
                        "' object has no attribute '" + text_of(key) + "'");
 }
 
@@ -111,7 +113,7 @@ Outcome<V> hash(Context& ctx, const Arguments& args) {
   V object = ctx.look(args.positional[0]);
   if (!object->object || !object->source.valid())
     return ctx.graph_break("native-call", std::string("the hash of a ") +
-                                              _PyType_Name(object->type) +
+                                              object->type->tp_name +
                                               " made while tracing");
   ctx.guards.identity(object->source, object->object);
   return ctx.integer(_Py_HashPointer(object->object));

@@ -209,6 +209,12 @@ class Registry final : public values::NativeTable {
     return PyFunction_Check(callable) ? PyFunction_GET_CODE(callable) : nullptr;
   }
   const Row* find(PyObject* callable) const {
+    // int.__getattribute__ and so on: another object, the same function.
+    if (callable && Py_IS_TYPE(callable, &PyWrapperDescr_Type) &&
+        reinterpret_cast<PyWrapperDescrObject*>(callable)->d_wrapped ==
+            reinterpret_cast<void*>(PyObject_GenericGetAttr))
+      callable =
+          _PyType_Lookup(&PyBaseObject_Type, interned().dunder_getattribute);
     auto found = entries_.find(callable);
     return found == entries_.end() ? nullptr : found->second.row;
   }

@@ -533,8 +533,7 @@ Outcome<V> join(Context& ctx, const Arguments& args) {
     if (!is_text(part))
       return ctx.raise(PyExc_TypeError, "sequence item " + std::to_string(i) +
                                             ": expected str instance, " +
-                                            _PyType_Name(part->type) +
-                                            " found");
+                                            part->type->tp_name + " found");
     if (i) all.push_back(separator);
     all.push_back(part);
   }

@@ -11,6 +11,7 @@
 #include "natives/torch_rows.h"
 #include "python/find.h"
 #include "python/names.h"
+#include "values/attributes.h"
 
 namespace magneto::natives {
 
@@ -230,7 +231,7 @@ Status set_tensor_attribute(Context& ctx, V tensor, PyObject* name, V value) {
   if (value) return dict_set(ctx, mapping, key, value);
   MG_TRY(V old, dict_pop(ctx, mapping, key));
   if (old) return done;
-  return ctx.raise(PyExc_AttributeError, PyUnicode_AsUTF8(name));
+  return attribute_error(ctx, tensor, name);
 }
 
 }  // namespace magneto::natives

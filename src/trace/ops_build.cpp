@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Building containers, strings and functions; unpacking.
+#include "python/names.h"
 #include "trace/handlers.h"
+#include "values/attributes.h"
+#include "values/exceptions.h"
+#include "values/functions.h"
 #include "values/hashing.h"
 #include "values/sets.h"
 #include "values/texts.h"
@@ -142,38 +146,27 @@ Outcome<Next> op_MapAdd(Interpreter& in, Frame& frame, Instruction ins) {
 
 namespace {
 
-// {**mapping}: a dict, or anything with keys() and items.
-Status update(Interpreter& in, V dict, V mapping, bool unique) {
-  Context& ctx = in.ctx;
-  mapping = ctx.look(mapping);
+// {**mapping}: a dict, or anything with keys() and items. With `unique` a key
+// that is there is a KeyError.
+Status update(Context& ctx, V dict, V mapping, bool unique) {
   auto add = [&](V key, V value) -> Status {
     if (unique) {
       MG_TRY(V there, values::dict_get(ctx, dict, key));
-      if (there) {
-        V looked = ctx.look(key);
-        const char* name =
-            looked->is_constant() && PyUnicode_Check(looked->object)
-                ? PyUnicode_AsUTF8(looked->object)
-                : nullptr;
-        return ctx.raise(PyExc_TypeError,
-                         std::string("got multiple values for keyword "
-                                     "argument '") +
-                             (name ? name : "?") + "'");
-      }
+      if (there)
+        return ctx.raise_value(values::make_exception(
+            ctx, reinterpret_cast<PyTypeObject*>(PyExc_KeyError), {&key, 1}));
     }
     return values::dict_set(ctx, dict, key, value);
   };
-  if (mapping->kind == Kind::Dict) {
+  // As PyDict_Merge: a subclass that changes iteration goes the long way.
+  if (mapping->kind == Kind::Dict &&
+      (mapping->type->tp_iter == PyDict_Type.tp_iter ||
+       mapping->type->tp_iter == PyODict_Type.tp_iter)) {
     for (const values::DictEntry* entry : values::dict_entries(ctx, mapping))
       MG_DO(add(entry->key, entry->value));
     return done;
   }
-  static PyObject* const keys_name = PyUnicode_InternFromString("keys");
-  MG_TRY(V method, values::find_attribute(ctx, mapping, keys_name));
-  if (!method)
-    return ctx.raise(PyExc_TypeError, std::string("'") +
-                                          _PyType_Name(mapping->type) +
-                                          "' object is not a mapping");
+  MG_TRY(V method, values::get_attribute(ctx, mapping, interned().keys));
   MG_TRY(V keys, values::call(ctx, method, {}));
   std::vector<V> all;
   MG_DO(values::unpack(ctx, keys, all));
@@ -184,20 +177,59 @@ Status update(Interpreter& in, V dict, V mapping, bool unique) {
   return done;
 }
 
+// What a call with ** says instead of what merging the mapping has raised.
+Signal arguments_error(Context& ctx, V callable, V mapping, Signal signal) {
+  if (signal != Signal::Raised) return signal;
+  if (ctx.exception_is(PyExc_AttributeError)) {
+    (void)ctx.take_exception();
+    return values::wrong_arguments(
+        ctx, callable,
+        std::string("argument after ** must be a mapping, not ") +
+            mapping->type->tp_name);
+  }
+  if (!ctx.exception_is(PyExc_KeyError)) return signal;
+  V args = values::exception_field(ctx, ctx.exception(), interned().args);
+  std::vector<V> keys;
+  MG_DO(values::unpack(ctx, args, keys));
+  if (keys.size() != 1) return signal;
+  (void)ctx.take_exception();
+  MG_TRY(V text, ctx.natives->format(ctx, keys[0], FVC_STR, nullptr));
+  return values::wrong_arguments(
+      ctx, callable,
+      "got multiple values for keyword argument '" +
+          values::attribute_name(ctx.look(text)->object) + "'");
+}
+
 }  // namespace
 
 Outcome<Next> op_DictUpdate(Interpreter& in, Frame& frame, Instruction ins) {
   // dict ... m -- dict ...
-  MG_DO(update(in, frame.top(static_cast<size_t>(ins.arg) + 1), frame.top(),
-               false));
+  Context& ctx = in.ctx;
+  V mapping = ctx.look(frame.top());
+  const Status updated =
+      update(ctx, frame.top(static_cast<size_t>(ins.arg) + 1), mapping, false);
+  if (!updated) {
+    if (updated.signal() != Signal::Raised ||
+        !ctx.exception_is(PyExc_AttributeError))
+      return updated.signal();
+    (void)ctx.take_exception();
+    return ctx.raise(PyExc_TypeError, std::string("'") +
+                                          mapping->type->tp_name +
+                                          "' object is not a mapping");
+  }
   frame.pop();
   return Next::Continue;
 }
 
 Outcome<Next> op_DictMerge(Interpreter& in, Frame& frame, Instruction ins) {
-  // callee dict ... m -- callee dict ...
-  MG_DO(update(in, frame.top(static_cast<size_t>(ins.arg) + 1), frame.top(),
-               true));
+  // callee args dict ... m -- callee args dict ...
+  Context& ctx = in.ctx;
+  const auto depth = static_cast<size_t>(ins.arg);
+  V mapping = ctx.look(frame.top());
+  const Status updated = update(ctx, frame.top(depth + 1), mapping, true);
+  if (!updated)
+    return arguments_error(ctx, frame.top(depth + 3), mapping,
+                           updated.signal());
   frame.pop();
   return Next::Continue;
 }

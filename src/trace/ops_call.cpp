@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Calls and returns.
 #include "trace/handlers.h"
+#include "values/functions.h"
 
 namespace magneto::trace {
 
@@ -35,7 +36,14 @@ Outcome<Next> op_CallFunctionEx(Interpreter& in, Frame& frame,
   const size_t used = (ins.arg & 1) ? 4 : 3;
   V callable = frame.top(used - 1);
   std::vector<V> positional;
-  MG_DO(values::unpack_to_list(ctx, frame.top(used - 2), positional));
+  V starred = ctx.look(frame.top(used - 2));
+  const PySequenceMethods* sequence = starred->type->tp_as_sequence;
+  if (!starred->type->tp_iter && !(sequence && sequence->sq_item))
+    return values::wrong_arguments(
+        ctx, callable,
+        std::string("argument after * must be an iterable, not ") +
+            starred->type->tp_name);
+  MG_DO(values::unpack_to_list(ctx, starred, positional));
   std::vector<V> keyword_values;
   std::vector<PyObject*> keyword_names;
   if (ins.arg & 1) {

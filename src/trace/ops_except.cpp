@@ -170,7 +170,7 @@ Outcome<Next> op_BeforeWith(Interpreter& in, Frame& frame, Instruction) {
   if (!enter || !exit)
     return ctx.raise(
         PyExc_TypeError,
-        std::string("'") + _PyType_Name(manager->type) +
+        std::string("'") + manager->type->tp_name +
             "' object does not support the context manager protocol" +
             (enter ? " (missed __exit__ method)" : ""));
   MG_TRY(V result, values::call(ctx, enter, {}));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Structural pattern matching.
+#include "python/find.h"
 #include "python/names.h"
 #include "trace/handlers.h"
 
@@ -83,7 +84,11 @@ Outcome<Next> op_MatchClass(Interpreter& in, Frame& frame, Instruction ins) {
   if (!type_value->is_constant() || !PyType_Check(type_value->object))
     return ctx.raise(PyExc_TypeError, "called match pattern must be a class");
   auto* type = reinterpret_cast<PyTypeObject*>(type_value->object);
-  if (!values::is_instance_of(subject, type)) {
+  static PyObject* const is_instance = find_object("builtins.isinstance");
+  MG_TRY(V answer, values::call(ctx, ctx.constant_share(is_instance),
+                                {subject, type_value}));
+  MG_TRY(bool matches, values::truth(ctx, answer));
+  if (!matches) {
     frame.replace(3, ctx.none());
     return Next::Continue;
   }
@@ -101,24 +106,25 @@ Outcome<Next> op_MatchClass(Interpreter& in, Frame& frame, Instruction ins) {
         return ctx.raise(PyExc_TypeError,
                          std::string(_PyType_Name(type)) +
                              ".__match_args__ must be a tuple (got " +
-                             _PyType_Name(names->type) + ")");
+                             names->type->tp_name + ")");
       MG_DO(values::unpack(ctx, names, listed));
-    } else if (type->tp_flags & _Py_TPFLAGS_MATCH_SELF && positional == 1) {
-      found.push_back(subject);
     }
-    if (found.empty() && listed.size() < positional)
+    const bool matches_self = !names && type->tp_flags & _Py_TPFLAGS_MATCH_SELF;
+    const size_t most = matches_self ? 1 : listed.size();
+    if (most < positional)
       return ctx.raise(PyExc_TypeError,
                        std::string(_PyType_Name(type)) + "() accepts " +
-                           std::to_string(listed.size()) +
-                           " positional sub-patterns (" +
+                           std::to_string(most) + " positional sub-pattern" +
+                           (most == 1 ? "" : "s") + " (" +
                            std::to_string(positional) + " given)");
+    if (matches_self) found.push_back(subject);
     for (size_t i = 0; found.size() < positional; ++i) {
       V name = ctx.look(listed[i]);
       if (!name->is_constant() || !PyUnicode_CheckExact(name->object))
         return ctx.raise(
             PyExc_TypeError,
             std::string("__match_args__ elements must be strings (got ") +
-                _PyType_Name(name->type) + ")");
+                name->type->tp_name + ")");
       MG_DO(not_again(ctx, type, name->object, seen));
       MG_TRY(V value, values::find_attribute(ctx, subject, name->object));
       if (!value) {

@@ -32,8 +32,10 @@ Signal no_such_attribute(Context& ctx, V object, PyObject* name,
 Status write(Context& ctx, V object, PyObject* name, V value) {
   // Numbers and strings have no attributes to write: CPython says so itself.
   if (object->is_constant() && is_safe_type(object->type)) {
+    if (value) value = ctx.look(value);
+    PyObject* given = value && value->is_constant() ? value->object : Py_None;
     const int written =
-        PyObject_SetAttr(object->object, name, value ? Py_None : nullptr);
+        PyObject_SetAttr(object->object, name, value ? given : nullptr);
     MG_CHECK(written < 0, "plain data has no attributes that can be set");
     return ctx.raise_from_python();
   }
@@ -86,7 +88,7 @@ Status write(Context& ctx, V object, PyObject* name, V value) {
   }
   // Slots and no dictionary: other names can't be written.
   const bool is_slot = found && is_declared_slot(found);
-  if (!python::has_dictionary(object->type) && object->kind == Kind::Object &&
+  if (!python::has_dictionary(object->type) && object->heap.valid() &&
       (object->type->tp_flags & Py_TPFLAGS_HEAPTYPE) && !is_slot)
     return no_such_attribute(ctx, object, name, found);
   V mapping = attribute_mapping(ctx, object);

@@ -488,6 +488,8 @@ Outcome<V> lookup(Context& ctx, V object, PyObject* name) {
     case Kind::BoundMethod: {
       const auto* method = as<MethodValue>(object);
       if (name == interned().dunder_self) return method->self;
+      if (name == interned().dunder_class)
+        return ctx.constant_share(reinterpret_cast<PyObject*>(object->type));
       if (name == interned().dunder_func && object->type == &PyMethod_Type)
         return method->function;
       PyObject* found = _PyType_Lookup(object->type, name);
@@ -585,11 +587,33 @@ Outcome<V> load_method(Context& ctx, V object, PyObject* name, V* self) {
   return value;
 }
 
+namespace {
+
+// Of the super object itself.
+Outcome<V> own_attribute(Context& ctx, const MethodValue& super,
+                         PyTypeObject* start, PyObject* name) {
+  PyObject* found = _PyType_Lookup(&PySuper_Type, name);
+  if (!found)
+    return ctx.raise(PyExc_AttributeError, "'super' object has no attribute '" +
+                                               attribute_name(name) + "'");
+  const std::string asked = attribute_name(name);
+  if (asked == "__thisclass__") return super.function;
+  if (asked == "__self__") return super.self;
+  if (asked == "__self_class__" && start)
+    return ctx.constant_share(reinterpret_cast<PyObject*>(start));
+  return ctx.graph_break("native-call", asked + " of a super object");
+}
+
+}  // namespace
+
 Outcome<V> super_attribute(Context& ctx, V super_value, PyObject* name) {
   const auto* super = as<MethodValue>(super_value);
   V self = super->self;
   if (name == interned().dunder_class)
     return ctx.constant_share(reinterpret_cast<PyObject*>(&PySuper_Type));
+  // super(Class, None) is bound to nothing.
+  if (self->is_constant() && self->object == Py_None)
+    return own_attribute(ctx, *super, nullptr, name);
   // The class whose MRO is searched: self's, or self if it is a subclass of the
   // class that super() names (not an instance of it, as in a metaclass).
   bool of_class = self->is_constant() && PyType_Check(self->object) &&
@@ -618,8 +642,7 @@ Outcome<V> super_attribute(Context& ctx, V super_value, PyObject* name) {
       return bind_descriptor(ctx, found, nullptr, start, name);
     return bind_descriptor(ctx, found, of_class ? nullptr : self, type, name);
   }
-  return ctx.raise(PyExc_AttributeError, "'super' object has no attribute '" +
-                                             attribute_name(name) + "'");
+  return own_attribute(ctx, *super, start, name);
 }
 
 }  // namespace magneto::values

@@ -127,6 +127,35 @@ V behind_proxy(const Context& ctx, V value) {
   return owner && owner->type != &PyDictProxy_Type ? owner : nullptr;
 }
 
+// Whether no C code of its own says how a value compares.
+bool has_plain_method(V value, int kind) {
+  PyObject* name = comparisons().method[static_cast<size_t>(kind)];
+  return _PyType_Lookup(value->type, name) ==
+         _PyType_Lookup(&PyBaseObject_Type, name);
+}
+
+// The same of what the cases of plain_compare() leave.
+bool compares_as_object(V value, int kind) {
+  switch (value->kind) {
+    case Kind::Tuple:
+    case Kind::List:
+    case Kind::Dict:
+    case Kind::Set:
+    case Kind::BoundMethod:
+      return true;
+    default:
+      return is_safe_type(value->type) || has_plain_method(value, kind);
+  }
+}
+
+// Containers that C code compares with each other.
+bool are_alike(V left, V right, bool equality) {
+  return (is_list(left) && is_list(right)) ||
+         (is_tuple_like(left) && is_tuple_like(right)) ||
+         (is_set(left) && is_set(right)) ||
+         (equality && left->kind == Kind::Dict && right->kind == Kind::Dict);
+}
+
 }  // namespace
 
 Outcome<V> compare(Context& ctx, int kind, V left, V right) {
@@ -167,19 +196,22 @@ Outcome<V> compare(Context& ctx, int kind, V left, V right) {
   if (forward || backward) {
     const bool backward_first = backward && left->type != right->type &&
                                 PyType_IsSubtype(right->type, left->type);
-    V order[] = {backward_first ? backward : forward,
-                 backward_first ? forward : backward};
-    for (V method : order) {
-      if (!method) continue;
-      MG_TRY(V result, call(ctx, method, {method == forward ? right : left}));
-      if (!is_not_implemented(ctx, result)) return result;
+    for (const bool is_forward : {!backward_first, backward_first}) {
+      V method = is_forward ? forward : backward;
+      V value = is_forward ? left : right, other = is_forward ? right : left;
+      Outcome<V> result = nullptr;
+      if (method)
+        result = call(ctx, method, {other});
+      else if (are_alike(value, other, equality))
+        return plain_compare(ctx, kind, left, right);
+      else
+        result = ask_c_code(ctx, value, other,
+                            table.method[is_forward ? at : mirrored],
+                            kCompare[kind].symbol);
+      if (!result) return result;
+      if (result.value() && !is_not_implemented(ctx, result.value()))
+        return result;
     }
-    auto unasked = [](V method, V value, V other) {
-      return !method && c_code_may_answer(value, other) &&
-             value->type->tp_richcompare != PyBaseObject_Type.tp_richcompare;
-    };
-    if (unasked(forward, left, right) || unasked(backward, right, left))
-      return unknown_operator(ctx, kCompare[kind].symbol, left, right);
     if (equality) return compare_identity(ctx, kind, left, right);
     return ctx.raise(PyExc_TypeError,
                      std::string("'") + kCompare[kind].symbol +
@@ -188,7 +220,7 @@ Outcome<V> compare(Context& ctx, int kind, V left, V right) {
                          right->type->tp_name + "'");
   }
   // __ne__ is the opposite of a __eq__ that Python code defines.
-  if (kind == Py_NE) {
+  if (kind == Py_NE && has_plain_method(left, Py_NE)) {
     MG_TRY(V eq, python_method(ctx, left, table.method[Py_EQ]));
     if (eq) {
       MG_TRY(bool same, equal(ctx, left, right));
@@ -197,29 +229,6 @@ Outcome<V> compare(Context& ctx, int kind, V left, V right) {
   }
   return plain_compare(ctx, kind, left, right);
 }
-
-namespace {
-
-// Whether no C code of its own says how this object compares with what the
-// cases above leave.
-bool compares_as_object(V value, int kind) {
-  switch (value->kind) {
-    case Kind::Tuple:
-    case Kind::List:
-    case Kind::Dict:
-    case Kind::Set:
-    case Kind::BoundMethod:
-      return true;
-    default:
-      break;
-  }
-  PyObject* name = comparisons().method[static_cast<size_t>(kind)];
-  return is_safe_type(value->type) ||
-         _PyType_Lookup(value->type, name) ==
-             _PyType_Lookup(&PyBaseObject_Type, name);
-}
-
-}  // namespace
 
 Outcome<V> plain_compare(Context& ctx, int kind, V left, V right) {
   const bool equality = kind == Py_EQ || kind == Py_NE;

@@ -240,11 +240,11 @@ Construction sequence_iterator(Context& ctx, V iterator) {
 }
 
 V reversed_iterator(Context& ctx, V sequence, size_t left) {
-  return ctx.iterator(
-      sequence->kind == Kind::List && sequence->type == &PyList_Type
-          ? &PyListRevIter_Type
-          : &PyReversed_Type,
-      {&sequence, 1}, static_cast<int64_t>(left));
+  return ctx.iterator(sequence->kind == Kind::List &&
+                              PyType_IsSubtype(sequence->type, &PyList_Type)
+                          ? &PyListRevIter_Type
+                          : &PyReversed_Type,
+                      {&sequence, 1}, static_cast<int64_t>(left));
 }
 
 V dict_view(Context& ctx, V dict, std::string_view method) {

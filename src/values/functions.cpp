@@ -2,6 +2,7 @@
 #include "values/functions.h"
 
 #include "python/names.h"
+#include "values/attributes.h"
 #include "values/protocol.h"
 
 namespace magneto::values {
@@ -114,6 +115,23 @@ V name_of_constant(Context& ctx, V constant, PyObject* name) {
                             ? constant->source
                             : ctx.sources.constant(constant->object);
   return ctx.lazy(text.value(), ctx.sources.field(base, kind));
+}
+
+Signal wrong_arguments(Context& ctx, V callable, const std::string& what) {
+  MG_TRY(V name, find_attribute(ctx, callable, interned().dunder_qualname));
+  if (!name) {
+    static PyObject* const str = reinterpret_cast<PyObject*>(&PyUnicode_Type);
+    MG_TRY(V text, call(ctx, ctx.constant_share(str), {callable}));
+    return ctx.raise(PyExc_TypeError,
+                     attribute_name(ctx.look(text)->object) + " " + what);
+  }
+  std::string function = attribute_name(ctx.look(name)->object) + "() ";
+  MG_TRY(V module, find_attribute(ctx, callable, interned().dunder_module));
+  if (module) module = ctx.look(module);
+  if (module && module->is_constant() && PyUnicode_Check(module->object) &&
+      PyUnicode_CompareWithASCIIString(module->object, "builtins") != 0)
+    function = attribute_name(module->object) + "." + function;
+  return ctx.raise(PyExc_TypeError, function + what);
 }
 
 Status set_function_field(Context& ctx, V function, FunctionField field,

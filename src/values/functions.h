@@ -31,6 +31,8 @@ Outcome<V> get_function_field(Context& ctx, V function, FunctionField field);
 // function's __doc__, under a guard, since they can be written; null for
 // anything else.
 V name_of_constant(Context& ctx, V constant, PyObject* name);
+// A TypeError about the arguments of a callable: "module.f() " and `what`.
+Signal wrong_arguments(Context& ctx, V callable, const std::string& what);
 // value null: deletion.
 Status set_function_field(Context& ctx, V function, FunctionField field,
                           V value);

@@ -36,7 +36,7 @@ Outcome<V> as_index(Context& ctx, V value) {
     if (!PyType_IsSubtype(number->type, &PyLong_Type))
       return ctx.raise(PyExc_TypeError,
                        std::string("__index__ returned non-int (type ") +
-                           _PyType_Name(number->type) + ")");
+                           number->type->tp_name + ")");
     value = number;  // with a warning of Python's
   } else if (value->is_constant() && is_safe_type(value->type)) {
     Ref number = Ref::steal(PyNumber_Index(value->object));
@@ -47,10 +47,10 @@ Outcome<V> as_index(Context& ctx, V value) {
                      std::string("'") + value->type->tp_name +
                          "' object cannot be interpreted as an integer");
   }
-  return ctx.graph_break("c-protocol",
-                         std::string("the index that a ") +
-                             _PyType_Name(value->type) + " stands for",
-                         "use a plain int");
+  return ctx.graph_break(
+      "c-protocol",
+      std::string("the index that a ") + value->type->tp_name + " stands for",
+      "use a plain int");
 }
 
 namespace {
@@ -248,6 +248,22 @@ Outcome<V> plain_get_item(Context& ctx, V container, V key) {
                                         "' object is not subscriptable");
 }
 
+namespace {
+
+bool has_index(PyTypeObject* type) {
+  return type->tp_as_number && type->tp_as_number->nb_index;
+}
+
+// Whether the type has the C function that stands for both of __setitem__ and
+// __delitem__.
+bool writes_items(PyTypeObject* type, V key) {
+  return (type->tp_as_mapping && type->tp_as_mapping->mp_ass_subscript) ||
+         (type->tp_as_sequence && type->tp_as_sequence->sq_ass_item &&
+          has_index(key->type));
+}
+
+}  // namespace
+
 Status set_item(Context& ctx, V container, V key, V value) {
   container = ctx.look(container);
   if (container->kind == Kind::Tensor)
@@ -315,6 +331,8 @@ Status plain_set_item(Context& ctx, V container, V key, V value) {
   MG_TRY(V answer,
          call_special(ctx, container, interned().dunder_setitem, {key, value}));
   if (answer) return done;
+  if (writes_items(container->type, ctx.look(key)))
+    return ctx.raise(PyExc_AttributeError, "__setitem__");
   return ctx.raise(PyExc_TypeError,
                    std::string("'") + container->type->tp_name +
                        "' object does not support item assignment");
@@ -365,9 +383,15 @@ Status plain_delete_item(Context& ctx, V container, V key) {
   MG_TRY(V answer,
          call_special(ctx, container, interned().dunder_delitem, {key}));
   if (answer) return done;
-  return ctx.raise(PyExc_TypeError,
-                   std::string("'") + container->type->tp_name +
-                       "' object doesn't support item deletion");
+  key = ctx.look(key);
+  if (writes_items(container->type, key))
+    return ctx.raise(PyExc_AttributeError, "__delitem__");
+  const bool by_position =
+      container->type->tp_as_sequence && has_index(key->type);
+  return ctx.raise(PyExc_TypeError, std::string("'") +
+                                        container->type->tp_name + "' object " +
+                                        (by_position ? "doesn't" : "does not") +
+                                        " support item deletion");
 }
 
 namespace {

@@ -140,7 +140,9 @@ Outcome<V> plain_iterate(Context& ctx, V iterable) {
   }
   MG_TRY(V iterator, call_special(ctx, iterable, interned().dunder_iter, {}));
   if (iterator) return iterator;
-  if (type_lookup(ctx, type, interned().dunder_getitem))
+  // Those whose items have other keys aren't sequences.
+  if (type_lookup(ctx, type, interned().dunder_getitem) &&
+      type->tp_as_sequence && type->tp_as_sequence->sq_item)
     return over(ctx, &PySeqIter_Type, iterable);
   return not_iterable(ctx, type);
 }
@@ -154,6 +156,14 @@ Outcome<V> unless_stopped(Context& ctx, Outcome<V> item, V* ended) {
 }
 
 namespace {
+
+// Without a subclass's __len__.
+Py_ssize_t own_size(PyObject* sequence) {
+  if (PyTuple_Check(sequence)) return PyTuple_GET_SIZE(sequence);
+  if (PyUnicode_Check(sequence)) return PyUnicode_GET_LENGTH(sequence);
+  if (PyBytes_Check(sequence)) return PyBytes_GET_SIZE(sequence);
+  return PySequence_Size(sequence);
+}
 
 Outcome<V> next_of_native(Context& ctx, V iterator, V* ended) {
   ctx.end_value = nullptr;
@@ -232,8 +242,12 @@ Outcome<V> next_item(Context& ctx, V iterator, V* ended) {
     case Kind::Constant:
       if (PyRange_Check(container->object))
         return next_of_range(ctx, iterator, container->object, position);
-      if (position >= PySequence_Size(container->object))
-        return finish(ctx, iterator);
+      // A subclass of another sort answers by its __getitem__.
+      if (is_safe_type(container->type) || PyTuple_Check(container->object) ||
+          PyUnicode_Check(container->object) ||
+          PyBytes_Check(container->object))
+        if (position >= own_size(container->object))
+          return finish(ctx, iterator);
       break;
     default:
       break;

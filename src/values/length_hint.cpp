@@ -49,7 +49,7 @@ Status ask_length(Context& ctx, V object) {
 V asked_by(Context& ctx, V iterator) {
   if (is_begun(iterator)) return nullptr;
   const HeapObject& state = ctx.heap[iterator->heap];
-  const bool asks = (iterator->type == &PyReversed_Type && state.number > 0) ||
+  const bool asks = (iterator->type == &PyReversed_Type && state.number >= 0) ||
                     (iterator->type == &PySeqIter_Type && state.number >= 0);
   return asks ? state.slots[0] : nullptr;
 }
@@ -57,6 +57,7 @@ V asked_by(Context& ctx, V iterator) {
 // Whether code of the user's may answer.
 bool may_answer(V object) {
   switch (object->kind) {
+    case Kind::Constant:
     case Kind::Object:
     case Kind::Tuple:
     case Kind::List:

@@ -169,6 +169,18 @@ Signal unknown_operator(Context& ctx, const char* symbol, V operand) {
                          std::string(symbol) + " of " + operand->type->tp_name);
 }
 
+namespace {
+
+// Whether the method stands for an operator of sequences, which are asked when
+// those of numbers have no answer.
+bool is_of_sequence(PyObject* wrapper) {
+  const int offset =
+      reinterpret_cast<PyWrapperDescrObject*>(wrapper)->d_base->offset;
+  return offset >= static_cast<int>(offsetof(PyHeapTypeObject, as_sequence)) &&
+         offset < static_cast<int>(offsetof(PyHeapTypeObject, as_buffer));
+}
+
+// Whether C code of `value` may have an answer for `other`.
 bool c_code_may_answer(V value, V other) {
   auto is_number = [](PyTypeObject* type) {
     return PyType_IsSubtype(type, &PyLong_Type) ||
@@ -177,9 +189,32 @@ bool c_code_may_answer(V value, V other) {
   };
   if (value->type == &PyBaseObject_Type || value->kind == Kind::Tensor)
     return false;
+  if (value->is_constant() && other->is_constant() &&
+      (PyUnicode_Check(value->object)
+           ? PyUnicode_Check(other->object)
+           : PyBytes_Check(value->object) && PyBytes_Check(other->object)))
+    return true;
   return (is_number(value->type) && is_number(other->type)) ||
          (!(value->type->tp_flags & Py_TPFLAGS_HEAPTYPE) &&
           PyType_IsSubtype(other->type, value->type));
+}
+
+}  // namespace
+
+Outcome<V> ask_c_code(Context& ctx, V value, V other, PyObject* name,
+                      const char* symbol) {
+  if (!c_code_may_answer(value, other)) return nullptr;
+  PyObject* found = type_lookup(ctx, value->type, name);
+  if (!found || !Py_IS_TYPE(found, &PyWrapperDescr_Type) ||
+      PyDescr_TYPE(found) == &PyBaseObject_Type || is_of_sequence(found))
+    return nullptr;
+  PyObject* a = as_constant(ctx, value);
+  PyObject* b = as_constant(ctx, other);
+  if (!a || !b) return unknown_operator(ctx, symbol, value, other);
+  Ref answer = Ref::steal(PyObject_CallFunctionObjArgs(found, a, b, nullptr));
+  if (!answer) return ctx.raise_from_python();
+  if (answer.get() == Py_NotImplemented) return nullptr;
+  return from_constant(ctx, std::move(answer));
 }
 
 bool is_tuple_like(V value) {
@@ -219,9 +254,9 @@ namespace {
 // What `*` repeats a sequence by: an integer, through __index__; null if it is
 // something else.
 Outcome<V> repetitions(Context& ctx, V count) {
-  if (count->is_constant())
+  if (is_safe_constant(count) ||
+      (count->is_constant() && PyLong_Check(count->object)))
     return PyIndex_Check(count->object) ? count : nullptr;
-  if (count->kind != Kind::Object) return nullptr;
   MG_TRY(V method, python_method(ctx, count, interned().dunder_index));
   if (!method) return nullptr;
   MG_TRY(V number, call(ctx, method, {}));
@@ -300,17 +335,26 @@ bool is_deque(V value) {
   return value->type == reinterpret_cast<PyTypeObject*>(type);
 }
 
+bool repeats(V value) {
+  const PySequenceMethods* methods = value->type->tp_as_sequence;
+  return methods && methods->sq_repeat;
+}
+
 // What a sequence says of `+` and `*` with the wrong thing, if no number on
 // either side has taken it.
 Status check_concatenation(Context& ctx, int op, V left, V right) {
   const bool is_str = PyType_IsSubtype(left->type, &PyUnicode_Type);
   const bool is_bytes = PyType_IsSubtype(left->type, &PyBytes_Type);
+  // A class that has an __add__ of its own has none of these.
+  const PySequenceMethods* methods = left->type->tp_as_sequence;
+  const bool concatenates = methods && methods->sq_concat;
   if (is_str && PyType_IsSubtype(right->type, &PyUnicode_Type)) return done;
   if (op == kAdd && left->type == torch_types().size)
     return ctx.raise(PyExc_TypeError,
                      std::string("can only concatenate tuple (not ") +
                          right->type->tp_name + ") to torch.Size");
-  if (op == kAdd && (is_list(left) || is_tuple_like(left) || is_str)) {
+  if (op == kAdd && concatenates &&
+      (is_list(left) || is_tuple_like(left) || is_str)) {
     const std::string what = is_str ? "str" : is_list(left) ? "list" : "tuple";
     return ctx.raise(PyExc_TypeError, "can only concatenate " + what +
                                           " (not \"" + right->type->tp_name +
@@ -320,14 +364,10 @@ Status check_concatenation(Context& ctx, int op, V left, V right) {
   const bool takes_bytes = op == kAdd && buffer && buffer->bf_getbuffer;
   if (is_bytes && (takes_bytes || (op == kModulo && !as_constant(ctx, right))))
     return unknown_operator(ctx, kBinary[op].symbol, left, right);
-  if (op == kAdd && is_bytes)
+  if (op == kAdd && concatenates && is_bytes)
     return ctx.raise(PyExc_TypeError, std::string("can't concat ") +
                                           right->type->tp_name + " to " +
                                           left->type->tp_name);
-  const auto repeats = [](V value) {
-    const PySequenceMethods* methods = value->type->tp_as_sequence;
-    return methods && methods->sq_repeat;
-  };
   const bool left_sequence = repeats(left), right_sequence = repeats(right);
   if (op == kMultiply && (left_sequence || right_sequence)) {
     V other = left_sequence ? right : left;
@@ -344,18 +384,32 @@ Status check_concatenation(Context& ctx, int op, V left, V right) {
 // null value if this is no such case.
 Outcome<V> container_operation(Context& ctx, int op, V left, V right,
                                bool in_place) {
-  if (op == kAdd && is_list(left) && (is_list(right) || in_place))
-    return sequence_add(ctx, left, right, in_place);
-  if (op == kAdd && is_tuple_like(left) && is_tuple_like(right))
-    return sequence_add(ctx, left, right, in_place);
+  // A class that has an operator of its own has not the slot of the base's.
+  const PySequenceMethods* methods = left->type->tp_as_sequence;
+  if (op == kAdd && methods) {
+    const bool extends = in_place && methods->sq_inplace_concat;
+    if (is_list(left) && (extends || (methods->sq_concat && is_list(right))))
+      return sequence_add(ctx, left, right, extends);
+    if (methods->sq_concat && is_tuple_like(left) && is_tuple_like(right))
+      return sequence_add(ctx, left, right, in_place);
+  }
   if (op == kMultiply) {
-    bool left_sequence = is_list(left) || is_tuple_like(left);
-    bool right_sequence = is_list(right) || is_tuple_like(right);
-    if (left_sequence || right_sequence) {
+    const bool left_sequence = repeats(left);
+    V sequence = left_sequence ? left : right;
+    const bool has_items = is_list(sequence) || is_tuple_like(sequence);
+    const bool is_text =
+        sequence->is_constant() && is_safe_constant(sequence) && !has_items;
+    if (repeats(sequence) && (has_items || is_text)) {
       MG_TRY(V count, repetitions(ctx, left_sequence ? right : left));
+      if (count && is_text) {
+        Ref all =
+            Ref::steal(PyNumber_Multiply(sequence->object, count->object));
+        if (!all) return ctx.raise_from_python();
+        return ctx.constant(std::move(all));
+      }
       if (count)
-        return repeat(ctx, left_sequence ? left : right, count,
-                      in_place && left_sequence);
+        return repeat(ctx, sequence, count,
+                      in_place && left_sequence && methods->sq_inplace_repeat);
     }
   }
   if (is_set(left) && is_set(right)) {
@@ -442,6 +496,10 @@ Outcome<V> binary_operation(Context& ctx, int kind, V left, V right) {
   if (left->type != right->type) {
     MG_TRY(backward, operator_method(ctx, op, right, table.reflected[at]));
   }
+  // container_operation() does what these have.
+  if (backward && !is_users_method(forward) &&
+      (is_list(left) || is_tuple_like(left)))
+    forward = nullptr;
   // A deque's is that of a sequence, which takes numbers only.
   if (op == kMultiply && (is_deque(left) || is_deque(right)))
     MG_DO(check_concatenation(ctx, op, left, right));
@@ -454,12 +512,19 @@ Outcome<V> binary_operation(Context& ctx, int kind, V left, V right) {
   // The right operand's class goes first if it is a proper subclass.
   const bool backward_first =
       backward && PyType_IsSubtype(right->type, left->type);
-  V order[] = {backward_first ? backward : forward,
-               backward_first ? forward : backward};
-  for (V method : order) {
-    if (!method) continue;
-    MG_TRY(V result, call(ctx, method, {method == forward ? right : left}));
-    if (!is_not_implemented(ctx, result)) return result;
+  for (const bool is_forward : {!backward_first, backward_first}) {
+    V method = is_forward ? forward : backward;
+    V value = is_forward ? left : right, other = is_forward ? right : left;
+    if (method) {
+      MG_TRY(V result, call(ctx, method, {other}));
+      if (!is_not_implemented(ctx, result)) return result;
+    } else if (forward || backward) {
+      MG_TRY(V result,
+             ask_c_code(ctx, value, other,
+                        is_forward ? table.method[at] : table.reflected[at],
+                        kBinary[op].symbol));
+      if (result) return result;
+    }
   }
   if (users) {
     MG_TRY(V contained, container_operation(ctx, op, left, right, in_place));
@@ -469,9 +534,6 @@ Outcome<V> binary_operation(Context& ctx, int kind, V left, V right) {
     return percent_format(ctx, left, right);
   MG_DO(check_concatenation(ctx, op, left, right));
   if (forward || backward) {
-    if ((!forward && c_code_may_answer(left, right)) ||
-        (!backward && c_code_may_answer(right, left)))
-      return unknown_operator(ctx, kBinary[op].symbol, left, right);
     return unsupported_operands(ctx, in_place, op, left, right);
   }
 

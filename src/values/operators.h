@@ -16,10 +16,10 @@ Outcome<V> python_method(Context& ctx, V value, PyObject* name);
 // Whether C code of the object's class answers this, of which nothing is known.
 bool answers_in_c(Context& ctx, V value, PyObject* name);
 
-// Where a method written in Python has no answer for `other`: whether C code of
-// `value`, a number or an instance of a class that `other` inherits from, may
-// have one.
-bool c_code_may_answer(V value, V other);
+// What the method `name` says that `value`, a number, a text or an instance of
+// a class that `other` inherits from, has in C; null if it has no answer.
+Outcome<V> ask_c_code(Context& ctx, V value, V other, PyObject* name,
+                      const char* symbol);
 
 // The function of the operator module by that name, borrowed.
 PyObject* operator_function(const char* name);

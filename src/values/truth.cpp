@@ -41,7 +41,7 @@ Outcome<bool> truth(Context& ctx, V value) {
       return result->object == Py_True;
     return ctx.raise(PyExc_TypeError,
                      std::string("__bool__ should return bool, returned ") +
-                         _PyType_Name(result->type));
+                         result->type->tp_name);
   }
   switch (value->kind) {
     case Kind::Constant: {
@@ -96,7 +96,10 @@ Outcome<bool> contains(Context& ctx, V container, V item) {
 namespace {
 
 Outcome<bool> contains_by_iteration(Context& ctx, V container, V item) {
-  Outcome<V> begun = iterate(ctx, container);
+  // Lists and tuples look into themselves, whatever a subclass's __iter__ says.
+  const bool has_items = is_list(container) || is_tuple_like(container);
+  Outcome<V> begun =
+      has_items ? plain_iterate(ctx, container) : iterate(ctx, container);
   if (!begun) {
     if (begun.signal() != Signal::Raised || !ctx.exception_is(PyExc_TypeError))
       return begun.signal();

@@ -127,10 +127,16 @@ MEMBERS = {
         "    noted('lt', {n})",
         "    return True",
     ],
-    "__bool__": ["def __bool__(self):", "    noted('bool', {n})",
-                 "    return {n} % 2 == 0"],
-    "__len__": ["def __len__(self):", "    noted('len', {n})",
-                "    return {n} % 4"],
+    "__bool__": [
+        "def __bool__(self):",
+        "    noted('bool', {n})",
+        "    return {n} % 2 == 0",
+    ],
+    "__len__": [
+        "def __len__(self):",
+        "    noted('len', {n})",
+        "    return {n} % 4",
+    ],
     "__getitem__": [
         "def __getitem__(self, index):",
         "    noted('item', index)",
@@ -149,8 +155,10 @@ MEMBERS = {
         "    yield {n} + 1",
     ],
     "__contains__": ["def __contains__(self, item):", "    return item"],
-    "__call__": ["def __call__(self, *args, **kw):",
-                 "    return len(args), kw, {n}"],
+    "__call__": [
+        "def __call__(self, *args, **kw):",
+        "    return len(args), kw, {n}",
+    ],
     "__add__": [
         "def __add__(self, other):",
         "    noted('add', {n})",
@@ -215,15 +223,16 @@ STEPS = [
     "r = {c}[{n}]", "r = type({a})", "r = type({a}).__mro__",
     "r = isinstance({a}, {c})", "r = issubclass(type({a}), {c})",
     "r = {a} == {b}", "r = {a} != {n}", "r = {a} < {b}", "r = {a} >= {b}",
-    "r = hash({a})", "r = bool({a})", "r = not {a}", "r = len({a})",
+    "r = {a}.__hash__ is None", "r = bool({a})", "r = not {a}", "r = len({a})",
     "r = {a}[{n}]", "{a}[{n}] = 3", "r = {a}[1:2]", "del {a}[{n}]",
     "r = [*{a}]", "r = {n} in {a}", "r = {a}({n}, z=1)", "r = callable({a})",
     "r = {a} + {b}", "r = {a} + {n}", "r = {n} + {a}", "{v} += {n}",
     "r = -{a}", "r = [1, 2, 3][{a}]", "r = float({a})", "r = int({a})",
-    "r = repr({a})", "r = str({a})", "r = f'{{{a}:>4}}'", "r = f'{{{a}!r}}'",
-    "r = '%s' % ({a},)", "r = dict(vars({a}))", "r = {a}.__dict__",
-    "r = {a}.__class__.__name__", "r = copy.copy({a})", "r = dir({a})",
-    "r = sorted([{a}, {b}])", "r = {{{a}: 1}}[{b}]", "r = {{{a}, {b}}}",
+    "r = cleaned(repr({a}))", "r = cleaned(str({a}))",
+    "r = cleaned(f'{{{a}:>4}}')", "r = cleaned(f'{{{a}!r}}')",
+    "r = cleaned('%s' % ({a},))", "r = dict(vars({a}))", "r = {a}.__dict__",
+    "r = {a}.__class__.__name__", "r = copy.copy({a})", "r = [k for k in dir({a}) if k != '__slotnames__']",
+    "r = sorted([{a}, {b}])", "r = {{{a}: 1}}[{b}]", "r = len({{{a}, {b}}})",
     "r = {a} @ {n}", "r = {n} - {a}", "r = [*reversed({a})]",
     "r = list(map({a}, [1]))", "r = {a} is {b}", "r = {a} and {b}",
     "r = super({c}, {a}).{k}", "r = super({c}, {a}).m()", "{v} = r",
@@ -232,13 +241,13 @@ STEPS = [
     "r = {a}.__init__({n})", "r = object.__getattribute__({a}, '{k}')",
     "r = {a}.__eq__({b})", "r = types.SimpleNamespace({k}={a}).{k}",
     "r = {a}.__sizeof__ is not None", "r = {a}.__doc__", "{v} = {c}()",
-    "r = [k for k in {a}]", "r = max({a}, {b})", "r = torch.ones({a})",
-    "x = x + {a}", "x = x + {a}.{k}", "r = x * len({a})", "r = {a}.append(1)",
+    "r = [k for k in {a}]", "r = max({a}, {b})",
+    "x = x + {a}.{k}", "r = x * len({a})", "r = {a}.append(1)",
     "r = {c}.__init_subclass__()", "{a}.__class__ = {c}",
     "r = functools.partial({a}.m, {n})()", "r = {a}.__module__",
     "r = {a}.__annotations__", "r = {c}.__call__({n})", "raise {a}",
     "r = {c}.{k}.__get__({a}, {c})", "r = {c}.__dict__['{k}'].__set__({a}, 1)",
-    "r = {c}.__subclasses__()", "r = {c}.mro()", "r = {c} | int",
+    "r = {c}.__weakref__", "r = {c}.mro()", "r = {c} | int",
     "r = isinstance({a}, {c} | int)", "r = {a}.__reduce_ex__(2)[0].__name__",
     "r = range({a})", "r = 'ab' * {a}", "r = divmod({a}, 2)", "r = abs({a})",
     "r = next(iter({a}))", "a1, *r = {a}", "r = dict({a})", "r = [{a}].index({b})",
@@ -253,7 +262,7 @@ BLOCKS = [
      "    case {{'k': r}}:", "        pass",
      "    case [r, *_]:", "        pass",
      "    case _:", "        r = 2"],
-    ["for r in {a}:", "    notes.append(r)"],
+    ["for r in {a}:", "    notes.append(shown(r))"],
     ["while not {a}:", "    break"],
     ["if {a}:", "    r = 1", "elif {b}:", "    r = 2"],
     ["class Local({c}):", "    k = {n}", "r = Local.k, Local.{k}"],
@@ -340,8 +349,10 @@ class Writer:
             lines += indented(indented(self.step()))
             lines.append("        notes.append(shown(r))")
             lines.append("    except Exception as error:")
-            lines.append("        notes.append((type(error).__name__, "
-                         "cleaned(str(error))))")
+            lines.append(
+                "        notes.append((type(error).__name__, "
+                "cleaned(str(error))))"
+            )
         lines.append("    return x, a, b, r")
         return "\n".join(lines)
 
@@ -358,8 +369,14 @@ class Writer:
             body += [line.format(n=number) for line in MEMBERS[member]]
         head = f"class {name}({', '.join(filter(None, bases))}):"
         # What CPython doesn't let be is a plain class.
-        return ["try:", f"    {head}", *indented(indented(body)),
-                "except Exception:", f"    class {name}(Base):", "        pass"]
+        return [
+            "try:",
+            f"    {head}",
+            *indented(indented(body)),
+            "except Exception:",
+            f"    class {name}(Base):",
+            "        pass",
+        ]
 
     def step(self) -> list[str]:
         """A line or a block."""
@@ -386,7 +403,9 @@ def noted(*what: Any) -> None:
 def cleaned(text: str) -> str:
     """Without addresses."""
     parts = text.split("0x")
-    return "0x".join([parts[0], *(p.lstrip("0123456789abcdef") for p in parts[1:])])
+    return "0x".join(
+        [parts[0], *(p.lstrip("0123456789abcdef") for p in parts[1:])]
+    )
 
 
 def shown(value: Any, depth: int = 0) -> Any:
@@ -404,9 +423,9 @@ def shown(value: Any, depth: int = 0) -> Any:
         return [
             (shown(k, depth + 1), shown(v, depth + 1)) for k, v in value.items()
         ]
-    if isinstance(value, type):
+    if type in kind.__mro__:
         return type.__repr__(value)
-    if isinstance(value, torch.Tensor):
+    if kind is torch.Tensor:
         return value.tolist()
     return "a", kind.__name__
 
@@ -416,17 +435,24 @@ def state(value: Any) -> Any:
     kind = type(value)
     found = [kind.__name__]
     for base in (dict, list):
-        if isinstance(value, base):
-            found.append(shown(base(base.__iter__(value)) if base is list
-                               else list(dict.items(value))))
-    if isinstance(value, int):
+        if base in kind.__mro__:
+            found.append(
+                shown(
+                    base(base.__iter__(value))
+                    if base is list
+                    else list(dict.items(value))
+                )
+            )
+    if int in kind.__mro__:
         found.append(int.__repr__(value))
     try:
         found.append(shown(object.__getattribute__(value, "__dict__")))
     except AttributeError:
         pass
     for name in ("q", "extra"):
-        slot = next((vars(c)[name] for c in kind.__mro__ if name in vars(c)), None)
+        slot = next(
+            (vars(c)[name] for c in kind.__mro__ if name in vars(c)), None
+        )
         if isinstance(slot, types.MemberDescriptorType):
             try:
                 found.append(shown(slot.__get__(value)))
@@ -458,8 +484,7 @@ def made(namespace: dict[str, Any], seed: int) -> list[Any]:
     noted.notes = []
     found: list[Any] = []
     while len(found) < 2:
-        kind = namespace[f"C{choose.randint(0, 3)}" if len(found) else "C0"] \
-            if False else namespace.get(f"C{choose.randint(0, 3)}", Base)
+        kind = namespace.get(f"C{choose.randint(0, 3)}", Base)
         try:
             found.append(kind() if choose.random() < 0.7 else kind(2))
         except Exception:

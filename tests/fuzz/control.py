@@ -222,7 +222,10 @@ class Writer:
             raised += ["raise", "raise error", f"raise {error} from error"]
         line = self.choose.choice(raised)
         if self.choose.random() < 0.7:
-            return [f"if n {self.choose.choice(['==', '!='])} 0:", f"    {line}"]
+            return [
+                f"if n {self.choose.choice(['==', '!='])} 0:",
+                f"    {line}",
+            ]
         return [line]
 
     def leave(self, depth: int) -> list[str]:

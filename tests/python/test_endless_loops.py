@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Loops whose end a trace can't see: it gives up, and plain Python runs them."""
 
+import collections
 import threading
 import types
 
@@ -48,3 +49,16 @@ def test_an_exception_of_the_graph_ends_the_loop():
         return x.tolist(), notes, str(caught.value)
 
     assert run(magneto.compile(program, backend="eager")) == run(program)
+
+
+def test_a_loop_that_copies_more_and_more():
+    """What one step copies counts, too: the trace ends soon, and small."""
+
+    def program(x, items):
+        assert x.sum() > 9, "small"
+        while collections.deque(items, maxlen=2):
+            items.append([*items[-3:]])
+
+    compiled = magneto.compile(program, backend="eager")
+    with pytest.raises(AssertionError, match="small"):
+        compiled(torch.ones(2), [1])

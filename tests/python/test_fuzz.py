@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # A slice of `make fuzz`: random programs, eager against compiled.
+import random
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.fuzz import methods, sets, shapes
+from tests.fuzz import calls, classes, control, methods, sets, shapes
 from tests.fuzz.running import difference, write
 from tests.fuzz.writer import Writer
 
@@ -79,6 +81,32 @@ def test_programs_over_sets(first):
     """A slice of `make fuzz-sets`."""
     found = [sets.try_program(seed) for seed in range(first, first + 100)]
     assert not any(found), "\n".join(filter(None, found))
+
+
+# Some generators don't let themselves be closed.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("first", range(0, 900, 300))
+def test_programs_of_control_flow(first):
+    """A slice of `make fuzz-control`."""
+    for seed in range(first, first + 300):
+        source = control.Writer(random.Random(seed)).program()
+        assert control.try_program(source) == "", source
+
+
+@pytest.mark.parametrize("first", range(0, 900, 300))
+def test_programs_of_calls(first):
+    """A slice of `make fuzz-calls`."""
+    for seed in range(first, first + 300):
+        source = calls.Writer(random.Random(seed)).program()
+        assert calls.try_program(source) == "", source
+
+
+@pytest.mark.parametrize("first", range(0, 900, 300))
+def test_programs_over_classes(first):
+    """A slice of `make fuzz-classes`."""
+    for seed in range(first, first + 300):
+        source = classes.Writer(random.Random(seed)).program()
+        assert classes.try_program(source, seed) == "", source
 
 
 @pytest.mark.parametrize("first", range(0, 1500, 250))

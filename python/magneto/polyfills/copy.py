@@ -178,13 +178,13 @@ def reduce_ex(self: Any, protocol: int) -> Any:
         function, call = copyreg.__newobj_ex__, (cls, args, keywords)
     else:
         function, call = copyreg.__newobj__, (cls, *(args or ()))
-    has_items = isinstance(self, list | dict)
+    is_list, is_dict = issubclass(cls, list), issubclass(cls, dict)
     return (
         function,
         call,
-        _state(self, cls, args is None and not has_items),
-        iter(self) if isinstance(self, list) else None,
-        iter(self.items()) if isinstance(self, dict) else None,
+        _state(self, cls, args is None and not (is_list or is_dict)),
+        iter(self) if is_list else None,
+        iter(self.items()) if is_dict else None,
     )
 
 
@@ -252,9 +252,11 @@ def _state(self: Any, cls: type, is_all: bool) -> Any:
 
 def getstate(self: Any) -> Any:
     """``object.__getstate__``."""
-    state = getattr(self, "__dict__", None)
-    if state is not None:
-        state = state.copy()
+    try:
+        # Not as the class says: C code looks at the object itself.
+        state = object.__getattribute__(self, "__dict__").copy()
+    except AttributeError:
+        state = None
     cls = type(self)
     is_known = "__slotnames__" in cls.__dict__
     names = cls.__dict__["__slotnames__"] if is_known else _slot_names(cls)
@@ -291,9 +293,10 @@ def reduce_set(self: Any) -> Any:
 
 def reduce_exception(self: Any) -> Any:
     """``BaseException.__reduce__``."""
-    if self.__dict__:
-        return type(self), self.args, self.__dict__
-    return type(self), self.args
+    # Not as the class says: C code looks at the object itself.
+    args = object.__getattribute__(self, "args")
+    state = object.__getattribute__(self, "__dict__")
+    return (type(self), args, state) if state else (type(self), args)
 
 
 def reduce_deque(self: Any) -> Any:

@@ -18,7 +18,13 @@ def cached_property_get(self: Any, instance: Any, owner: Any = None) -> Any:
             "Cannot use cached_property instance without calling "
             "__set_name__ on it."
         )
-    cache = instance.__dict__
+    try:
+        cache = instance.__dict__
+    except AttributeError:
+        raise TypeError(
+            f"No '__dict__' attribute on {type(instance).__name__!r} "
+            f"instance to cache {self.attrname!r} property."
+        ) from None
     value = cache.get(self.attrname, _MISSING)
     if value is _MISSING:
         value = self.func(instance)

@@ -26,7 +26,9 @@ class State:
     """A static method: called when the compiled part has ended."""
 
     def step(self) -> Any:
-        """The next item, or ``END``."""
+        """The next item, or ``END``; a StopIteration ends it as well, with its
+        value.
+        """
         raise NotImplementedError
 
     def __iter__(self) -> State:

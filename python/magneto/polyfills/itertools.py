@@ -38,9 +38,7 @@ class Accumulate(State):
         if self.initial is not None:
             self.total, self.initial = self.initial, None
             return self.total
-        item = next(self.it, END)
-        if item is END:
-            return END
+        item = next(self.it)
         if self.total is END:
             self.total = item
         elif self.func is None:
@@ -127,13 +125,8 @@ class Compress(State):
     def step(self) -> Any:
         """See State."""
         while True:
-            item = next(self.data, END)
-            if item is END:
-                return END
-            flag = next(self.selectors, END)
-            if flag is END:
-                return END
-            if flag:
+            item = next(self.data)
+            if next(self.selectors):
                 return item
 
 
@@ -236,8 +229,8 @@ class DropWhile(State):
     def step(self) -> Any:
         """See State."""
         while True:
-            item = next(self.it, END)
-            if item is END or self.started:
+            item = next(self.it)
+            if self.started:
                 return item
             if not self.predicate(item):
                 self.started = True
@@ -269,9 +262,7 @@ class FilterFalse(State):
     def step(self) -> Any:
         """See State."""
         while True:
-            item = next(self.it, END)
-            if item is END:
-                return END
+            item = next(self.it)
             if not (item if self.predicate is None else self.predicate(item)):
                 return item
 
@@ -305,14 +296,11 @@ class Islice(State):
             return END
         it, self.it = self.it, END
         while self.position < self.wanted:
-            if next(it, END) is END:
-                return END
+            next(it)
             self.position += 1
         if self.stop is not None and self.position >= self.stop:
             return END
-        item = next(it, END)
-        if item is END:
-            return END
+        item = next(it)
         self.position += 1
         # At the end, what lies before `stop` is used up as well.
         self.wanted += self.by
@@ -378,27 +366,18 @@ class Pairwise(State):
         """See State. Its source may ask it for items meanwhile."""
         if self.it is END:
             return END
-        before = self.before
-        if before is END:
-            before = self.before = self._item(self.it)
-            if before is END or self.it is END:
-                return self._end()
-        item = self._item(self.it)
-        if item is END:
-            return self._end()
-        self.before = item
-        return before, item
-
-    def _item(self, it: Iterator[Any]) -> Any:
         try:
-            return next(it, END)
+            before = self.before
+            if before is END:
+                before = self.before = next(self.it)
+                if self.it is END:
+                    self.before = END
+                    return END
+            self.before = item = next(self.it)
+            return before, item
         except BaseException:
-            self._end()
+            self.it = self.before = END
             raise
-
-    def _end(self) -> Any:
-        self.it = self.before = END
-        return END
 
     @staticmethod
     def real(it: Any, before: Any) -> Any:
@@ -464,8 +443,7 @@ class StarMap(State):
 
     def step(self) -> Any:
         """See State."""
-        args = next(self.it, END)
-        return END if args is END else self.function(*args)
+        return self.function(*tuple(next(self.it)))
 
 
 def starmap(function: Callable[..., Any], iterable: Iterable[Any]) -> Any:
@@ -489,9 +467,7 @@ class TakeWhile(State):
         """See State."""
         if self.stopped:
             return END
-        item = next(self.it, END)
-        if item is END:
-            return END
+        item = next(self.it)
         if self.predicate(item):
             return item
         self.stopped = True
