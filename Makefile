@@ -10,7 +10,7 @@ SITE = $$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"
 # torch's own thread pools slow the tests down when several run side by side.
 RUN := OMP_NUM_THREADS=1 PYTHONPATH=$(CURDIR)/python
 
-.PHONY: setup build test test-cpp test-python test-cpython test-asan fuzz fuzz-calls fuzz-classes fuzz-control fuzz-methods fuzz-sets fuzz-shapes demo bench sweep \
+.PHONY: setup build test test-cpp test-python test-cpython test-asan fuzz fuzz-calls fuzz-classes fuzz-control fuzz-methods fuzz-modules fuzz-sets fuzz-shapes demo bench sweep \
         lint format \
         clean distclean
 
@@ -79,6 +79,10 @@ fuzz-control: build
 # Random calls of all methods of the built-in types.
 fuzz-methods: build
 	$(RUN) $(BIN)/python -m tests.fuzz.methods $(ARGS)
+
+# Random modules.
+fuzz-modules: build
+	$(RUN) $(BIN)/python -m tests.fuzz.modules $(ARGS)
 
 # Random programs over sets, for their order.
 fuzz-sets: build

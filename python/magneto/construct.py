@@ -47,9 +47,9 @@ def outdated_deque_iterator(kind: Any, length: int, position: int) -> Any:
     return iterator
 
 
-def advanced(iterable: Any, count: int) -> Any:
-    """``iter(iterable)``, moved on."""
-    iterator = iter(iterable)
+def advanced(iterate: Callable[..., Any], iterable: Any, count: int) -> Any:
+    """``iterate(iterable)``, moved on."""
+    iterator = iterate(iterable)
     for _ in range(count):
         next(iterator, None)
     return iterator

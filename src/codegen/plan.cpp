@@ -75,6 +75,8 @@ bool plan(Context& ctx, const values::Capture& capture,
           std::span<const std::vector<int32_t>> live, Plan& out,
           values::BreakInfo* why) {
   Rebuilder rebuilder(ctx, capture, frame, out);
+  Replay replay(ctx, rebuilder, out.builder);
+  rebuilder.replay_first([&](values::HeapId id) { replay.object(id); });
   out.builder.call_graph();
   std::vector<Operand> results;
   try {
@@ -94,7 +96,7 @@ bool plan(Context& ctx, const values::Capture& capture,
                   live[i + 1], rebuilder, results));
       }
     }
-    replay_effects(ctx, rebuilder, out.builder);
+    replay.all();
     rebuilder.fill_all();
     rebuilder.expect_no_finalizers();
     for (const values::Construction& reentry : capture.reentries)

@@ -333,7 +333,15 @@ Operand Rebuilder::build_filled(V value) {
   const bool is_container = value->kind == Kind::List ||
                             value->kind == Kind::Dict ||
                             value->kind == Kind::Set;
-  if (is_container && built_.contains(value)) fill(value, built);
+  if (!is_container || !value->heap.valid()) return built;
+  // The dictionary of an object's attributes is filled with the object.
+  const HeapObject& state = ctx_.heap[value->heap];
+  V owner = state.attributes_of.valid() ? ctx_.heap[state.attributes_of].owner
+                                        : value;
+  if (owner->source.valid())
+    replay_(value->heap);
+  else if (auto made = built_.find(owner); made != built_.end())
+    fill(owner, made->second);
   return built;
 }
 

@@ -4,6 +4,7 @@
 // reachable has been made, so cycles need no care.
 #pragma once
 
+#include <functional>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -28,6 +29,12 @@ class Rebuilder {
         frame_(frame),
         plan_(plan),
         builder_(plan.builder) {}
+
+  // `replay` is told of objects of the caller's that are about to be looked
+  // into: what the trace wrote to them has to be there by then.
+  void replay_first(std::function<void(values::HeapId)> replay) {
+    replay_ = std::move(replay);
+  }
 
   Operand build(values::V value);
   // Fills what build() has made.
@@ -58,7 +65,8 @@ class Rebuilder {
   Operand make_by_call(const values::Construction& how);
   Operand make_generator(values::V value);
   std::vector<Operand> build_all(std::span<const values::V> values);
-  // For code that looks inside: what the trace made is filled at once.
+  // For code that looks inside: what the trace made is filled at once, what it
+  // wrote to is replayed.
   Operand build_filled(values::V value);
   Operand globals(PyObject* dict) {
     return from_source(ctx_.sources.constant(dict));
@@ -89,6 +97,7 @@ class Rebuilder {
   const python::FrameRequest& frame_;
   Plan& plan_;
   ProgramBuilder& builder_;
+  std::function<void(values::HeapId)> replay_;
   std::unordered_map<values::V, Operand> built_;
   std::unordered_map<PyObject*, Operand> aliases_;
   std::unordered_map<guards::SourceId, size_t> inputs_;

@@ -13,30 +13,21 @@ using values::HeapObject;
 using values::Kind;
 using values::V;
 
-namespace {
+void Replay::object(values::HeapId id) {
+  const HeapObject& state = ctx_.heap[id];
+  if (!state.changes || done_.contains(id.index)) return;
+  if (!begun_.insert(id.index).second)
+    cannot_rebuild("an iterator in the container that it goes over");
+  replay(state);
+  done_.insert(id.index);
+}
 
-class Replay {
- public:
-  Replay(Context& ctx, Rebuilder& rebuilder, ProgramBuilder& builder)
-      : ctx_(ctx), rebuilder_(rebuilder), builder_(builder) {}
+void Replay::all() {
+  // Building meets no new modified objects.
+  for (values::HeapId id : ctx_.heap.modified()) object(id);
+}
 
-  void object(const HeapObject& state);
-
- private:
-  void replay_list(V owner, const HeapObject& state);
-  void replay_dict(V owner, const HeapObject& state);
-  void replay_set(V owner, const HeapObject& state);
-  void replay_attributes(V object, const HeapObject& state);
-  void replay_cell(V owner, const HeapObject& state);
-  void replay_iterator(V owner, const HeapObject& state);
-  void replay_state(V iterator, const HeapObject& attributes);
-
-  Context& ctx_;
-  Rebuilder& rebuilder_;
-  ProgramBuilder& builder_;
-};
-
-void Replay::object(const HeapObject& state) {
+void Replay::replay(const HeapObject& state) {
   if (state.attributes_of.valid()) {
     V object = ctx_.heap[state.attributes_of].owner;
     // A tensor of the graph's is not the caller's, but has its own attributes.
@@ -182,15 +173,6 @@ void Replay::replay_state(V iterator, const HeapObject& attributes) {
                   write.value ? rebuilder_.build(write.value)
                               : builder_.constant(null_token())});
   }
-}
-
-}  // namespace
-
-void replay_effects(Context& ctx, Rebuilder& rebuilder,
-                    ProgramBuilder& builder) {
-  Replay replay(ctx, rebuilder, builder);
-  // Building meets no new modified objects.
-  for (values::HeapId id : ctx.heap.modified()) replay.object(ctx.heap[id]);
 }
 
 }  // namespace magneto::codegen

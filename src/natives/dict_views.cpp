@@ -52,7 +52,8 @@ Outcome<V> iterate_keys(Context& ctx, const Arguments& args) {
 Outcome<V> iterate_entries(Context& ctx, V view, PyTypeObject* type) {
   MG_TRY(V dict, dict_of(ctx, view));
   V size = ctx.integer(static_cast<int64_t>(size_of(ctx, dict)));
-  V slots[] = {dict, size, size};
+  const size_t entries = ctx.heap[dict->heap].dict->entries.size();
+  V slots[] = {dict, size, size, ctx.integer(static_cast<int64_t>(entries))};
   return ctx.iterator(type, slots);
 }
 
@@ -70,10 +71,22 @@ Outcome<const DictEntry*> next_entry(Context& ctx, V iterator) {
   if (position < 0) return nullptr;
   V dict = state.slots[0];
   const int64_t size = PyLong_AsLongLong(state.slots[1]->object);
+  const int64_t left = PyLong_AsLongLong(state.slots[2]->object);
   const DictState& entries = *ctx.heap[dict->heap].dict;
-  if (static_cast<int64_t>(entries.live) != size)
+  const bool has_other_size = static_cast<int64_t>(entries.live) != size;
+  if (PyType_IsSubtype(dict->type, &PyODict_Type)) {
+    if (left == 0) {
+      ctx.heap.set_number(iterator->heap, -1);
+      return nullptr;
+    }
+    if (has_other_size || std::ssize(entries.entries) !=
+                              PyLong_AsLongLong(state.slots[3]->object))
+      return ctx.raise(PyExc_RuntimeError,
+                       "OrderedDict mutated during iteration");
+  } else if (has_other_size) {
     return ctx.raise(PyExc_RuntimeError,
                      "dictionary changed size during iteration");
+  }
   const auto end = static_cast<int64_t>(entries.entries.size());
   while (position < end &&
          !entries.entries[static_cast<size_t>(position)].value)
@@ -82,7 +95,6 @@ Outcome<const DictEntry*> next_entry(Context& ctx, V iterator) {
     ctx.heap.set_number(iterator->heap, -1);
     return nullptr;
   }
-  const int64_t left = PyLong_AsLongLong(state.slots[2]->object);
   if (left == 0)
     return ctx.raise(PyExc_RuntimeError,
                      "dictionary keys changed during iteration");

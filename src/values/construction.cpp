@@ -8,8 +8,10 @@
 //   reversed and list's sequence; number: items left
 //   dict views          dict
 //   item and value iterators of dicts
-//                       dict, its size, items left; number: position among
-//                       the entries
+//                       dict, its size, items left, how many entries it had;
+//                       number: position among the entries
+//   key iterators of dicts, and those of sets
+//                       tuple of the keys, dict or set, how many entries it had
 //   of itertools, and iter(function, sentinel)
 //                       a State
 //   functools.partial   function, tuple of arguments, dict of keywords
@@ -25,6 +27,7 @@
 #include "values/exception_groups.h"
 #include "values/exceptions.h"
 #include "values/protocol.h"
+#include "values/sets.h"
 
 namespace magneto::values {
 
@@ -57,7 +60,7 @@ Construction with_keywords(Context& ctx, V callable, V args, V keywords) {
 
 V method_of(Context& ctx, PyTypeObject* type, const char* name) {
   PyObject* method = PyDict_GetItemString(type->tp_dict, name);
-  MG_CHECK(method, "a method of dict");
+  MG_CHECK(method, "a method of the class");
   return ctx.constant_share(method);
 }
 
@@ -92,29 +95,80 @@ std::optional<int64_t> length_of_plain(Context& ctx, V sequence) {
   }
 }
 
-std::optional<Construction> of_reversed(Context& ctx, V value,
-                                        const HeapObject& state) {
-  V sequence = state.slots[0];
-  if (state.number <= 0) return at_end(ctx);
-  if (length_of_plain(ctx, sequence) != state.number) return std::nullopt;
-  return Construction{attribute_of_module(ctx, "builtins", "reversed"),
-                      {sequence}};
+Construction advanced(Context& ctx, V iterate, V iterable, int64_t count) {
+  return {attribute_of_module(ctx, "magneto.construct", "advanced"),
+          {iterate, iterable, ctx.integer(count)}};
 }
 
-// What is left of the items, taken as a slice of the view.
-Construction of_dict_iterator(Context& ctx, V value, const HeapObject& state) {
-  if (state.number < 0) return at_end(ctx);
-  V dict = state.slots[0];
-  V view = dict_view(ctx, dict,
-                     value->type == &PyDictIterItem_Type ? "items" : "values");
+std::optional<Construction> of_reversed(Context& ctx, const HeapObject& state) {
+  V sequence = state.slots[0];
+  if (state.number <= 0) return at_end(ctx);
+  const std::optional<int64_t> length = length_of_plain(ctx, sequence);
+  if (!length || *length < state.number) return std::nullopt;
+  return advanced(ctx, attribute_of_module(ctx, "builtins", "reversed"),
+                  sequence, *length - state.number);
+}
+
+PyTypeObject* kind_of_table(V container) {
+  for (PyTypeObject* kind : {&PyODict_Type, &PyDict_Type, &PySet_Type})
+    if (PyType_IsSubtype(container->type, kind)) return kind;
+  return &PyFrozenSet_Type;
+}
+
+struct TableIterator {
+  V container;
+  V view;        // gives the items,
+  V iterate;     // an iterator over them
+  int64_t size;  // of the container when the iterator was made
+  bool has_same_entries;
+  int64_t passed;
+};
+
+TableIterator table_iterator(Context& ctx, V value, const HeapObject& state) {
+  const bool of_keys =
+      value->type == &PyDictIterKey_Type || value->type == &PySetIter_Type;
+  V container = state.slots[of_keys ? 1 : 0];
+  const auto& entries = ctx.heap[container->heap].dict->entries;
+  const int64_t last = PyLong_AsLongLong(state.slots[2]->object);
+  if (of_keys) {
+    PyTypeObject* kind = kind_of_table(container);
+    return {container,
+            container,
+            method_of(ctx, kind, "__iter__"),
+            std::ssize(tuple_items(state.slots[0])),
+            std::ssize(entries) == last,
+            state.number};
+  }
   int64_t passed = 0;
-  const auto& entries = ctx.heap[dict->heap].dict->entries;
-  for (int64_t i = 0; i < state.number; ++i)
-    passed += entries[static_cast<size_t>(i)].value != nullptr;
-  if (passed == 0)
-    return {attribute_of_module(ctx, "builtins", "iter"), {view}};
-  return {attribute_of_module(ctx, "magneto.construct", "advanced"),
-          {view, ctx.integer(passed)}};
+  int64_t left = 0;
+  for (int64_t i = 0; i < std::ssize(entries); ++i)
+    if (entries[static_cast<size_t>(i)].value)
+      ++(i < state.number ? passed : left);
+  V view = dict_view(ctx, container,
+                     value->type == &PyDictIterItem_Type ? "items" : "values");
+  return {container,
+          view,
+          attribute_of_module(ctx, "builtins", "iter"),
+          PyLong_AsLongLong(state.slots[1]->object),
+          left == last,
+          passed};
+}
+
+std::optional<Construction> of_table_iterator(Context& ctx, V value,
+                                              const HeapObject& state) {
+  if (state.number < 0) return at_end(ctx);
+  const TableIterator iterator = table_iterator(ctx, value, state);
+  V container = iterator.container;
+  const DictState& now = *ctx.heap[container->heap].dict;
+  // What one that is outdated gives, if anything, is C's affair; so is the
+  // order of a set of what is only made when the piece ends.
+  if (static_cast<int64_t>(now.live) != iterator.size ||
+      !iterator.has_same_entries)
+    return std::nullopt;
+  if (container->kind == Kind::Set && iterator.passed &&
+      !has_plain_history(now))
+    return std::nullopt;
+  return advanced(ctx, iterator.iterate, iterator.view, iterator.passed);
 }
 
 // A function and the state's parts, where the state's class says so.
@@ -169,9 +223,10 @@ std::optional<Construction> construction(Context& ctx, V value) {
       type == &PyFilter_Type)
     return Construction{class_value(ctx, value), state.slots};
   if (type == &PyReversed_Type || type == &PyListRevIter_Type)
-    return of_reversed(ctx, value, state);
-  if (type == &PyDictIterItem_Type || type == &PyDictIterValue_Type)
-    return of_dict_iterator(ctx, value, state);
+    return of_reversed(ctx, state);
+  if (type == &PyDictIterItem_Type || type == &PyDictIterValue_Type ||
+      type == &PyDictIterKey_Type || type == &PySetIter_Type)
+    return of_table_iterator(ctx, value, state);
   for (const auto& [plain, ordered, name] : kViews)
     if (type == plain || type == ordered)
       return Construction{

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Random programs of nothing but control flow: generators driven in every way,
 exceptions with their chains and lines, `finally`, `with`, loops and breaks of
-the graph between all of it.
+the graph between all of it, and what of torch's state holds where.
 
     python -m tests.fuzz.control [--count N] [--seed S]
 
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import gc
 import itertools
 import random
 import sys
@@ -169,6 +170,11 @@ class Writer:
             "n += 1",
             "x = x + 1",
             "magneto.graph_break()",
+            "notes.append(torch_state())",
+            "notes.append(torch_state())",
+            "notes.append((x.view(1, 1) @ x.view(1, 1)).dtype)",
+            f"torch.set_grad_enabled(n {pick(['==', '!='])} 0)",
+            "torch.set_default_dtype(torch.float64)",
             f"n, r = r, {self.number()}",
             f"r = [k for k in {self.items()}]",
             f"r = any(k == 2 for k in {self.items()})",
@@ -288,6 +294,13 @@ class Writer:
                 "contextlib.closing(it)",
                 "contextlib.nullcontext(3)",
                 "torch.no_grad()",
+                "torch.enable_grad()",
+                "torch.set_grad_enabled(n == 0)",
+                "torch.inference_mode()",
+                "torch.autocast('cpu', torch.bfloat16)",
+                "torch.autocast('cpu', enabled=False)",
+                "torch.device('meta')",
+                "graded(notes)",
                 f"entered(notes, {self.number()})",
             ]
         )
@@ -353,34 +366,68 @@ def entered(notes: list[Any], number: int) -> Any:
         notes.append(("left", number))
 
 
+@contextlib.contextmanager
+def graded(notes: list[Any]) -> Any:
+    """One that changes torch's state around its body."""
+    notes.append(torch_state())
+    with torch.no_grad():
+        try:
+            yield
+        finally:
+            notes.append(torch_state())
+
+
+def torch_state() -> Any:
+    """What holds for operations now."""
+    return (
+        torch.is_grad_enabled(),
+        torch.is_inference_mode_enabled(),
+        torch.is_autocast_enabled("cpu"),
+        torch.get_default_dtype(),
+        torch.get_default_device(),
+    )
+
+
 NAMES = {
     "Manager": Manager,
     "Turns": Turns,
     "contextlib": contextlib,
     "entered": entered,
+    "graded": graded,
     "itertools": itertools,
     "magneto": magneto,
     "sys": sys,
     "told": told,
     "torch": torch,
+    "torch_state": torch_state,
 }
 
 
-def result_of(call: Any) -> str:
-    """What a run gives, as text, and what its iterator has left."""
-    notes: list[Any] = []
-    result: Any
+def outcome(call: Any, notes: list[Any]) -> Any:
+    """What a run gives, and what its iterator has left."""
     try:
         with limited(5):
-            result = call(torch.zeros(1), notes)
+            result = call(torch.zeros(1).requires_grad_(), notes)
             if isinstance(result, tuple):
                 x, n, r, it = result
-                result = x, shown(n), shown(r), shown(list(it))
+                return x, shown(n), shown(r), shown(list(it))
+            return shown(result)
     except NoEnd:
-        result = "no end"
+        return "no end"
     except Exception as error:
-        result = told(error)
-    return repr((result, [shown(note) for note in notes]))
+        return told(error)
+
+
+def result_of(call: Any) -> str:
+    """What a run gives, notes and leaves, as text."""
+    notes: list[Any] = []
+    result = outcome(call, notes)
+    # What is left of generators changes torch's state when it dies.
+    gc.collect()
+    state = torch_state()
+    torch.set_grad_enabled(True)
+    torch.set_default_dtype(torch.float32)
+    return repr((result, [shown(note) for note in notes], state))
 
 
 def shown(value: Any) -> Any:
@@ -417,6 +464,7 @@ def main() -> int:
     options = parser.parse_args()
     start = time.monotonic()
     found = 0
+    gc.freeze()  # so that gc.collect() is quick
     for seed in range(options.seed, options.seed + options.count):
         source = Writer(random.Random(seed)).program()
         if text := try_program(source):

@@ -130,6 +130,30 @@ def texts(x, names):
     return x
 
 
+def keys_of_own(x, n):
+    table = {f"k{k}": x * k for k in range(n)}
+    table["other"] = x
+    for name in table:
+        magneto.graph_break()
+        x = x + table[name]
+    return x
+
+
+def own_set(x, n):
+    for k in set(range(n)):
+        magneto.graph_break()
+        x = x + k
+    return x
+
+
+def backwards(x, items):
+    items.append(x)
+    for item in reversed(items):
+        magneto.graph_break()
+        x = x + item
+    return x
+
+
 def by_name(x, table):
     for name in table:
         magneto.graph_break()
@@ -232,6 +256,9 @@ PROGRAMS = [
     (dict_by_text, (STEPS,)),
     (nested, (STEPS,)),
     (texts, (["a" * k for k in range(STEPS)],)),
+    (keys_of_own, (STEPS,)),
+    (own_set, (STEPS,)),
+    (backwards, (tensors(),)),
     (by_name, ({f"k{k}": X * k for k in range(STEPS)},)),
     (objects, ([Thing(X * k) for k in range(STEPS)],)),
     (objects, ([Thing(k) for k in range(STEPS)],)),
@@ -252,5 +279,6 @@ PROGRAMS = [
 @pytest.mark.filterwarnings("error::magneto.exc.RecompileLimitWarning")
 def test_no_compilation_for_each_step(program, args):
     before = magneto.stats()["compilations"]
-    check_calls(program, [((X, *args), {}), ((X, *args), {})])
+    report = check_calls(program, [((X, *args), {}), ((X, *args), {})])
+    assert report.graphs
     assert magneto.stats()["compilations"] - before <= MOST_COMPILATIONS
