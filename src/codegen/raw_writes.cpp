@@ -88,20 +88,9 @@ bool write_attribute(PyObject* object, PyObject* name, PyObject* value) {
   return dict && write_item(dict, name, value);
 }
 
-bool keep_attributes(PyObject* object, std::span<PyObject* const> names) {
+bool clear_attributes(PyObject* object) {
   Ref dict = Ref::steal(PyObject_GenericGetDict(object, nullptr));
-  Ref keys = Ref::steal(dict ? PyDict_Keys(dict) : nullptr);
-  if (!keys) return false;
-  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(keys.get()); ++i) {
-    PyObject* key = PyList_GET_ITEM(keys.get(), i);
-    bool kept = false;
-    // Not every key is interned: the program may have put together its text.
-    for (PyObject* name : names)
-      kept = kept || name == key ||
-             (PyUnicode_Check(key) && PyUnicode_Compare(name, key) == 0);
-    if (!kept && !write_item(dict, key, nullptr)) return false;
-  }
-  return true;
+  return dict && clear_dict(dict);
 }
 
 bool write_item(PyObject* dict, PyObject* key, PyObject* value) {

@@ -20,8 +20,8 @@ Ref new_instance(PyTypeObject* type, PyObject* args);
 // value null: the attribute is deleted if it is there. Slots of __slots__
 // included.
 bool write_attribute(PyObject* object, PyObject* name, PyObject* value);
-// Deletes the instance's other attributes.
-bool keep_attributes(PyObject* object, std::span<PyObject* const> names);
+// Deletes all that is in the instance's dictionary.
+bool clear_attributes(PyObject* object);
 
 // A dict's, OrderedDict's or such a subclass's own items; value null: the item
 // is deleted if it is there.

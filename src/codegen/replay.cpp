@@ -13,6 +13,15 @@ using values::HeapObject;
 using values::Kind;
 using values::V;
 
+namespace {
+
+// Whether the caller's has the key, and shan't.
+bool is_dropped(const DictEntry& entry) {
+  return entry.written && !entry.value && !entry.is_new;
+}
+
+}  // namespace
+
 void Replay::object(values::HeapId id) {
   const HeapObject& state = ctx_.heap[id];
   if (!state.changes || done_.contains(id.index)) return;
@@ -102,15 +111,25 @@ void Replay::replay_list(V owner, const HeapObject& state) {
 
 void Replay::replay_dict(V owner, const HeapObject& state) {
   Operand target = rebuilder_.build(owner);
-  if (state.dict->complete) builder_.act(StepOp::ClearDict, {target});
-  for (const DictEntry& entry : state.dict->entries) {
-    if (!state.dict->complete && !entry.written) continue;
-    if (entry.value)
+  const auto& entries = state.dict->entries;
+  if (state.dict->is_cleared) builder_.act(StepOp::ClearDict, {target});
+  // Whoever goes over an OrderedDict notices keys that came and went.
+  const bool shows = std::ranges::any_of(entries, [](const DictEntry& entry) {
+    return is_dropped(entry) || (entry.is_new && entry.value);
+  });
+  if (state.dict->version && !shows &&
+      PyType_IsSubtype(owner->type, &PyODict_Type)) {
+    const Operand other = builder_.constant(null_token());
+    builder_.act(StepOp::SetItem, {target, other, other});
+    builder_.act(StepOp::DropItem, {target, other});
+  }
+  for (const DictEntry& entry : entries)
+    if (is_dropped(entry))
+      builder_.act(StepOp::DropItem, {target, rebuilder_.build(entry.key)});
+  for (const DictEntry& entry : entries)
+    if (entry.written && entry.value)
       builder_.act(StepOp::SetItem, {target, rebuilder_.build(entry.key),
                                      rebuilder_.build(entry.value)});
-    else if (!state.dict->complete)
-      builder_.act(StepOp::DropItem, {target, rebuilder_.build(entry.key)});
-  }
 }
 
 void Replay::replay_set(V owner, const HeapObject& state) {
@@ -121,22 +140,15 @@ void Replay::replay_set(V owner, const HeapObject& state) {
 
 void Replay::replay_attributes(V object, const HeapObject& state) {
   Operand target = rebuilder_.build(object);
-  if (state.dict->complete) {
-    // Which ones were deleted isn't known any more: all others are.
-    std::vector<Operand> operands{target};
-    for (const DictEntry& entry : state.dict->entries)
-      if (entry.value) operands.push_back(rebuilder_.build(entry.key));
-    builder_.act(StepOp::KeepAttributes, operands);
-  }
-  for (const DictEntry& entry : state.dict->entries) {
-    if (!entry.written) continue;
-    if (entry.value)
-      builder_.act(StepOp::SetAttribute, {target, rebuilder_.build(entry.key),
-                                          rebuilder_.build(entry.value)});
-    else if (!state.dict->complete)
+  if (state.dict->is_cleared) builder_.act(StepOp::ClearAttributes, {target});
+  for (const DictEntry& entry : state.dict->entries)
+    if (is_dropped(entry))
       builder_.act(StepOp::DropAttribute,
                    {target, rebuilder_.build(entry.key)});
-  }
+  for (const DictEntry& entry : state.dict->entries)
+    if (entry.written && entry.value)
+      builder_.act(StepOp::SetAttribute, {target, rebuilder_.build(entry.key),
+                                          rebuilder_.build(entry.value)});
 }
 
 void Replay::replay_cell(V owner, const HeapObject& state) {

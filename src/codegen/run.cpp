@@ -195,8 +195,8 @@ bool act(StepOp op, Operands& o) {
       return write_attribute(o[0], o[1], o[2]);
     case StepOp::DropAttribute:
       return write_attribute(o[0], o[1], nullptr);
-    case StepOp::KeepAttributes:
-      return keep_attributes(o[0], o.from(1));
+    case StepOp::ClearAttributes:
+      return clear_attributes(o[0]);
     case StepOp::SetCell:
       return PyCell_Set(o[0], o[1]) == 0;
     case StepOp::ClearCell:

@@ -8,6 +8,8 @@
 #include "python/layout.h"
 #include "python/names.h"
 #include "values/construction.h"
+#include "values/dict_iterators.h"
+#include "values/hashing.h"
 
 namespace magneto::natives {
 
@@ -93,6 +95,14 @@ Outcome<V> move_to_end(Context& ctx, const Arguments& args) {
     MG_TRY(last, truth(ctx, given));
   }
   // The order is the order of insertion.
+  MG_TRY(PyObject * token, key_token(ctx, ctx.look(key)));
+  if (const auto entries = dict_entries(ctx, dict); !entries.empty()) {
+    const DictEntry* end = last ? entries.back() : entries.front();
+    const Py_ssize_t place = ctx.heap.find(dict->heap, token);
+    if (place >= 0 && &ctx.heap[dict->heap].dict->entries.at(
+                          static_cast<size_t>(place)) == end)
+      return ctx.none();
+  }
   Items before = items_of(ctx, dict);
   MG_TRY(V value, dict_pop(ctx, dict, key));
   if (!value) return key_error(ctx, key);
@@ -139,8 +149,7 @@ Outcome<V> ordered_in_place_or(Context& ctx, const Arguments& args) {
 
 Outcome<V> ordered_reversed(Context& ctx, const Arguments& args) {
   MG_TRY(V dict, dict_receiver(ctx, args));
-  std::vector<V> keys = items_of(ctx, dict).keys;
-  return reversed_iterator(ctx, ctx.list(keys), keys.size());
+  return dict_iterator(ctx, dict, DictPart::Keys, true);
 }
 
 template <Literal method>

@@ -6,6 +6,7 @@
 #include "natives/signature.h"
 #include "natives/text.h"
 #include "values/construction.h"
+#include "values/dict_iterators.h"
 #include "values/sets.h"
 
 namespace magneto::natives {
@@ -44,89 +45,24 @@ V pair_of(Context& ctx, V key, V value) {
 
 // -- iteration ----------------------------------------------------------------
 
-Outcome<V> iterate_keys(Context& ctx, const Arguments& args) {
+template <DictPart part, bool backwards>
+Outcome<V> iterate_part(Context& ctx, const Arguments& args) {
   MG_TRY(V dict, dict_of(ctx, receiver(ctx, args)));
-  return plain_iterate(ctx, dict);
+  return dict_iterator(ctx, dict, part, backwards);
 }
 
-Outcome<V> iterate_entries(Context& ctx, V view, PyTypeObject* type) {
-  MG_TRY(V dict, dict_of(ctx, view));
-  V size = ctx.integer(static_cast<int64_t>(size_of(ctx, dict)));
-  const size_t entries = ctx.heap[dict->heap].dict->entries.size();
-  V slots[] = {dict, size, size, ctx.integer(static_cast<int64_t>(entries))};
-  return ctx.iterator(type, slots);
-}
-
-Outcome<V> iterate_values(Context& ctx, const Arguments& args) {
-  return iterate_entries(ctx, receiver(ctx, args), &PyDictIterValue_Type);
-}
-Outcome<V> iterate_items(Context& ctx, const Arguments& args) {
-  return iterate_entries(ctx, receiver(ctx, args), &PyDictIterItem_Type);
-}
-
-// The entry that the iterator stands at, or null at the end.
-Outcome<const DictEntry*> next_entry(Context& ctx, V iterator) {
-  const HeapObject& state = ctx.heap[iterator->heap];
-  int64_t position = state.number;
-  if (position < 0) return nullptr;
-  V dict = state.slots[0];
-  const int64_t size = PyLong_AsLongLong(state.slots[1]->object);
-  const int64_t left = PyLong_AsLongLong(state.slots[2]->object);
-  const DictState& entries = *ctx.heap[dict->heap].dict;
-  const bool has_other_size = static_cast<int64_t>(entries.live) != size;
-  if (PyType_IsSubtype(dict->type, &PyODict_Type)) {
-    if (left == 0) {
-      ctx.heap.set_number(iterator->heap, -1);
-      return nullptr;
-    }
-    if (has_other_size || std::ssize(entries.entries) !=
-                              PyLong_AsLongLong(state.slots[3]->object))
-      return ctx.raise(PyExc_RuntimeError,
-                       "OrderedDict mutated during iteration");
-  } else if (has_other_size) {
-    return ctx.raise(PyExc_RuntimeError,
-                     "dictionary changed size during iteration");
-  }
-  const auto end = static_cast<int64_t>(entries.entries.size());
-  while (position < end &&
-         !entries.entries[static_cast<size_t>(position)].value)
-    ++position;
-  if (position >= end) {
-    ctx.heap.set_number(iterator->heap, -1);
-    return nullptr;
-  }
-  if (left == 0)
-    return ctx.raise(PyExc_RuntimeError,
-                     "dictionary keys changed during iteration");
-  ctx.heap.set_slot(iterator->heap, 2, ctx.integer(left - 1));
-  ctx.heap.set_number(iterator->heap, position + 1);
-  return &entries.entries[static_cast<size_t>(position)];
-}
-
-Outcome<V> next_value(Context& ctx, V iterator) {
-  MG_TRY(const DictEntry* entry, next_entry(ctx, iterator));
-  return entry ? entry->value : nullptr;
-}
-
-Outcome<V> next_item(Context& ctx, V iterator) {
-  MG_TRY(const DictEntry* entry, next_entry(ctx, iterator));
-  return entry ? pair_of(ctx, entry->key, entry->value) : nullptr;
-}
-
-enum class Part : uint8_t { Keys, Values, Items };
-
-Status all_of(Context& ctx, V view, Part part, std::vector<V>& all) {
+Status all_of(Context& ctx, V view, DictPart part, std::vector<V>& all) {
   MG_TRY(V dict, dict_of(ctx, view));
   Items items = items_of(ctx, dict);
-  if (part == Part::Items)
+  if (part == DictPart::Items)
     for (size_t i = 0; i < items.keys.size(); ++i)
       all.push_back(pair_of(ctx, items.keys[i], items.values[i]));
   else
-    all = part == Part::Keys ? items.keys : items.values;
+    all = part == DictPart::Keys ? items.keys : items.values;
   return done;
 }
 
-template <Part part>
+template <DictPart part>
 Outcome<V> text(Context& ctx, const Arguments& args) {
   V view = receiver(ctx, args);
   std::vector<V> all;
@@ -135,13 +71,6 @@ Outcome<V> text(Context& ctx, const Arguments& args) {
   return concatenated(
       ctx, {ctx.string(std::string(_PyType_Name(view->type)) + "("), inner,
             ctx.string(")")});
-}
-
-template <Part part>
-Outcome<V> backwards(Context& ctx, const Arguments& args) {
-  std::vector<V> all;
-  MG_DO(all_of(ctx, receiver(ctx, args), part, all));
-  return reversed_iterator(ctx, ctx.list(all), all.size());
 }
 
 // -- as sets ------------------------------------------------------------------
@@ -297,31 +226,37 @@ constexpr const char* kTypes = "<types>";
 
 constexpr Row kRows[] = {
     MG_SET_LIKE("dict_keys"),
-    {kTypes, "dict_keys.__repr__", text<Part::Keys>, 1, 1, nullptr},
-    {kTypes, "dict_values.__repr__", text<Part::Values>, 1, 1, nullptr},
-    {kTypes, "dict_items.__repr__", text<Part::Items>, 1, 1, nullptr},
+    {kTypes, "dict_keys.__repr__", text<DictPart::Keys>, 1, 1, nullptr},
+    {kTypes, "dict_values.__repr__", text<DictPart::Values>, 1, 1, nullptr},
+    {kTypes, "dict_items.__repr__", text<DictPart::Items>, 1, 1, nullptr},
     {kTypes, "dict_keys.__contains__", contains_key, 2, 2, nullptr},
-    {kTypes, "dict_keys.__iter__", iterate_keys, 1, 1, nullptr},
-    {kTypes, "dict_keys.__reversed__", backwards<Part::Keys>, 1, 1, nullptr},
-    {kTypes, "odict_keys.__iter__", iterate_keys, 1, 1, nullptr},
-    {kTypes, "odict_keys.__reversed__", backwards<Part::Keys>, 1, 1, nullptr},
+    {kTypes, "dict_keys.__iter__", iterate_part<DictPart::Keys, false>, 1, 1,
+     nullptr},
+    {kTypes, "dict_keys.__reversed__", iterate_part<DictPart::Keys, true>, 1, 1,
+     nullptr},
+    {kTypes, "odict_keys.__iter__", iterate_part<DictPart::Keys, false>, 1, 1,
+     nullptr},
+    {kTypes, "odict_keys.__reversed__", iterate_part<DictPart::Keys, true>, 1,
+     1, nullptr},
     {kTypes, "dict_values.__len__", count, 1, 1, nullptr},
-    {kTypes, "dict_values.__iter__", iterate_values, 1, 1, nullptr},
-    {kTypes, "dict_values.__reversed__", backwards<Part::Values>, 1, 1,
-     nullptr},
-    {kTypes, "odict_values.__iter__", iterate_values, 1, 1, nullptr},
-    {kTypes, "odict_values.__reversed__", backwards<Part::Values>, 1, 1,
-     nullptr},
+    {kTypes, "dict_values.__iter__", iterate_part<DictPart::Values, false>, 1,
+     1, nullptr},
+    {kTypes, "dict_values.__reversed__", iterate_part<DictPart::Values, true>,
+     1, 1, nullptr},
+    {kTypes, "odict_values.__iter__", iterate_part<DictPart::Values, false>, 1,
+     1, nullptr},
+    {kTypes, "odict_values.__reversed__", iterate_part<DictPart::Values, true>,
+     1, 1, nullptr},
     MG_SET_LIKE("dict_items"),
     {kTypes, "dict_items.__contains__", contains_item, 2, 2, nullptr},
-    {kTypes, "dict_items.__iter__", iterate_items, 1, 1, nullptr},
-    {kTypes, "dict_items.__reversed__", backwards<Part::Items>, 1, 1, nullptr},
-    {kTypes, "odict_items.__iter__", iterate_items, 1, 1, nullptr},
-    {kTypes, "odict_items.__reversed__", backwards<Part::Items>, 1, 1, nullptr},
-    row::next(kTypes, "dict_valueiterator.__next__", next_value),
-    row::next(kTypes, "dict_itemiterator.__next__", next_item),
-    {kTypes, "dict_valueiterator.__iter__", itself, 1, 1, nullptr},
-    {kTypes, "dict_itemiterator.__iter__", itself, 1, 1, nullptr},
+    {kTypes, "dict_items.__iter__", iterate_part<DictPart::Items, false>, 1, 1,
+     nullptr},
+    {kTypes, "dict_items.__reversed__", iterate_part<DictPart::Items, true>, 1,
+     1, nullptr},
+    {kTypes, "odict_items.__iter__", iterate_part<DictPart::Items, false>, 1, 1,
+     nullptr},
+    {kTypes, "odict_items.__reversed__", iterate_part<DictPart::Items, true>, 1,
+     1, nullptr},
 };
 
 #undef MG_SET_LIKE

@@ -6,6 +6,7 @@
 #include "natives/signature.h"
 #include "python/names.h"
 #include "values/construction.h"
+#include "values/dict_iterators.h"
 #include "values/exceptions.h"
 
 namespace magneto::natives {
@@ -257,8 +258,7 @@ Outcome<V> slot_in_place_or(Context& ctx, const Arguments& args) {
 
 Outcome<V> slot_reversed(Context& ctx, const Arguments& args) {
   MG_TRY(V dict, receiver(ctx, args));
-  V listed = ctx.list(items_of(ctx, dict).keys);
-  return reversed_iterator(ctx, listed, ctx.heap.items(listed->heap).size());
+  return dict_iterator(ctx, dict, DictPart::Keys, true);
 }
 
 constexpr const char* kBuiltins = "builtins";

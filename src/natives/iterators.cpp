@@ -9,6 +9,7 @@
 #include "natives/signature.h"
 #include "python/names.h"
 #include "values/construction.h"
+#include "values/dict_iterators.h"
 #include "values/exceptions.h"
 
 namespace magneto::natives {
@@ -213,11 +214,8 @@ Outcome<V> make_reversed(Context& ctx, const Arguments& args) {
         ctx.natives->has(function->object))
       return call(ctx, method, {});
   }
-  if (sequence->kind == Kind::Dict) {
-    std::vector<V> keys;
-    MG_DO(unpack(ctx, sequence, keys));
-    return reversed_iterator(ctx, ctx.list(keys), keys.size());
-  }
+  if (sequence->kind == Kind::Dict)
+    return dict_iterator(ctx, sequence, DictPart::Keys, true);
   if (sequence->kind == Kind::Set || sequence->kind == Kind::Iterator ||
       sequence->kind == Kind::Generator)
     return ctx.raise(PyExc_TypeError, std::string("'") +
@@ -297,6 +295,12 @@ constexpr Row kRows[] = {
     row::next(kTypes, "range_iterator.__next__", next_simple),
     row::next(kTypes, "set_iterator.__next__", next_simple),
     row::next(kTypes, "dict_keyiterator.__next__", next_simple),
+    row::next(kTypes, "dict_valueiterator.__next__", next_simple),
+    row::next(kTypes, "dict_itemiterator.__next__", next_simple),
+    row::next(kTypes, "dict_reversekeyiterator.__next__", next_simple),
+    row::next(kTypes, "dict_reversevalueiterator.__next__", next_simple),
+    row::next(kTypes, "dict_reverseitemiterator.__next__", next_simple),
+    row::next(kTypes, "odict_iterator.__next__", next_simple),
     row::next(kTypes, "iterator.__next__", next_simple),
     MG_SELF(kTypes, "list_reverseiterator"),
     MG_SELF(kTypes, "list_iterator"),
@@ -304,6 +308,12 @@ constexpr Row kRows[] = {
     MG_SELF(kTypes, "range_iterator"),
     MG_SELF(kTypes, "set_iterator"),
     MG_SELF(kTypes, "dict_keyiterator"),
+    MG_SELF(kTypes, "dict_valueiterator"),
+    MG_SELF(kTypes, "dict_itemiterator"),
+    MG_SELF(kTypes, "dict_reversekeyiterator"),
+    MG_SELF(kTypes, "dict_reversevalueiterator"),
+    MG_SELF(kTypes, "dict_reverseitemiterator"),
+    MG_SELF(kTypes, "odict_iterator"),
     MG_SELF(kTypes, "iterator"),
 };
 

@@ -7,11 +7,8 @@
 //   filter              function, iterator
 //   reversed and list's sequence; number: items left
 //   dict views          dict
-//   item and value iterators of dicts
-//                       dict, its size, items left, how many entries it had;
-//                       number: position among the entries
-//   key iterators of dicts, and those of sets
-//                       tuple of the keys, dict or set, how many entries it had
+//   iterators of dicts  see dict_iterators.cpp
+//   iterators of sets   tuple of the items, set, its version
 //   of itertools, and iter(function, sentinel)
 //                       a State
 //   functools.partial   function, tuple of arguments, dict of keywords
@@ -24,6 +21,7 @@
 
 #include "python/find.h"
 #include "python/handled.h"
+#include "values/dict_iterators.h"
 #include "values/exception_groups.h"
 #include "values/exceptions.h"
 #include "values/protocol.h"
@@ -109,66 +107,38 @@ std::optional<Construction> of_reversed(Context& ctx, const HeapObject& state) {
                   sequence, *length - state.number);
 }
 
-PyTypeObject* kind_of_table(V container) {
-  for (PyTypeObject* kind : {&PyODict_Type, &PyDict_Type, &PySet_Type})
-    if (PyType_IsSubtype(container->type, kind)) return kind;
-  return &PyFrozenSet_Type;
-}
-
-struct TableIterator {
-  V container;
-  V view;        // gives the items,
-  V iterate;     // an iterator over them
-  int64_t size;  // of the container when the iterator was made
-  bool has_same_entries;
-  int64_t passed;
-};
-
-TableIterator table_iterator(Context& ctx, V value, const HeapObject& state) {
-  const bool of_keys =
-      value->type == &PyDictIterKey_Type || value->type == &PySetIter_Type;
-  V container = state.slots[of_keys ? 1 : 0];
-  const auto& entries = ctx.heap[container->heap].dict->entries;
-  const int64_t last = PyLong_AsLongLong(state.slots[2]->object);
-  if (of_keys) {
-    PyTypeObject* kind = kind_of_table(container);
-    return {container,
-            container,
-            method_of(ctx, kind, "__iter__"),
-            std::ssize(tuple_items(state.slots[0])),
-            std::ssize(entries) == last,
-            state.number};
+Construction of_dict_iterator(Context& ctx, const DictIteration& iteration) {
+  const auto& [dict, part, backwards, passed] = iteration;
+  if (part == DictPart::Keys) {
+    PyTypeObject* kind = PyType_IsSubtype(dict->type, &PyODict_Type)
+                             ? &PyODict_Type
+                             : &PyDict_Type;
+    return advanced(
+        ctx, method_of(ctx, kind, backwards ? "__reversed__" : "__iter__"),
+        dict, passed);
   }
-  int64_t passed = 0;
-  int64_t left = 0;
-  for (int64_t i = 0; i < std::ssize(entries); ++i)
-    if (entries[static_cast<size_t>(i)].value)
-      ++(i < state.number ? passed : left);
-  V view = dict_view(ctx, container,
-                     value->type == &PyDictIterItem_Type ? "items" : "values");
-  return {container,
-          view,
-          attribute_of_module(ctx, "builtins", "iter"),
-          PyLong_AsLongLong(state.slots[1]->object),
-          left == last,
-          passed};
+  V view = dict_view(ctx, dict, part == DictPart::Items ? "items" : "values");
+  return advanced(
+      ctx,
+      attribute_of_module(ctx, "builtins", backwards ? "reversed" : "iter"),
+      view, passed);
 }
 
-std::optional<Construction> of_table_iterator(Context& ctx, V value,
-                                              const HeapObject& state) {
+std::optional<Construction> of_set_iterator(Context& ctx,
+                                            const HeapObject& state) {
   if (state.number < 0) return at_end(ctx);
-  const TableIterator iterator = table_iterator(ctx, value, state);
-  V container = iterator.container;
-  const DictState& now = *ctx.heap[container->heap].dict;
-  // What one that is outdated gives, if anything, is C's affair; so is the
-  // order of a set of what is only made when the piece ends.
-  if (static_cast<int64_t>(now.live) != iterator.size ||
-      !iterator.has_same_entries)
+  V set = state.slots[1];
+  const DictState& now = *ctx.heap[set->heap].dict;
+  const bool has_changed =
+      now.live != tuple_items(state.slots[0]).size() ||
+      now.version != PyLong_AsLongLong(state.slots[2]->object);
+  // The order of what is only made when the piece ends isn't known.
+  if (has_changed || (state.number && !has_plain_history(now)))
     return std::nullopt;
-  if (container->kind == Kind::Set && iterator.passed &&
-      !has_plain_history(now))
-    return std::nullopt;
-  return advanced(ctx, iterator.iterate, iterator.view, iterator.passed);
+  PyTypeObject* kind = PyType_IsSubtype(set->type, &PySet_Type)
+                           ? &PySet_Type
+                           : &PyFrozenSet_Type;
+  return advanced(ctx, method_of(ctx, kind, "__iter__"), set, state.number);
 }
 
 // A function and the state's parts, where the state's class says so.
@@ -224,9 +194,13 @@ std::optional<Construction> construction(Context& ctx, V value) {
     return Construction{class_value(ctx, value), state.slots};
   if (type == &PyReversed_Type || type == &PyListRevIter_Type)
     return of_reversed(ctx, state);
-  if (type == &PyDictIterItem_Type || type == &PyDictIterValue_Type ||
-      type == &PyDictIterKey_Type || type == &PySetIter_Type)
-    return of_table_iterator(ctx, value, state);
+  if (is_dict_iterator(value)) {
+    const auto iteration = dict_iteration(ctx, value);
+    if (!iteration) return std::nullopt;
+    return iteration->passed < 0 ? at_end(ctx)
+                                 : of_dict_iterator(ctx, *iteration);
+  }
+  if (type == &PySetIter_Type) return of_set_iterator(ctx, state);
   for (const auto& [plain, ordered, name] : kViews)
     if (type == plain || type == ordered)
       return Construction{

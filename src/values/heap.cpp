@@ -150,6 +150,7 @@ std::unique_ptr<DictState> copy_of(const DictState& dict) {
   copy->live = dict.live;
   copy->deletions = dict.deletions;
   copy->is_cleared = dict.is_cleared;
+  copy->version = dict.version;
   copy->finger = dict.finger;
   for (const SetMerge& merge : dict.merges)
     copy->merges.push_back(
@@ -159,7 +160,7 @@ std::unique_ptr<DictState> copy_of(const DictState& dict) {
   copy->entries.reserve(dict.entries.size());
   for (const DictEntry& entry : dict.entries)
     copy->entries.push_back({entry.key, entry.value, entry.token.share(),
-                             entry.written, entry.entries_before,
+                             entry.written, entry.is_new, entry.entries_before,
                              entry.is_popped, entry.deletion});
   return copy;
 }
@@ -211,10 +212,12 @@ void Heap::dict_set(HeapId id, V key, V value, PyObject* token) {
     }
   }
   // New, or deleted before: either way it goes to the end.
+  const bool is_new = before >= 0 || dict.complete;
   saved_.push_back({.count = before, .flag = true});
   set_index(dict, token, static_cast<Py_ssize_t>(dict.entries.size()));
-  dict.entries.push_back({key, value, Ref::share(token), true});
+  dict.entries.push_back({key, value, Ref::share(token), true, is_new});
   ++dict.live;
+  dict.version += is_new;
   journal_.record(this, static_cast<uint64_t>(Undo::EntryAdd), id.index);
 }
 
@@ -236,6 +239,7 @@ void Heap::dict_delete(HeapId id, PyObject* token, bool is_popped) {
   entry.is_popped = is_popped;
   entry.deletion = dict.deletions++;
   --dict.live;
+  ++dict.version;
   journal_.record(this, static_cast<uint64_t>(Undo::EntryValue), id.index);
 }
 
@@ -248,10 +252,12 @@ void Heap::dict_clear(HeapId id, std::optional<Py_ssize_t> finger) {
   mark(id, Change::Entries);
   Saved saved;
   saved.dict = std::move(objects_[id.index].dict);
+  const uint32_t version = saved.dict->version;
   saved_.push_back(std::move(saved));
   journal_.record(this, static_cast<uint64_t>(Undo::Dict), id.index);
   make_dict(id, true);
   objects_[id.index].dict->is_cleared = true;
+  objects_[id.index].dict->version = version;
   objects_[id.index].dict->finger = finger;
 }
 
@@ -262,6 +268,7 @@ void Heap::set_merge(HeapId id, Ref other, bool drops) {
   merge.entries = set.entries.size();
   merge.deletions = set.deletions;
   set.merges.push_back(std::move(merge));
+  ++set.version;
   saved_.push_back({});
   journal_.record(this, static_cast<uint64_t>(Undo::Merge), id.index);
 }
@@ -279,9 +286,10 @@ void Heap::dict_complete(HeapId id, Backing& backing) {
   saved_.push_back(std::move(saved));
   journal_.record(this, static_cast<uint64_t>(Undo::Dict), id.index);
 
-  // The caller's keys in their order, unless deleted; then the keys that the
-  // trace added, in the order of their addition. A key that was deleted and set
-  // again has an older, dead entry and counts as added.
+  // The caller's keys that were deleted, which nothing finds any more; those
+  // that are there, in their order; then the keys that the trace added, in the
+  // order of their addition. A key that was deleted and set again has an older,
+  // dead entry and counts as added.
   DictState& dict = *objects_[id.index].dict;
   std::vector<DictEntry> old = std::move(dict.entries);
   Ref old_index = std::move(dict.index);
@@ -298,6 +306,10 @@ void Heap::dict_complete(HeapId id, Backing& backing) {
   dict.entries.clear();
   dict.index = Ref::steal(PyDict_New());
   MG_CHECK(dict.index, "out of memory");
+  for (DictEntry& entry : old)
+    if (!entry.value && entry.written && !entry.is_new)
+      dict.entries.push_back(std::exchange(entry, DictEntry{}));
+  const size_t deleted = dict.entries.size();
   auto take = [&](DictEntry& entry) {
     if (!entry.value) return;
     set_index(dict, entry.token, static_cast<Py_ssize_t>(dict.entries.size()));
@@ -308,7 +320,7 @@ void Heap::dict_complete(HeapId id, Backing& backing) {
     if (!added[position]) take(old[position]);
   }
   for (DictEntry& entry : old) take(entry);
-  dict.live = dict.entries.size();
+  dict.live = dict.entries.size() - deleted;
   dict.complete = true;
 }
 
@@ -386,12 +398,16 @@ void Heap::undo(uint64_t a, uint64_t b) noexcept {
       return;
     case Undo::EntryAdd:
       set_index(*object.dict, object.dict->entries.back().token, saved.count);
+      object.dict->version -= object.dict->entries.back().is_new;
       object.dict->entries.pop_back();
       if (saved.flag) --object.dict->live;
       return;
     case Undo::EntryValue: {
       DictEntry& entry = object.dict->entries[saved.position];
-      if (!entry.value) ++object.dict->live;
+      if (!entry.value) {
+        ++object.dict->live;
+        --object.dict->version;
+      }
       entry.value = saved.value;
       entry.written = saved.flag;
       return;
@@ -401,6 +417,7 @@ void Heap::undo(uint64_t a, uint64_t b) noexcept {
       return;
     case Undo::Merge:
       object.dict->merges.pop_back();
+      --object.dict->version;
       return;
     case Undo::Slot:
       object.slots[saved.position] = saved.value;

@@ -47,6 +47,7 @@ struct DictEntry {
   V value = nullptr;  // null: no such key (deleted, or read and not found)
   Ref token;          // a real object that hashes and compares as the key does
   bool written = false;  // by the trace, as opposed to read from the caller
+  bool is_new = false;   // known not to be in the caller's, or no longer
   // Of one that was deleted: how many entries there were then, which deletion
   // it was, and whether it was a set's pop() that chose it.
   uint32_t entries_before = 0;
@@ -75,6 +76,7 @@ struct DictState {
   uint32_t deletions = 0;        // so far, undone ones too
   std::vector<SetMerge> merges;  // Set; the entries say the same besides
   bool is_cleared = false;       // what was there before is in no entry
+  uint32_t version = 0;  // grows when a key comes or goes, or a set is merged
   // Set: where pop() looks next since it was emptied, if the trace has moved
   // that (python::set_finger).
   std::optional<Py_ssize_t> finger;

@@ -4,6 +4,7 @@
 // end. Iterators of C classes with more to them (zip, map, itertools) have rows
 // in the natives' tables.
 #include "python/names.h"
+#include "values/dict_iterators.h"
 #include "values/exceptions.h"
 #include "values/protocol.h"
 #include "values/sets.h"
@@ -12,29 +13,23 @@ namespace magneto::values {
 
 namespace {
 
-PyTypeObject* const kKeyIterator = &PyDictIterKey_Type;
-
 V over(Context& ctx, PyTypeObject* type, V container) {
   return ctx.iterator(type, {&container, 1});
 }
 
-// A snapshot of the keys: Python code that changes the size of a dict while
+// A snapshot of the items: Python code that changes the size of a set while
 // iterating over it is wrong anyway, and sees a RuntimeError.
-V over_keys(Context& ctx, V container) {
-  std::vector<V> keys;
-  for (const DictEntry* entry : container->kind == Kind::Set
-                                    ? set_entries(ctx, container)
-                                    : dict_entries(ctx, container))
-    keys.push_back(entry->key);
+V over_set(Context& ctx, V set) {
+  std::vector<V> items;
+  for (const DictEntry* entry : set_entries(ctx, set))
+    items.push_back(entry->key);
   TupleValue snapshot{};
   snapshot.kind = Kind::Tuple;
   snapshot.type = &PyTuple_Type;
-  snapshot.items = ctx.arena.copy(std::span<const V>(keys));
-  const size_t entries = ctx.heap[container->heap].dict->entries.size();
-  V slots[] = {ctx.arena.make<TupleValue>(snapshot), container,
-               ctx.integer(static_cast<int64_t>(entries))};
-  return ctx.iterator(
-      container->kind == Kind::Set ? &PySetIter_Type : kKeyIterator, slots);
+  snapshot.items = ctx.arena.copy(std::span<const V>(items));
+  V slots[] = {ctx.arena.make<TupleValue>(snapshot), set,
+               ctx.integer(ctx.heap[set->heap].dict->version)};
+  return ctx.iterator(&PySetIter_Type, slots);
 }
 
 Signal not_iterable(Context& ctx, PyTypeObject* type) {
@@ -112,8 +107,9 @@ Outcome<V> plain_iterate(Context& ctx, V iterable) {
       if (!PyType_IsSubtype(type, &PyList_Type)) break;
       return over(ctx, &PyListIter_Type, iterable);
     case Kind::Dict:
+      return dict_iterator(ctx, iterable, DictPart::Keys);
     case Kind::Set:
-      return over_keys(ctx, iterable);
+      return over_set(ctx, iterable);
     case Kind::Tensor: {
       if (tensor::dim(as<TensorValue>(iterable)->fake) == 0)
         return ctx.raise(PyExc_TypeError, "iteration over a 0-d tensor");
@@ -173,6 +169,25 @@ Outcome<V> next_of_native(Context& ctx, V iterator, V* ended) {
   return unless_stopped(ctx, item, ended);
 }
 
+Status expect_unchanged_set(Context& ctx, V iterator) {
+  const auto& slots = ctx.heap[iterator->heap].slots;
+  constexpr size_t kVersionThen = 2;
+  constexpr int64_t kSeenToHaveChanged = -1;
+  const DictState& now = *ctx.heap[slots[1]->heap].dict;
+  const int64_t then = PyLong_AsLongLong(slots[kVersionThen]->object);
+  if (now.live != tuple_items(slots[0]).size() || then == kSeenToHaveChanged) {
+    ctx.heap.set_slot(iterator->heap, kVersionThen,
+                      ctx.integer(kSeenToHaveChanged));
+    return ctx.raise(PyExc_RuntimeError, "Set changed size during iteration");
+  }
+  // As many items as before, but others: which come next is C's affair.
+  if (now.version != then)
+    return ctx.graph_break("c-protocol",
+                           "items that change during an iteration",
+                           "iterate over a copy of the set");
+  return done;
+}
+
 Outcome<V> next_item(Context& ctx, V iterator, V* ended) {
   if (iterator->kind == Kind::Generator)
     return ctx.inliner->resume_generator(iterator, ctx.none(), nullptr, ended);
@@ -195,9 +210,10 @@ Outcome<V> next_item(Context& ctx, V iterator, V* ended) {
   }
   PyTypeObject* type = iterator->type;
   if (is_begun(iterator)) return next_begun(ctx, iterator);
+  if (is_dict_iterator(iterator)) return next_of_dict(ctx, iterator);
   if (type != &PyListIter_Type && type != &PyTupleIter_Type &&
-      type != &PyRangeIter_Type && type != kKeyIterator &&
-      type != &PySetIter_Type && type != &PySeqIter_Type)
+      type != &PyRangeIter_Type && type != &PySetIter_Type &&
+      type != &PySeqIter_Type)
     return next_of_native(ctx, iterator, ended);
 
   const HeapObject& state = ctx.heap[iterator->heap];
@@ -207,29 +223,7 @@ Outcome<V> next_item(Context& ctx, V iterator, V* ended) {
   const auto at = static_cast<size_t>(position);
   switch (container->kind) {
     case Kind::Tuple:
-      if (type == kKeyIterator || type == &PySetIter_Type) {
-        V original = state.slots[1];
-        const DictState& now = *ctx.heap[original->heap].dict;
-        const size_t count = tuple_items(container).size();
-        const bool has_other_entries =
-            static_cast<int64_t>(now.entries.size()) !=
-            PyLong_AsLongLong(state.slots[2]->object);
-        if (PyType_IsSubtype(original->type, &PyODict_Type)) {
-          if (at < count && (now.live != count || has_other_entries))
-            return ctx.raise(PyExc_RuntimeError,
-                             "OrderedDict mutated during iteration");
-        } else if (now.live != count) {
-          return ctx.raise(
-              PyExc_RuntimeError,
-              std::string(type == kKeyIterator ? "dictionary" : "Set") +
-                  " changed size during iteration");
-        } else if (has_other_entries) {
-          // As many keys as before, but others: which come next is C's affair.
-          return ctx.graph_break("c-protocol",
-                                 "keys that change during an iteration",
-                                 "iterate over a copy of the keys");
-        }
-      }
+      if (type == &PySetIter_Type) MG_DO(expect_unchanged_set(ctx, iterator));
       if (at >= tuple_items(container).size()) return finish(ctx, iterator);
       ctx.heap.set_number(iterator->heap, position + 1);
       return tuple_items(container)[at];

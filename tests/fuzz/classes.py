@@ -9,14 +9,12 @@ Exits with 1 if a program differed; it is printed with what it gave.
 
 from __future__ import annotations
 
-import argparse
 import copy
 import functools
 import itertools
 import operator
 import random
 import sys
-import time
 import types
 import warnings
 from typing import Any
@@ -24,6 +22,7 @@ from typing import Any
 import torch
 
 import magneto
+from tests.fuzz.command import run_many
 from tests.fuzz.control import indented
 from tests.fuzz.running import NoEnd, limited
 
@@ -530,25 +529,12 @@ def try_program(source: str, seed: int) -> str:
     return f"{eager}\n{compiled}"
 
 
-def main() -> int:
-    """Run as many programs as asked for."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--count", type=int, default=20_000)
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
-    start = time.monotonic()
-    found = 0
-    for seed in range(options.seed, options.seed + options.count):
-        source = Writer(random.Random(seed)).program()
-        if text := try_program(source, seed):
-            found += 1
-            print(f"seed {seed}\n{source}\n{text}", flush=True)
-    seconds = time.monotonic() - start
-    print(
-        f"{found} differences among {options.count} programs, {seconds:.0f} s"
-    )
-    return 1 if found else 0
+def try_seed(seed: int) -> str:
+    """What differs for the program of a seed; empty if nothing."""
+    source = Writer(random.Random(seed)).program()
+    differs = try_program(source, seed)
+    return f"seed {seed}\n{source}\n{differs}" if differs else ""
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_many(__doc__, try_seed))

@@ -10,18 +10,17 @@ Exits with 1 if a program differed; it is printed with what it gave.
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import gc
 import itertools
 import random
 import sys
-import time
 from typing import Any
 
 import torch
 
 import magneto
+from tests.fuzz.command import of_sources, run_many
 from tests.fuzz.running import NoEnd, limited
 
 ERRORS = ["ValueError", "KeyError", "LookupError", "StopIteration", "OSError"]
@@ -456,26 +455,10 @@ def try_program(source: str) -> str:
     return "\n".join(results)
 
 
-def main() -> int:
-    """Run as many programs as asked for."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--count", type=int, default=20_000)
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
-    start = time.monotonic()
-    found = 0
-    gc.freeze()  # so that gc.collect() is quick
-    for seed in range(options.seed, options.seed + options.count):
-        source = Writer(random.Random(seed)).program()
-        if text := try_program(source):
-            found += 1
-            print(f"seed {seed}\n{source}\n{text}", flush=True)
-    seconds = time.monotonic() - start
-    print(
-        f"{found} differences among {options.count} programs, {seconds:.0f} s"
-    )
-    return 1 if found else 0
+def written(choose: random.Random) -> str:
+    """A program."""
+    return Writer(choose).program()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_many(__doc__, of_sources(written, try_program)))

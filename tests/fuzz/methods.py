@@ -9,7 +9,6 @@ Exits with 1 if a call differed; it is printed with what it gave.
 
 from __future__ import annotations
 
-import argparse
 import collections
 import contextlib
 import copy
@@ -24,7 +23,6 @@ import random
 import re
 import signal
 import sys
-import time
 import types
 import warnings
 from collections.abc import Iterator
@@ -33,6 +31,7 @@ from typing import Any
 import torch
 
 import magneto
+from tests.fuzz.command import run_many
 
 
 class Color(enum.Enum):
@@ -311,22 +310,5 @@ def try_call(seed: int) -> str:
     return "" if any(re.search(known, flat) for known in KNOWN) else text
 
 
-def main() -> int:
-    """Run as many calls as asked for."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--count", type=int, default=20_000)
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
-    start = time.monotonic()
-    found = 0
-    for seed in range(options.seed, options.seed + options.count):
-        if text := try_call(seed):
-            found += 1
-            print(text, flush=True)
-    seconds = time.monotonic() - start
-    print(f"{found} differences among {options.count} calls, {seconds:.0f} s")
-    return 1 if found else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_many(__doc__, try_call))

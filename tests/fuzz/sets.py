@@ -8,15 +8,14 @@ Exits with 1 if a program differed; it is printed with what it gave.
 
 from __future__ import annotations
 
-import argparse
 import random
 import sys
-import time
 from typing import Any
 
 import torch
 
 import magneto
+from tests.fuzz.command import run_many
 
 # Few places for many: numbers that collide in small tables, and other plain
 # data.
@@ -154,24 +153,5 @@ def try_program(seed: int) -> str:
     return "\n".join([f"seed {seed}", source, *results])
 
 
-def main() -> int:
-    """Run as many programs as asked for."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--count", type=int, default=20_000)
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
-    start = time.monotonic()
-    found = 0
-    for seed in range(options.seed, options.seed + options.count):
-        if text := try_program(seed):
-            found += 1
-            print(text, flush=True)
-    seconds = time.monotonic() - start
-    print(
-        f"{found} differences among {options.count} programs, {seconds:.0f} s"
-    )
-    return 1 if found else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_many(__doc__, try_program))

@@ -22,6 +22,67 @@ c = Counter("ab")
 """
 
 PROGRAMS = [
+    # The table grows, though nothing comes.
+    """out = []
+t = {1, 8, 16}
+for e in t:
+    out.append(e)
+    t |= t | t
+""",
+    """out = []
+for e in s:
+    out.append(e)
+    if len(out) == 1:
+        s |= {3, 1, 2, 17, 40}
+""",
+    """out = []
+for e in reversed(d):
+    out.append(e)
+    d[e + 'z'] = 1
+""",
+    """out = []
+for e in reversed(d.items()):
+    out.append(e)
+    d.popitem()
+""",
+    """out = []
+for e in o.items():
+    out.append(e)
+    o.move_to_end('a')
+""",
+    """out = []
+for e in o.values():
+    out.append(e)
+    o.move_to_end('c')
+""",
+    """out = []
+for e in reversed(o):
+    out.append(e)
+    o.clear()
+""",
+    """out = [repr(type(iter(o))), repr(type(reversed(o.items())))]
+out += [repr(type(reversed(d.values()))), repr(type(iter(d.items())))]
+""",
+    """it = iter(d)
+out = []
+d['n'] = 1
+for _ in range(2):
+    try:
+        next(it)
+    except RuntimeError as error:
+        out.append(str(error))
+    d.pop('n', None)
+""",
+    """it = iter(s)
+out = []
+s.add(-1)
+for _ in range(2):
+    try:
+        next(it)
+    except RuntimeError as error:
+        out.append(str(error))
+    s.discard(-1)
+""",
     """out = []
 for e in s:
     out.append(e)

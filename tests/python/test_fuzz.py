@@ -8,7 +8,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.fuzz import calls, classes, methods, modules, sets, shapes
+from tests.fuzz import (
+    calls,
+    classes,
+    iteration,
+    methods,
+    modules,
+    sets,
+    shapes,
+)
 from tests.fuzz.running import difference, write
 from tests.fuzz.writer import Writer
 
@@ -92,7 +100,7 @@ def test_programs_of_control_flow():
     command = [sys.executable, "-m", "tests.fuzz.control", "--count", "900"]
     run = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert run.returncode == 0, run.stdout
-    assert "0 differences among 900 programs" in run.stdout
+    assert "0 differences among 900 seeds" in run.stdout
 
 
 @pytest.mark.parametrize("first", range(0, 900, 300))
@@ -109,6 +117,14 @@ def test_programs_over_classes(first):
     for seed in range(first, first + 300):
         source = classes.Writer(random.Random(seed)).program()
         assert classes.try_program(source, seed) == "", source
+
+
+@pytest.mark.parametrize("first", range(0, 1500, 500))
+def test_programs_over_containers_that_change(first):
+    """A slice of `make fuzz-iteration`."""
+    for seed in range(first, first + 500):
+        source = iteration.written(random.Random(seed))
+        assert iteration.try_program(source) == "", source
 
 
 @pytest.mark.parametrize("first", range(0, 450, 150))

@@ -223,6 +223,9 @@ class Product(State):
 
 def product(*iterables: Iterable[Any], repeat: int = 1) -> Any:
     """The Cartesian product."""
+    repeat = operator.index(repeat)
     if repeat < 0:
         raise ValueError("repeat argument cannot be negative")
-    return made(Product([tuple(each) for each in iterables] * repeat))
+    # Nothing is asked for its items if none are needed.
+    pools = [tuple(each) for each in iterables] if repeat else []
+    return made(Product(pools * repeat))

@@ -422,11 +422,9 @@ class Repeat(State):
         return itertools.repeat(object, left)
 
 
-def repeat(object: Any, times: int | None = None) -> Any:
+def repeat(object: Any, times: Any = END) -> Any:
     """One object again and again."""
-    if times is not None:
-        times = operator.index(times)
-    return made(Repeat(object, times))
+    return made(Repeat(object, None if times is END else operator.index(times)))
 
 
 class StarMap(State):
