@@ -10,7 +10,7 @@ SITE = $$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"
 # torch's own thread pools slow the tests down when several run side by side.
 RUN := OMP_NUM_THREADS=1 PYTHONPATH=$(CURDIR)/python
 
-.PHONY: setup build test test-cpp test-python test-cpython test-asan fuzz fuzz-calls fuzz-classes fuzz-control fuzz-iteration fuzz-methods fuzz-modules fuzz-sets fuzz-shapes demo bench sweep \
+.PHONY: setup build test test-cpp test-python test-cpython test-asan fuzz fuzz-calls fuzz-classes fuzz-control fuzz-iteration fuzz-library fuzz-methods fuzz-modules fuzz-sets fuzz-shapes demo bench sweep \
         lint format \
         clean distclean
 
@@ -79,6 +79,10 @@ fuzz-control: build
 # Random programs that go over containers which change.
 fuzz-iteration: build
 	$(RUN) $(BIN)/python -m tests.fuzz.iteration $(ARGS)
+
+# Random programs over what the standard library makes.
+fuzz-library: build
+	$(RUN) $(BIN)/python -m tests.fuzz.library $(ARGS)
 
 # Random calls of all methods of the built-in types.
 fuzz-methods: build

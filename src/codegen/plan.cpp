@@ -76,7 +76,7 @@ bool plan(Context& ctx, const values::Capture& capture,
           values::BreakInfo* why) {
   Rebuilder rebuilder(ctx, capture, frame, out);
   Replay replay(ctx, rebuilder, out.builder);
-  rebuilder.replay_first([&](values::HeapId id) { replay.object(id); });
+  rebuilder.replay_first([&](values::HeapId id) { replay.container(id); });
   out.builder.call_graph();
   std::vector<Operand> results;
   try {

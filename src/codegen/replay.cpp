@@ -31,6 +31,16 @@ void Replay::object(values::HeapId id) {
   done_.insert(id.index);
 }
 
+void Replay::container(values::HeapId id) {
+  // Iterators that were moved before can't be when it has changed.
+  for (values::HeapId other : ctx_.heap.modified()) {
+    if (other == id) break;
+    V owner = ctx_.heap[other].owner;
+    if (owner && owner->kind == Kind::Iterator) object(other);
+  }
+  object(id);
+}
+
 void Replay::all() {
   // Building meets no new modified objects.
   for (values::HeapId id : ctx_.heap.modified()) object(id);

@@ -14,12 +14,13 @@ class Replay {
   Replay(values::Context& ctx, Rebuilder& rebuilder, ProgramBuilder& builder)
       : ctx_(ctx), rebuilder_(rebuilder), builder_(builder) {}
 
-  // What was written to this object, unless it has been replayed already.
-  void object(values::HeapId id);
+  // What was written to this container, unless it has been replayed already.
+  void container(values::HeapId id);
   // All that is left, in the order of the first writes.
   void all();
 
  private:
+  void object(values::HeapId id);
   void replay(const values::HeapObject& state);
   void replay_list(values::V owner, const values::HeapObject& state);
   void replay_dict(values::V owner, const values::HeapObject& state);

@@ -156,6 +156,14 @@ struct TracedCall {
 // traced, and if it does nothing else, the function may be called for real.
 Outcome<V> trace_cached(Context& ctx, V cached, const Arguments& args) {
   MG_TRY(V wrapped, get_attribute(ctx, cached, name<"__wrapped__">()));
+  // What says so can be written to.
+  PyObject** const function =
+      python::private_field(cached->object, PrivateField::CachedFunction);
+  if (!function || ctx.look(wrapped)->object != *function)
+    return ctx.graph_break("native-call",
+                           "a function behind lru_cache with another one's "
+                           "__wrapped__",
+                           "call it outside of the compiled function");
   // Writes are counted from the outermost call on.
   if (traced_calls.empty()) ctx.heap.count_writes();
   const size_t writes = ctx.heap.counted_writes();
@@ -201,6 +209,28 @@ Outcome<V> trace_cached(Context& ctx, V cached, const Arguments& args) {
       "compiled function");
 }
 
+// Hashes an argument as the making of a key does: what can't be hashed raises,
+// and the program's own __hash__ runs.
+Status hash_argument(Context& ctx, V value) {
+  if (value->type->tp_hash == PyObject_HashNotImplemented)
+    return ctx.raise(PyExc_TypeError, std::string("unhashable type: '") +
+                                          value->type->tp_name + "'");
+  if (value->type->tp_flags & Py_TPFLAGS_HEAPTYPE) {
+    PyObject* found = type_lookup(ctx, value->type, name<"__hash__">());
+    if (found && PyFunction_Check(found)) {
+      MG_TRY(V method, bind_descriptor(ctx, found, value, value->type,
+                                       name<"__hash__">()));
+      MG_TRY(V result, call(ctx, method, {}));
+      (void)result;
+      return done;
+    }
+  }
+  if (value->kind == Kind::Tuple)
+    for (V item : tuple_items(value))
+      MG_DO(hash_argument(ctx, ctx.look_symbolic(item)));
+  return done;
+}
+
 // The cache belongs to the real program. What it has is what plain Python would
 // get. What it doesn't have is computed by the trace: the function must give
 // the same every time it is called, and do nothing else, for then nobody can
@@ -216,9 +246,7 @@ Outcome<V> call_cached(Context& ctx, const Arguments& all) {
     for (V value : part) {
       // The recursion ends at a number that is known.
       value = is_recursive ? ctx.look(value) : ctx.look_symbolic(value);
-      if (value->type->tp_hash == PyObject_HashNotImplemented)
-        return ctx.raise(PyExc_TypeError, std::string("unhashable type: '") +
-                                              value->type->tp_name + "'");
+      MG_DO(hash_argument(ctx, value));
     }
   }
   if (!cached->source.valid()) return trace_cached(ctx, cached, args);

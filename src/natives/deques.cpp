@@ -65,6 +65,28 @@ void trim(Context& ctx, V deque, bool added_right) {
   ctx.heap.splice(deque->heap, added_right ? 0 : size - excess, excess, {});
 }
 
+// One by one: whoever yields them may look at the deque, or raise.
+Status extend_with(Context& ctx, V deque, V iterable, bool right) {
+  iterable = ctx.look(iterable);
+  if (iterable == deque) iterable = ctx.list(items_of(ctx, deque));
+  MG_TRY(V iterator, iterate(ctx, iterable));
+  for (;;) {
+    MG_TRY(V item, next(ctx, iterator));
+    if (!item) return done;
+    ctx.heap.splice(deque->heap, right ? items_of(ctx, deque).size() : 0, 0,
+                    {&item, 1});
+    trim(ctx, deque, right);
+    note_change(ctx, deque);
+  }
+}
+
+void remove_all(Context& ctx, V deque) {
+  const size_t size = items_of(ctx, deque).size();
+  if (size == 0) return;
+  ctx.heap.splice(deque->heap, 0, size, {});
+  note_change(ctx, deque);
+}
+
 Status fill(Context& ctx, V deque, V iterable, V limit) {
   if (limit) {
     limit = ctx.look(limit);
@@ -84,12 +106,8 @@ Status fill(Context& ctx, V deque, V iterable, V limit) {
     ctx.heap.initial(deque->heap).slots = {limit};
   else
     ctx.heap.set_slot(deque->heap, 0, limit);
-  std::vector<V> items;
-  if (iterable) MG_DO(unpack(ctx, iterable, items));
-  const size_t before = items_of(ctx, deque).size();
-  if (before || !items.empty()) ctx.heap.splice(deque->heap, 0, before, items);
-  trim(ctx, deque, true);
-  note_change(ctx, deque);
+  remove_all(ctx, deque);
+  if (iterable) MG_DO(extend_with(ctx, deque, iterable, true));
   return done;
 }
 
@@ -147,14 +165,7 @@ Outcome<V> pop(Context& ctx, const Arguments& args) {
 template <bool right>
 Outcome<V> extend(Context& ctx, const Arguments& args) {
   MG_TRY(V deque, list_receiver(ctx, args));
-  std::vector<V> more;
-  MG_DO(unpack(ctx, args.positional[1], more));
-  for (V item : more) {
-    ctx.heap.splice(deque->heap, right ? items_of(ctx, deque).size() : 0, 0,
-                    {&item, 1});
-    trim(ctx, deque, right);
-    note_change(ctx, deque);
-  }
+  MG_DO(extend_with(ctx, deque, args.positional[1], right));
   return ctx.none();
 }
 
@@ -248,9 +259,7 @@ Outcome<V> count(Context& ctx, const Arguments& args) {
 
 Outcome<V> clear(Context& ctx, const Arguments& args) {
   MG_TRY(V deque, list_receiver(ctx, args));
-  const size_t size = items_of(ctx, deque).size();
-  if (size) ctx.heap.splice(deque->heap, 0, size, {});
-  note_change(ctx, deque);
+  remove_all(ctx, deque);
   return ctx.none();
 }
 
@@ -335,6 +344,7 @@ Outcome<V> repeat(Context& ctx, const Arguments& args) {
   if (!in_place) {
     MG_TRY(target, copy(ctx, args));
   }
+  if (times == 1 || once.empty()) return target;
   ctx.heap.splice(target->heap, 0, once.size(), {});
   for (Py_ssize_t i = 0; i < times && !once.empty(); ++i) {
     ctx.heap.splice(target->heap, items_of(ctx, target).size(), 0, once);

@@ -290,6 +290,9 @@ PyObject** private_field(PyObject* object, PrivateField field) noexcept {
     case PrivateField::MappingProxyTarget:
       if (!is_instance(object, &PyDictProxy_Type)) return nullptr;
       return &wrapper->callable;
+    case PrivateField::CachedFunction:
+      if (!is_instance(object, cache_type())) return nullptr;
+      return &reinterpret_cast<Cache*>(object)->function;
     case PrivateField::CachedResults:
       if (!is_instance(object, cache_type())) return nullptr;
       cache_item_type = reinterpret_cast<Cache*>(object)->item_type;

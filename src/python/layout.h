@@ -95,6 +95,7 @@ enum class PrivateField : uint8_t {
   PartialKeywords,
   DefaultFactory,
   MappingProxyTarget,
+  CachedFunction,
   CachedResults,  // functools.lru_cache: the dict of what it has
   CachedResult,   // of an item of that dict, if the cache has a maximal size
 };

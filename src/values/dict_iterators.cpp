@@ -131,10 +131,11 @@ std::optional<DictIteration> dict_iteration(Context& ctx, V iterator) {
   if (static_cast<int64_t>(now.live) != number_in(state, kSizeThen) ||
       now.version != number_in(state, kVersionThen))
     return std::nullopt;
-  const auto given =
-      backwards
-          ? std::span(now.entries).subspan(static_cast<size_t>(state.number))
-          : std::span(now.entries).first(static_cast<size_t>(state.number));
+  // clear() of an empty dict leaves fewer entries, and changes nothing.
+  const auto place = static_cast<size_t>(
+      std::min<int64_t>(state.number, std::ssize(now.entries)));
+  const auto given = backwards ? std::span(now.entries).subspan(place)
+                               : std::span(now.entries).first(place);
   const auto passed = std::ranges::count_if(
       given, [](const DictEntry& entry) { return entry.value != nullptr; });
   return DictIteration{dict, part, backwards, passed};

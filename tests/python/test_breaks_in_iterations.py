@@ -635,7 +635,35 @@ def unstarted(x, c):
     return x + 1, n
 
 
+def cleared_twice(x, c):
+    d = c["d"]
+    d.popitem()
+    d.popitem()
+    it = iter(reversed(d.items()))
+    other = iter(d)
+    d.clear()
+    magneto.graph_break()
+    return x + 1, [*it], [*other]
+
+
+def moved_before_a_change(x, c):
+    o = OrderedDict(a=1, b=2, c=3)
+    it = iter(o.keys())
+    magneto.graph_break()
+    noted = [next(it)]
+    o.popitem(False)
+    other = iter(o.values())
+    magneto.graph_break()
+    try:
+        noted.append(next(it))
+    except RuntimeError as error:
+        noted.append(str(error))
+    return x + 1, noted, [*other]
+
+
 PROGRAMS = [
+    moved_before_a_change,
+    cleared_twice,
     keys,
     keys_del,
     values,

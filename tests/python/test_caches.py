@@ -167,6 +167,59 @@ def not_hashable(x):
         return x + 1, str(error)
 
 
+class Hashed:
+    def __init__(self, value):
+        self.value = value
+
+    def __hash__(self):
+        LOG.append("hashed")
+        return hash(self.value)
+
+    def __eq__(self, other):
+        return self.value == other.value
+
+
+LOG = []
+
+
+@functools.lru_cache
+def first_of(pair):
+    return pair[0]
+
+
+@functools.lru_cache
+def value_of(hashed):
+    return hashed.value
+
+
+def not_hashable_inside(x):
+    noted = []
+    for argument in [(1, [2]), ((1, {2}),), (Hashed([1]), 2)]:
+        try:
+            noted.append(first_of(argument))
+        except TypeError as error:
+            noted.append(str(error))
+    return x + 1, noted
+
+
+def hashed_by_the_program(x):
+    LOG.clear()
+    noted = [value_of(Hashed(3)), first_of((Hashed(4), 1)).value]
+    return x + 1, noted, len(LOG)
+
+
+@functools.lru_cache
+def behind_another_name(n):
+    return n + 1
+
+
+behind_another_name.__wrapped__ = numbers_to
+
+
+def of_another_function(x):
+    return x + behind_another_name(3)
+
+
 def in_each_other(x):
     @functools.lru_cache
     def outer(n):
@@ -193,6 +246,9 @@ PROGRAMS = {
         (of_a_tensor, {}),
         (raising, {"graphs": 0}),
         (not_hashable, {"graphs": 1}),
+        (not_hashable_inside, {}),
+        (hashed_by_the_program, {}),
+        (of_another_function, {}),
         (in_each_other, {}),
         (effects, {}),
     )

@@ -22,6 +22,26 @@ c = Counter("ab")
 """
 
 PROGRAMS = [
+    """it = iter(q)
+next(it)
+q.extend([])
+q *= 1
+e = deque()
+other = iter(e)
+e.clear()
+out = next(it), next(other, None)
+""",
+    """def items():
+    for i in range(3):
+        yield len(q), i
+    raise RuntimeError('end')
+try:
+    q.extend(items())
+except RuntimeError:
+    q.extendleft(q)
+out = list(q)
+q += q
+""",
     # The table grows, though nothing comes.
     """out = []
 t = {1, 8, 16}

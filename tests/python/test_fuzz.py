@@ -12,6 +12,7 @@ from tests.fuzz import (
     calls,
     classes,
     iteration,
+    library,
     methods,
     modules,
     sets,
@@ -125,6 +126,14 @@ def test_programs_over_containers_that_change(first):
     for seed in range(first, first + 500):
         source = iteration.written(random.Random(seed))
         assert iteration.try_program(source) == "", source
+
+
+@pytest.mark.parametrize("first", range(0, 900, 300))
+def test_programs_over_the_standard_library(first):
+    """A slice of `make fuzz-library`."""
+    for seed in range(first, first + 300):
+        source = library.written(random.Random(seed))
+        assert library.try_program(source) == "", source
 
 
 @pytest.mark.parametrize("first", range(0, 450, 150))
