@@ -401,11 +401,27 @@ def shown(value: Any, depth: int = 0) -> Any:
         return type(value).__name__, told(error)
 
 
-GLOBALS = {
-    name: value
-    for name, value in globals().items()
-    if not name.startswith("_") and name not in ("Writer", "Hole", "LOOKS")
-}
+MODULES = [
+    collections,
+    contextlib,
+    copy,
+    dataclasses,
+    enum,
+    functools,
+    inspect,
+    itertools,
+    magneto,
+    operator,
+    re,
+    string,
+    typing,
+    weakref,
+]
+KNOWN = [
+    *(Plain, Frozen, Slotted, Child, Point, Pair, Colour, Level, Mode, Word),
+    *(Version, dispatch, cached, add, noted, match_of, told),
+]
+GLOBALS = {value.__name__: value for value in [*MODULES, *KNOWN]}
 
 
 def result_of(call: Any) -> str:
