@@ -10,7 +10,7 @@ SITE = $$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"
 # torch's own thread pools slow the tests down when several run side by side.
 RUN := OMP_NUM_THREADS=1 PYTHONPATH=$(CURDIR)/python
 
-.PHONY: setup build test test-cpp test-python test-cpython test-asan fuzz fuzz-calls fuzz-classes fuzz-control fuzz-iteration fuzz-library fuzz-methods fuzz-modules fuzz-sets fuzz-shapes demo bench sweep \
+.PHONY: setup build test test-cpp test-python test-cpython test-asan fuzz fuzz-calls fuzz-classes fuzz-control fuzz-iteration fuzz-library fuzz-methods fuzz-modules fuzz-sets fuzz-shapes fuzz-tensors demo bench sweep \
         lint format \
         clean distclean
 
@@ -99,6 +99,10 @@ fuzz-sets: build
 # Random programs over sizes, compiled for some, called with many.
 fuzz-shapes: build
 	$(RUN) $(BIN)/python -m tests.fuzz.shapes $(ARGS)
+
+# Random programs over tensors that share memory.
+fuzz-tensors: build
+	$(RUN) $(BIN)/python -m tests.fuzz.tensors $(ARGS)
 
 demo: build
 	@$(RUN) $(BIN)/python -m bench.demo

@@ -253,14 +253,13 @@ bool writes_objects(const values::Heap& heap) {
 std::vector<size_t> Compilation::written_inputs(
     std::span<PyObject* const> reals) const {
   std::vector<size_t> written;
-  const std::vector<uintptr_t>& hidden = tensor::hidden_effects().written;
+  const auto& storages = tensor::hidden_effects().written;
   const std::span<const graph::Input> inputs = ctx_.graph.inputs();
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Ref& fake = ctx_.graph.node(inputs[i].node).example;
     if (!fake || !tensor::is_fake(fake)) continue;
     if (tensor::version(fake) != tensor::version(reals[i]) ||
-        std::find(hidden.begin(), hidden.end(), tensor::storage_id(fake)) !=
-            hidden.end())
+        storages.contains(tensor::storage_id(fake)))
       written.push_back(i);
   }
   return written;

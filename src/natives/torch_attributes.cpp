@@ -57,14 +57,23 @@ Outcome<V> get_base(Context& ctx, V tensor, PyObject* name) {
   return get_node(ctx, tensor, name);
 }
 
-// The guard on a tensor says whether it requires grad, but not whether it is a
-// leaf then.
+// Nothing if it can't be guarded.
+std::optional<bool> is_leaf(Context& ctx, V tensor) {
+  PyObject* fake = fake_of(tensor);
+  if (!tensor->source.valid() || !tensor::requires_grad(fake))
+    return tensor::is_leaf(fake);
+  // What the graph writes to is computed from then on.
+  if (tensor::version(fake) != tensor::version(tensor->object))
+    return std::nullopt;
+  return ctx.guard_leaf(tensor);
+}
+
 Outcome<V> get_is_leaf(Context& ctx, V tensor, PyObject* name) {
-  if (tensor->source.valid() && tensor::requires_grad(fake_of(tensor)))
-    return refuse_attribute(ctx, name,
-                            "of a tensor that requires grad and comes from "
-                            "outside");
-  return get_constant(ctx, tensor, name);
+  const std::optional<bool> known = is_leaf(ctx, tensor);
+  if (known) return ctx.boolean(*known);
+  return refuse_attribute(ctx, name,
+                          "of a tensor that requires grad and comes from "
+                          "outside");
 }
 
 Outcome<V> get_grad_fn(Context& ctx, V tensor, PyObject* name) {
@@ -219,8 +228,9 @@ Status set_tensor_attribute(Context& ctx, V tensor, PyObject* name, V value) {
   if (found && Py_TYPE(found)->tp_descr_set) {
     if (value && PyUnicode_CompareWithASCIIString(name, "requires_grad") == 0) {
       PyObject* wanted = as_constant(ctx, value);
-      if (wanted ==
-          (tensor::requires_grad(fake_of(tensor)) ? Py_True : Py_False))
+      const bool requires_grad = tensor::requires_grad(fake_of(tensor));
+      if (wanted == (requires_grad ? Py_True : Py_False) &&
+          is_leaf(ctx, tensor) == true)
         return done;
     }
     return refuse_attribute(ctx, name, "is written to");

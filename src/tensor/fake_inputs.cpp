@@ -158,11 +158,16 @@ struct FakeInputs::State {
             /*shared_view_info=*/true, meta->get_creation_meta()));
     auto* copy = static_cast<DifferentiableViewMeta*>(
         fake.unsafeGetTensorImpl()->autograd_meta());
-    if (real.grad_fn()) {
+    // Asked for, a view's history may be made anew, which can be seen.
+    if (!real.is_leaf()) {
       torch::autograd::create_gradient_edge(
           const_cast<at::Tensor&>(fake), c10::make_intrusive<EarlierHistory>());
-      copy->set_attr_version(
-          fake.unsafeGetTensorImpl()->version_counter().current_version());
+      const uint32_t now =
+          fake.unsafeGetTensorImpl()->version_counter().current_version();
+      const bool is_current =
+          meta->get_attr_version() ==
+          torch::autograd::impl::version_counter(real).current_version();
+      copy->set_attr_version(is_current ? now : now - 1);
     } else if (meta->requires_grad_) {
       copy->requires_grad_ = true;
     }

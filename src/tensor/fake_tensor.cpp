@@ -101,7 +101,7 @@ bool has_grad_fn(PyObject* tensor) {
   return tensor_of(tensor).grad_fn() != nullptr;
 }
 
-bool is_leaf(PyObject* tensor) { return !has_grad_fn(tensor); }
+bool is_leaf(PyObject* tensor) { return tensor_of(tensor).is_leaf(); }
 
 bool is_view(PyObject* tensor) { return tensor_of(tensor).is_view(); }
 

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What operators do that no result and no version of a tensor tells: they draw
-// random numbers, they fail for what a tensor holds, and batch norm writes to
-// its running statistics. Who wants to run a call twice must know.
+// What operators do that no result tells, nor always the version of a tensor:
+// they draw random numbers, they fail for what a tensor holds, they write to
+// memory that others have too, such as Tensor.data. Who wants to run a call
+// twice must know.
 #pragma once
 
 #include <cstdint>
 #include <memory>
-#include <vector>
+#include <unordered_set>
 
 namespace magneto::tensor {
 
 // Of the calls on fakes of this thread since somebody has emptied it.
 struct HiddenEffects {
   uint64_t draws = 0;
-  std::vector<uintptr_t> written;  // storages: see storage_id()
-  bool has_written = false;        // to any tensor
+  std::unordered_set<uintptr_t> written;  // storages: see storage_id()
+  bool has_written = false;               // to any tensor
   // Whether a call may fail, for its data, when others have written already.
   bool may_fail_behind_write = false;
 

@@ -6,6 +6,7 @@
 #include <torch/csrc/autograd/variable.h>
 
 #include <algorithm>
+#include <optional>
 #include <type_traits>
 #include <vector>
 
@@ -17,6 +18,12 @@ namespace {
 
 // A counted pointer.
 using History = std::remove_cvref_t<decltype(at::Tensor().grad_fn())>;
+
+// As it is: asked for, a view's may be made anew.
+History history_of(const at::Tensor& tensor) {
+  const auto* meta = torch::autograd::impl::get_autograd_meta(tensor);
+  return meta ? meta->grad_fn_ : nullptr;
+}
 
 constexpr size_t kMostBytes = size_t{256} << 20;
 
@@ -37,6 +44,7 @@ struct Saved {
   bool required_grad;
   History grad_fn;
   uint32_t output;  // of grad_fn
+  std::optional<uint32_t> version;
 
   explicit Saved(const at::Tensor& of)
       : tensor(of),
@@ -46,12 +54,15 @@ struct Saved {
         offset(of.storage_offset()),
         storage(of.storage().unsafeGetStorageImpl()),
         required_grad(of.requires_grad()),
-        grad_fn(of.grad_fn()),
-        output(static_cast<uint32_t>(of.output_nr())) {}
+        grad_fn(history_of(of)),
+        output(static_cast<uint32_t>(of.output_nr())) {
+    if (!of.is_inference())
+      version = torch::autograd::impl::version_counter(of).current_version();
+  }
 
   bool has_other_history() const {
     return tensor.requires_grad() != required_grad ||
-           tensor.grad_fn() != grad_fn;
+           history_of(tensor) != grad_fn;
   }
   bool can_be_put_back() const {
     return tensor.storage().unsafeGetStorageImpl() == storage &&
@@ -59,16 +70,22 @@ struct Saved {
             (required_grad == (grad_fn != nullptr) && !tensor.is_view()));
   }
   void put_back() const {
-    if (has_other_history() && grad_fn)
+    const bool got_a_history = has_other_history();
+    if (got_a_history && grad_fn)
       torch::autograd::impl::set_gradient_edge(tensor, {grad_fn, output});
-    else if (has_other_history())
+    else if (got_a_history)
       tensor.detach_();
     // As it was before out= resized it.
     c10::TensorImpl* impl = tensor.unsafeGetTensorImpl();
     impl->set_sizes_and_strides(sizes, strides, offset);
-    // Below what counts versions: nobody has seen the values in between.
+    // Nobody has seen the values in between.
     const at::AutoDispatchBelowADInplaceOrView guard;
     unexpanded(tensor).copy_(copy);
+    // Views know by its number which history they have.
+    if (!version || got_a_history || required_grad) return;
+    c10::VariableVersion counter =
+        torch::autograd::impl::version_counter(tensor);
+    counter.set_version(*version);
   }
 };
 

@@ -239,6 +239,15 @@ void Context::guard_written_leaves() {
       snapshot->extra |= tensor::TensorSnapshot::kLeaf;
 }
 
+std::optional<bool> Context::guard_leaf(V value) {
+  for (const auto& [made, snapshot] : differentiated_) {
+    if (made != value) continue;
+    snapshot->extra |= tensor::TensorSnapshot::kLeaf;
+    return snapshot->is_leaf;
+  }
+  return std::nullopt;
+}
+
 V Context::wrap_tuple(PyObject* object, SourceId source) {
   guards.type_is(source, Py_TYPE(object));
   const auto count = static_cast<size_t>(PyTuple_GET_SIZE(object));

@@ -332,3 +332,49 @@ def test_leaves_are_not_written_to_by_what_was_compiled_for_others():
     compiled = magneto.compile(program, backend="eager")
     for is_leaf in (False, False, True, True, False):
         assert call(compiled, is_leaf) == call(program, is_leaf)
+
+
+def test_versions_count_what_plain_python_writes():
+    def program(x, y, mask):
+        x.add_(1)
+        try:
+            y[mask > 0] = 2
+        except IndexError:
+            return x + 1
+        return y
+
+    def versions(call):
+        x, y = X.clone(), PAIRS.clone()
+        for _ in range(2):
+            call(x, y, X)
+        return x._version, y._version
+
+    compiled = magneto.compile(program, backend="eager")
+    assert versions(program) == versions(compiled)
+
+
+@pytest.mark.filterwarnings("ignore::magneto.exc.GraphFailedWarning")
+def test_writes_through_data_are_undone():
+    """Such writes count no version of the tensor itself."""
+
+    def program(x, y, mask, notes):
+        notes.append(0)
+        x.data.add_(1)
+        try:
+            y[mask > 0] = 2
+        except IndexError:
+            return x + 1
+        return y
+
+    check(program, X, PAIRS, X, [])
+    check(program, X.clone().requires_grad_(), PAIRS, X, [])
+
+
+def test_a_number_that_gets_too_large():
+    def program(y, notes):
+        for _ in range(9):
+            notes.append(0)
+            x = y.detach().clone()
+            y.data.mul_(int(x[3] * 4))
+
+    check(program, torch.linspace(0.5, 2.0, 4), [])

@@ -3,6 +3,7 @@
 import random
 import subprocess
 import sys
+import warnings
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -17,6 +18,7 @@ from tests.fuzz import (
     modules,
     sets,
     shapes,
+    tensors,
 )
 from tests.fuzz.running import difference, write
 from tests.fuzz.writer import Writer
@@ -134,6 +136,16 @@ def test_programs_over_the_standard_library(first):
     for seed in range(first, first + 300):
         source = library.written(random.Random(seed))
         assert library.try_program(source) == "", source
+
+
+@pytest.mark.parametrize("first", range(0, 900, 300))
+def test_programs_over_tensors_that_share_memory(first):
+    """A slice of `make fuzz-tensors`."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for seed in range(first, first + 300):
+            source = tensors.written(random.Random(seed))
+            assert tensors.try_program(source) == "", source
 
 
 @pytest.mark.parametrize("first", range(0, 450, 150))
