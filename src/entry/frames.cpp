@@ -18,28 +18,38 @@ using python::FrameRequest;
 // -- frames without tensors ---------------------------------------------------
 
 constexpr int kDepth = 3;
+// So many objects are looked at: every call asks again.
+constexpr int kMostObjects = 256;
 
 // A tensor, or a module, or a container of such. Compiling a function that sees
 // none of these gives an empty graph.
-bool holds_tensor(PyObject* object, int depth) {
-  if (object == nullptr) return false;
+bool holds_tensor(PyObject* object, int depth, int& left) {
+  if (object == nullptr || --left < 0) return false;
   if (tensor::is_tensor(object)) return true;
   if (PyTuple_Check(object) || PyList_CheckExact(object)) {
     if (depth == 0) return false;
     PyObject** items = PySequence_Fast_ITEMS(object);
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i)
-      if (holds_tensor(items[i], depth - 1)) return true;
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object) && left > 0;
+         ++i)
+      if (holds_tensor(items[i], depth - 1, left)) return true;
     return false;
   }
   if (PyDict_Check(object)) {
     PyObject *key = nullptr, *value = nullptr;
     Py_ssize_t position = 0;
-    while (depth > 0 && PyDict_Next(object, &position, &key, &value))
-      if (holds_tensor(value, depth - 1)) return true;
+    while (depth > 0 && left > 0 &&
+           PyDict_Next(object, &position, &key, &value))
+      if (holds_tensor(value, depth - 1, left)) return true;
     return false;
   }
-  if (PyCell_Check(object)) return holds_tensor(PyCell_GET(object), depth);
+  if (PyCell_Check(object))
+    return holds_tensor(PyCell_GET(object), depth, left);
   return false;
+}
+
+bool holds_tensor(PyObject* object) {
+  int left = kMostObjects;
+  return holds_tensor(object, kDepth, left);
 }
 
 // nn.Module, once torch was imported. Lives as long as the process.
@@ -82,9 +92,9 @@ bool mentions_torch(const FrameRequest& request) {
 
 bool is_worth_it(const FrameRequest& request) {
   for (PyObject* value : request.values)
-    if (holds_tensor(value, kDepth) || is_module(value)) return true;
+    if (holds_tensor(value) || is_module(value)) return true;
   for (PyObject* cell : request.cells)
-    if (holds_tensor(cell, kDepth) || is_module(PyCell_GET(cell))) return true;
+    if (holds_tensor(cell) || is_module(PyCell_GET(cell))) return true;
   return mentions_torch(request);
 }
 

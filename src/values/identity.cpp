@@ -184,7 +184,41 @@ PyObject* callers_key(Context& ctx, V key, PyObject* token) {
   return key->object;
 }
 
+namespace {
+
+// Whether an in-place operation has given the tensor a history or another
+// shape: of its values the trace knows nothing anyway.
+bool has_other_metadata(V tensor) {
+  PyObject* fake = as<TensorValue>(tensor)->fake;
+  PyObject* real = tensor->object;
+  if (tensor::version(fake) == tensor::version(real)) return false;
+  if (tensor::requires_grad(fake) != tensor::requires_grad(real) ||
+      tensor::dim(fake) != tensor::dim(real))
+    return true;
+  if (tensor::has_symbolic_shape(fake)) return false;
+  return !std::ranges::equal(tensor::sizes(fake), tensor::sizes(real)) ||
+         !std::ranges::equal(tensor::strides(fake), tensor::strides(real));
+}
+
+// What one tensor has become, others haven't.
+void guard_tensors(Context& ctx) {
+  bool has_changed = false;
+  std::vector<SourceId> tensors;
+  for (size_t i = 0; i < ctx.heap.size(); ++i) {
+    V owner = ctx.heap[HeapId(i)].owner;
+    if (!owner || owner->kind != Kind::Tensor || !owner->source.valid() ||
+        !owner->object)
+      continue;
+    tensors.push_back(owner->source);
+    has_changed = has_changed || has_other_metadata(owner);
+  }
+  if (has_changed) ctx.guards.distinct(tensors);
+}
+
+}  // namespace
+
 void guard_identities(Context& ctx) {
+  guard_tensors(ctx);
   guard_keys(ctx);
   guard_instance_dicts(ctx);
   std::vector<PyTypeObject*> types;

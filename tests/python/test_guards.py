@@ -593,3 +593,25 @@ def test_class_whose_field_is_written_recompiles(read, field):
         return before + after
 
     assert steps(compiled(read)) == steps(read)
+
+
+def test_a_written_tensor_is_told_from_others_that_are_looked_at():
+    """An in-place operation gives its tensor a history, or another shape: who
+    reads that of another tensor must not be given the same one.
+    """
+
+    def history(x, y, other):
+        x[1:3] = y[:2]
+        return (torch.ones(4) + other).requires_grad, other.is_leaf
+
+    def shape(x, y, other):
+        x.unsqueeze_(0)
+        return other.shape
+
+    y = torch.linspace(0.5, 2.0, 4).requires_grad_()
+    for program in (history, shape):
+        calls = []
+        for is_same in (False, True, False):
+            x = torch.arange(4.0)
+            calls.append(((x, y, x if is_same else x.clone()), {}))
+        check_calls(program, calls)
