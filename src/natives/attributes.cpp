@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Builtins that look at objects from outside: attributes, classes, identity,
 // namespaces.
+#include <cmath>
+
 #include "natives/instances.h"
 #include "natives/pure.h"
 #include "natives/signature.h"
@@ -188,8 +190,11 @@ Outcome<V> hash(Context& ctx, const Arguments& args) {
       value->kind == Kind::Slice) {
     // Also says that lists and the like can't be hashed.
     MG_TRY(PyObject * token, key_token(ctx, value));
-    // What stands for an object of the trace's has another hash.
-    if (!is_safe(token))
+    // What stands for an object of the trace's has another hash; so has what
+    // is no number.
+    const bool is_nan =
+        PyFloat_Check(token) && std::isnan(PyFloat_AS_DOUBLE(token));
+    if (!is_safe(token) || (is_nan && token != value->object))
       return ctx.graph_break("native-call",
                              std::string("hash() of a ") + value->type->tp_name,
                              "hash it outside of the compiled function");

@@ -380,3 +380,15 @@ def test_a_write_to_a_list_whose_length_is_an_error():
     items = NoLength([5])
     magneto.compile(program, backend="eager")(torch.ones(2), items)
     assert [*items] == [1]
+
+
+class Real(float):
+    pass
+
+
+def test_hash_of_what_is_no_number_is_of_its_address():
+    def program(x):
+        value = Real("nan")
+        return x + 1, hash(value) == object.__hash__(value)
+
+    check(program, torch.ones(1))
