@@ -174,6 +174,11 @@ Outcome<V> identity(Context& ctx, const Arguments& args) {
       static_cast<int64_t>(reinterpret_cast<intptr_t>(value->object)));
 }
 
+// Hashed by its address.
+bool is_nan(PyObject* object) {
+  return PyFloat_Check(object) && std::isnan(PyFloat_AS_DOUBLE(object));
+}
+
 Outcome<V> hash(Context& ctx, const Arguments& args) {
   V value = ctx.look(args.positional[0]);
   PyObject* real = safe_object(ctx, value);
@@ -190,11 +195,8 @@ Outcome<V> hash(Context& ctx, const Arguments& args) {
       value->kind == Kind::Slice) {
     // Also says that lists and the like can't be hashed.
     MG_TRY(PyObject * token, key_token(ctx, value));
-    // What stands for an object of the trace's has another hash; so has what
-    // is no number.
-    const bool is_nan =
-        PyFloat_Check(token) && std::isnan(PyFloat_AS_DOUBLE(token));
-    if (!is_safe(token) || (is_nan && token != value->object))
+    // What stands for an object of the trace's has another hash.
+    if (!is_safe(token) || (is_nan(token) && token != value->object))
       return ctx.graph_break("native-call",
                              std::string("hash() of a ") + value->type->tp_name,
                              "hash it outside of the compiled function");
@@ -205,7 +207,8 @@ Outcome<V> hash(Context& ctx, const Arguments& args) {
   if (value->type->tp_hash == PyObject_HashNotImplemented)
     return ctx.raise(PyExc_TypeError, std::string("unhashable type: '") +
                                           value->type->tp_name + "'");
-  if (value->is_constant() && inherits_plain_key(value->type))
+  if (value->is_constant() && inherits_plain_key(value->type) &&
+      !(is_nan(value->object) && value->heap.valid()))
     return ctx.integer(PyObject_Hash(value->object));
   // By identity.
   if (value->object && value->type->tp_hash == PyBaseObject_Type.tp_hash &&
