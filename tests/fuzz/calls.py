@@ -14,14 +14,13 @@ import functools
 import inspect
 import random
 import sys
-import warnings
 from typing import Any
 
 import torch
 
 import magneto
 from tests.fuzz.classes import cleaned
-from tests.fuzz.command import of_sources, run_many
+from tests.fuzz.command import difference_of, is_python, of_sources, run_many
 from tests.fuzz.control import indented
 
 NAMES = ["a", "b", "c", "d", "e"]
@@ -217,32 +216,21 @@ GLOBALS = {
 }
 
 
+def result_of(call: Any) -> str:
+    """What a call notes, as text."""
+    notes: list[Any] = []
+    call(torch.zeros(1), 7, notes)
+    return repr(notes)
+
+
 def try_program(source: str) -> str:
     """What differs for a program; empty if nothing."""
-    namespace: dict[str, Any] = dict(GLOBALS)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            exec(compile(source, "<program>", "exec"), namespace)
-        except SyntaxError:
-            return ""
-        program = namespace["program"]
-        compiled = magneto.compile(program, backend="eager")
-        results = []
-        for call in (program, compiled, compiled):
-            notes: list[Any] = []
-            call(torch.zeros(1), 7, notes)
-            results.append(repr(notes))
-        magneto.reset()
-    if results[0] == results[1] == results[2]:
+    if not is_python(source):
         return ""
-    return "\n".join(results)
+    return difference_of(source, dict(GLOBALS), result_of)
 
 
-def written(choose: random.Random) -> str:
-    """A program."""
-    return Writer(choose).program()
-
+try_seed = of_sources(Writer, try_program)
 
 if __name__ == "__main__":
-    sys.exit(run_many(__doc__, of_sources(written, try_program)))
+    sys.exit(run_many(__doc__, try_seed))

@@ -22,7 +22,7 @@ from typing import Any
 import torch
 
 import magneto
-from tests.fuzz.command import run_many
+from tests.fuzz.command import is_python, run_many
 from tests.fuzz.control import indented
 from tests.fuzz.running import NoEnd, limited
 
@@ -517,12 +517,11 @@ def result_of(source: str, seed: int, is_compiled: bool, times: int) -> str:
 
 def try_program(source: str, seed: int) -> str:
     """What differs for a program; empty if nothing."""
+    if not is_python(source):
+        return ""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        try:
-            eager = result_of(source, seed, False, 3)
-        except SyntaxError:
-            return ""
+        eager = result_of(source, seed, False, 3)
         compiled = result_of(source, seed, True, 3)
     if eager == compiled or "no end" in eager:
         return ""

@@ -7,20 +7,63 @@ import argparse
 import gc
 import random
 import time
+import warnings
 from collections.abc import Callable
+from typing import Any, Protocol
+
+import magneto
+
+
+class Writer(Protocol):
+    """Writes one program."""
+
+    def program(self) -> str:
+        """Its source, which defines `program`."""
 
 
 def of_sources(
-    write: Callable[[random.Random], str], try_program: Callable[[str], str]
+    writer: Callable[[random.Random], Writer], try_program: Callable[[str], str]
 ) -> Callable[[int], str]:
     """What to try with each seed: to write a program, and whether it differs."""
 
     def try_seed(seed: int) -> str:
-        source = write(random.Random(seed))
+        source = writer(random.Random(seed)).program()
         differs = try_program(source)
         return f"seed {seed}\n{source}\n{differs}" if differs else ""
 
     return try_seed
+
+
+def is_python(source: str) -> bool:
+    """Whether the compiler takes it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            compile(source, "<program>", "exec")
+        except SyntaxError:
+            return False
+    return True
+
+
+def difference_of(
+    source: str,
+    namespace: dict[str, Any],
+    result_of: Callable[[Callable[..., Any]], str],
+) -> str:
+    """What a program of that source gives in plain Python and in two compiled
+    runs, if they aren't the same; else empty. A run that had no end says
+    nothing: compiled, it gets to another place.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        exec(compile(source, "<program>", "exec"), namespace)
+        program = namespace["program"]
+        compiled = magneto.compile(program, backend="eager")
+        results = [result_of(call) for call in (program, compiled, compiled)]
+        magneto.reset()
+    if results[0] == results[1] == results[2] or "no end" in results[0]:
+        return ""
+    return "\n".join(results)
 
 
 def run_many(description: str | None, try_seed: Callable[[int], str]) -> int:

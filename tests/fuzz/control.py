@@ -20,7 +20,7 @@ from typing import Any
 import torch
 
 import magneto
-from tests.fuzz.command import of_sources, run_many
+from tests.fuzz.command import difference_of, is_python, of_sources, run_many
 from tests.fuzz.running import NoEnd, limited
 
 ERRORS = ["ValueError", "KeyError", "LookupError", "StopIteration", "OSError"]
@@ -441,24 +441,12 @@ def shown(value: Any) -> Any:
 
 def try_program(source: str) -> str:
     """What differs for a program; empty if nothing."""
-    namespace: dict[str, Any] = dict(NAMES)
-    try:
-        exec(compile(source, "<program>", "exec"), namespace)
-    except SyntaxError:
+    if not is_python(source):
         return ""
-    program = namespace["program"]
-    compiled = magneto.compile(program, backend="eager")
-    results = [result_of(call) for call in (program, compiled, compiled)]
-    magneto.reset()
-    if results[0] == results[1] == results[2] or "no end" in results[0]:
-        return ""
-    return "\n".join(results)
+    return difference_of(source, dict(NAMES), result_of)
 
 
-def written(choose: random.Random) -> str:
-    """A program."""
-    return Writer(choose).program()
-
+try_seed = of_sources(Writer, try_program)
 
 if __name__ == "__main__":
-    sys.exit(run_many(__doc__, of_sources(written, try_program)))
+    sys.exit(run_many(__doc__, try_seed))

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import collections
 import itertools
+import operator
 import random
 import sys
 from typing import Any
@@ -18,7 +19,7 @@ from typing import Any
 import torch
 
 import magneto
-from tests.fuzz.command import of_sources, run_many
+from tests.fuzz.command import difference_of, of_sources, run_many
 from tests.fuzz.running import NoEnd, limited
 
 
@@ -262,6 +263,7 @@ GLOBALS = {
     "collections": collections,
     "itertools": itertools,
     "magneto": magneto,
+    "operator": operator,
     "over": over,
     "thing": thing,
     "walk": walk,
@@ -308,21 +310,10 @@ def result_of(call: Any) -> str:
 
 def try_program(source: str) -> str:
     """What differs for a program; empty if nothing."""
-    namespace: dict[str, Any] = dict(GLOBALS, operator=__import__("operator"))
-    exec(source, namespace)
-    program = namespace["program"]
-    compiled = magneto.compile(program, backend="eager")
-    results = [result_of(call) for call in (program, compiled, compiled)]
-    magneto.reset()
-    if results[0] == results[1] == results[2] or "no end" in results[0]:
-        return ""
-    return "\n".join(results)
+    return difference_of(source, dict(GLOBALS), result_of)
 
 
-def written(choose: random.Random) -> str:
-    """A program."""
-    return Writer(choose).program()
-
+try_seed = of_sources(Writer, try_program)
 
 if __name__ == "__main__":
-    sys.exit(run_many(__doc__, of_sources(written, try_program)))
+    sys.exit(run_many(__doc__, try_seed))

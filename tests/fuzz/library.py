@@ -30,7 +30,7 @@ import torch
 
 import magneto
 from tests.fuzz.classes import cleaned
-from tests.fuzz.command import of_sources, run_many
+from tests.fuzz.command import difference_of, of_sources, run_many
 
 
 @dataclasses.dataclass
@@ -439,21 +439,10 @@ def result_of(call: Any) -> str:
 
 def try_program(source: str) -> str:
     """What differs for a program; empty if nothing."""
-    namespace = dict(GLOBALS)
-    exec(compile(source, "<program>", "exec"), namespace)
-    program = namespace["program"]
-    compiled = magneto.compile(program, backend="eager")
-    results = [result_of(call) for call in (program, compiled, compiled)]
-    magneto.reset()
-    if results[0] == results[1] == results[2]:
-        return ""
-    return "\n".join(results)
+    return difference_of(source, dict(GLOBALS), result_of)
 
 
-def written(choose: random.Random) -> str:
-    """A program."""
-    return Writer(choose).program()
-
+try_seed = of_sources(Writer, try_program)
 
 if __name__ == "__main__":
-    sys.exit(run_many(__doc__, of_sources(written, try_program)))
+    sys.exit(run_many(__doc__, try_seed))

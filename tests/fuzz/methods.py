@@ -24,14 +24,12 @@ import re
 import signal
 import sys
 import types
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
 import torch
 
-import magneto
-from tests.fuzz.command import run_many
+from tests.fuzz.command import difference_of, is_python, run_many
 
 
 class Color(enum.Enum):
@@ -278,7 +276,7 @@ def result_of(call: Any, receiver: str) -> str:
         return f"raised {error!r}"
 
 
-def try_call(seed: int) -> str:
+def try_seed(seed: int) -> str:
     """What differs for the call of a seed; empty if nothing."""
     choose = random.Random(seed)
     expression, receiver = call_of(choose)
@@ -290,25 +288,17 @@ def try_call(seed: int) -> str:
         f"        value = type(error).__name__, str(error)\n"
         f"    return x + 1, value, r\n"
     )
-    namespace = dict(NAMES)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            exec(source, namespace)
-        except SyntaxError:
-            return ""
-        program = namespace["program"]
-        compiled = magneto.compile(program, backend="eager")
-        results = [
-            result_of(f, receiver) for f in (program, compiled, compiled)
-        ]
-        magneto.reset()
-    if results[0] == results[1] == results[2]:
+    if not is_python(source):
         return ""
-    text = "\n".join([f"seed {seed}: {expression}", made, *results])
+    differs = difference_of(
+        source, dict(NAMES), lambda call: result_of(call, receiver)
+    )
+    if not differs:
+        return ""
+    text = f"seed {seed}: {expression}\n{made}\n{differs}"
     flat = text.replace("\n", " ")
     return "" if any(re.search(known, flat) for known in KNOWN) else text
 
 
 if __name__ == "__main__":
-    sys.exit(run_many(__doc__, try_call))
+    sys.exit(run_many(__doc__, try_seed))

@@ -338,10 +338,7 @@ def try_program(source: str) -> str:
     return ""
 
 
-def written(choose: random.Random) -> str:
-    """A program."""
-    return Writer(choose).program()
-
+try_seed = of_sources(Writer, try_program)
 
 if __name__ == "__main__":
-    sys.exit(run_many(__doc__, of_sources(written, try_program)))
+    sys.exit(run_many(__doc__, try_seed))
