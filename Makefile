@@ -7,12 +7,13 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 CMAKE := $(BIN)/cmake
 SITE = $$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+# The generators of random programs over one thing each, in tests/fuzz.
+FUZZERS := calls classes control iteration library methods modules sets shapes tensors
 # torch's own thread pools slow the tests down when several run side by side.
 RUN := OMP_NUM_THREADS=1 PYTHONPATH=$(CURDIR)/python
 
-.PHONY: setup build test test-cpp test-python test-cpython test-asan fuzz fuzz-calls fuzz-classes fuzz-control fuzz-iteration fuzz-library fuzz-methods fuzz-modules fuzz-sets fuzz-shapes fuzz-tensors demo bench sweep \
-        lint format \
-        clean distclean
+.PHONY: setup build test test-cpp test-python test-cpython test-asan fuzz $(FUZZERS:%=fuzz-%) demo bench sweep \
+        lint format clean distclean
 
 setup: $(READY)
 
@@ -64,45 +65,9 @@ test-asan: $(READY)
 fuzz: build
 	$(RUN) $(BIN)/python -m tests.fuzz $(ARGS)
 
-# Random signatures, and calls of them.
-fuzz-calls: build
-	$(RUN) $(BIN)/python -m tests.fuzz.calls $(ARGS)
-
-# Random classes, and whatever can be done to their instances.
-fuzz-classes: build
-	$(RUN) $(BIN)/python -m tests.fuzz.classes $(ARGS)
-
-# Random programs of generators, exceptions and other control flow.
-fuzz-control: build
-	$(RUN) $(BIN)/python -m tests.fuzz.control $(ARGS)
-
-# Random programs that go over containers which change.
-fuzz-iteration: build
-	$(RUN) $(BIN)/python -m tests.fuzz.iteration $(ARGS)
-
-# Random programs over what the standard library makes.
-fuzz-library: build
-	$(RUN) $(BIN)/python -m tests.fuzz.library $(ARGS)
-
-# Random calls of all methods of the built-in types.
-fuzz-methods: build
-	$(RUN) $(BIN)/python -m tests.fuzz.methods $(ARGS)
-
-# Random modules.
-fuzz-modules: build
-	$(RUN) $(BIN)/python -m tests.fuzz.modules $(ARGS)
-
-# Random programs over sets, for their order.
-fuzz-sets: build
-	$(RUN) $(BIN)/python -m tests.fuzz.sets $(ARGS)
-
-# Random programs over sizes, compiled for some, called with many.
-fuzz-shapes: build
-	$(RUN) $(BIN)/python -m tests.fuzz.shapes $(ARGS)
-
-# Random programs over tensors that share memory.
-fuzz-tensors: build
-	$(RUN) $(BIN)/python -m tests.fuzz.tensors $(ARGS)
+# Such over one thing each: the docstrings of tests/fuzz/*.py say which.
+$(FUZZERS:%=fuzz-%): fuzz-%: build
+	$(RUN) $(BIN)/python -m tests.fuzz.$* $(ARGS)
 
 demo: build
 	@$(RUN) $(BIN)/python -m bench.demo
