@@ -330,6 +330,11 @@ class ProgramBuilder {
         std::vector<uint32_t> nodes;
         for (SourceId id : guard.members) nodes.push_back(node_of_[id.index]);
         relations.add_distinct(std::move(nodes));
+      } else if (guard.kind == GuardKind::Views) {
+        ViewNodes views{.bases = guard.bases};
+        for (SourceId id : guard.members)
+          views.nodes.push_back(node_of_[id.index]);
+        relations.add_views(std::move(views));
       }
     }
     relations.seal(program_->first_pinnable_);

@@ -11,6 +11,7 @@
 #include "guards/program.h"
 #include "guards/read.h"
 #include "guards/show.h"
+#include "guards/views.h"
 #include "python/iterator_layout.h"
 #include "python/layout.h"
 #include "shapes/show.h"
@@ -217,6 +218,11 @@ class Explainer {
       for (uint32_t node : members(nodes)) text += " " + name(node);
       lines.push_back(text);
     }
+    for (const ViewNodes& views : program_.relations_.views()) {
+      for (size_t i = 0; i < views.nodes.size(); ++i)
+        lines.push_back(name(views.nodes[i]) +
+                        is_view_of(views, i, views.bases[i]));
+    }
     return lines;
   }
 
@@ -335,7 +341,27 @@ class Explainer {
       std::string text = distinct_failure(members(nodes));
       if (!text.empty()) return text;
     }
+    for (const ViewNodes& views : relations.views()) {
+      const size_t i = Relations::first_with_other_base(views, slots_.data());
+      if (i == views.nodes.size()) continue;
+      const uint32_t now = base_number(
+          views.nodes.size(),
+          [&](size_t at) { return slots_[views.nodes[at]]; }, i);
+      return together(
+          {name(views.nodes[i]) + is_view_of(views, i, views.bases[i]),
+           "it" + is_view_of(views, i, now)});
+    }
     return {};
+  }
+
+  // What a base_number() of the member `i` says.
+  std::string is_view_of(const ViewNodes& views, size_t i,
+                         uint32_t base) const {
+    const size_t count = views.nodes.size();
+    if (base == kNoView) return " is no view";
+    if (base < count) return " is a view of " + name(views.nodes[base]);
+    if (base == count + i) return " is a view of another tensor";
+    return " is a view of the base of " + name(views.nodes[base - count]);
   }
 
   std::string distinct_failure(const std::vector<uint32_t>& nodes) const {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "guards/constant.h"
+#include "guards/views.h"
 #include "python/names.h"
 #include "python/set_table.h"
 #include "support/check.h"
@@ -170,6 +171,17 @@ void GuardSet::distinct(std::span<const SourceId> sources) {
   members.erase(std::unique(members.begin(), members.end()), members.end());
   if (members.size() < 2) return;
   add({.kind = GuardKind::Distinct, .members = std::move(members)});
+}
+
+void GuardSet::views(std::span<const SourceId> sources,
+                     std::span<PyObject* const> tensors) {
+  std::vector<uint32_t> bases(tensors.size());
+  for (uint32_t i = 0; i < bases.size(); ++i)
+    bases[i] = base_number(
+        bases.size(), [&](size_t at) { return tensors[at]; }, i);
+  add({.kind = GuardKind::Views,
+       .members = {sources.begin(), sources.end()},
+       .bases = std::move(bases)});
 }
 
 void GuardSet::ambient(Ambient id) {

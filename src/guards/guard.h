@@ -42,7 +42,8 @@ struct Guard {
   int64_t number = 0;                    // Length; TypeUnmodified: the tag
   Ref object;                            // what it is compared with
   std::shared_ptr<const void> snapshot;  // Tensor
-  std::vector<SourceId> members;         // Distinct
+  std::vector<SourceId> members;         // Distinct, Views
+  std::vector<uint32_t> bases;           // Views: see base_number()
 };
 
 // A number of the call's that a symbol stands for.
@@ -142,6 +143,9 @@ class GuardSet final : public Journaled {
   void same_object(SourceId a, SourceId b);
   // No two of these hold one object.
   void distinct(std::span<const SourceId> sources);
+  // Which tensors are views of which, or of one that isn't among them.
+  void views(std::span<const SourceId> sources,
+             std::span<PyObject* const> tensors);
 
   // The state has the value that it has now, resp. `value`. The first one
   // recorded counts: later ones describe what the trace itself has set.

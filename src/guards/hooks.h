@@ -30,6 +30,13 @@ struct TensorEntry {
   const void* snapshot;  // the tensor room's TensorSnapshot
 };
 
+// Two tensors have one history if one is a view of the other, as autograd sees
+// it, or both are views of one.
+struct View {
+  const void* self = nullptr;
+  const void* base = nullptr;  // itself if it is no view; null: no tensor
+};
+
 struct TensorHooks {
   bool (*is_tensor)(PyObject* object) noexcept = nullptr;
   bool (*matches)(PyObject* tensor, const void* snapshot) noexcept = nullptr;
@@ -54,6 +61,7 @@ struct TensorHooks {
   // tensor.grad, borrowed (torch keeps the Python object of a tensor that it
   // refers to), None if there is none; null if `tensor` is no tensor.
   PyObject* (*grad)(PyObject* tensor) noexcept = nullptr;
+  View (*view)(PyObject* tensor) noexcept = nullptr;
   // -1 if it isn't a tensor or has no such dimension.
   int64_t (*size)(PyObject* tensor, int64_t dim) noexcept = nullptr;
   int64_t (*stride)(PyObject* tensor, int64_t dim) noexcept = nullptr;

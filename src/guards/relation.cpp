@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "guards/views.h"
+
 namespace magneto::guards {
 
 void Relations::seal(uint32_t volatile_nodes) {
@@ -39,12 +41,26 @@ bool Relations::all_distinct(DistinctNodes& nodes, PyObject* const* slots,
   return true;
 }
 
+size_t Relations::first_with_other_base(const ViewNodes& views,
+                                        PyObject* const* slots) noexcept {
+  const auto tensor = [&](size_t at) { return slots[views.nodes[at]]; };
+  size_t i = 0;
+  while (i < views.nodes.size() &&
+         base_number(views.nodes.size(), tensor, i) == views.bases[i]) {
+    ++i;
+  }
+  return i;
+}
+
 bool Relations::hold(PyObject* const* slots, uint64_t epoch) noexcept {
   for (const SamePair& pair : same_) {
     if (slots[pair.a] != slots[pair.b]) return false;
   }
   for (DistinctNodes& nodes : distinct_) {
     if (!all_distinct(nodes, slots, epoch)) return false;
+  }
+  for (const ViewNodes& views : views_) {
+    if (first_with_other_base(views, slots) != views.nodes.size()) return false;
   }
   return true;
 }

@@ -29,12 +29,19 @@ struct DistinctNodes {
   uint64_t epoch = 0;                  // of the slots that `sorted` is from
 };
 
+// Tensors, and which of them are views of which.
+struct ViewNodes {
+  std::vector<uint32_t> nodes;
+  std::vector<uint32_t> bases;  // see base_number()
+};
+
 class Relations {
  public:
   void add_same(SamePair pair) { same_.push_back(pair); }
   void add_distinct(std::vector<uint32_t> nodes) {
     distinct_.push_back({.early = std::move(nodes)});
   }
+  void add_views(ViewNodes views) { views_.push_back(std::move(views)); }
   // Nodes below `volatile_nodes` are new at each call; call after everything
   // was added.
   void seal(uint32_t volatile_nodes);
@@ -44,6 +51,10 @@ class Relations {
 
   std::span<const SamePair> same() const { return same_; }
   std::span<const DistinctNodes> distinct() const { return distinct_; }
+  std::span<const ViewNodes> views() const { return views_; }
+  // The number of the first of them that has another base; all, if none has.
+  static size_t first_with_other_base(const ViewNodes& views,
+                                      PyObject* const* slots) noexcept;
 
  private:
   static bool all_distinct(DistinctNodes& nodes, PyObject* const* slots,
@@ -51,6 +62,7 @@ class Relations {
 
   std::vector<SamePair> same_;
   std::vector<DistinctNodes> distinct_;
+  std::vector<ViewNodes> views_;
 };
 
 }  // namespace magneto::guards

@@ -47,6 +47,11 @@ std::string describe(const void* snapshot, const std::string& name) {
   return name + ": " + tensor::describe(snapshot_of(snapshot));
 }
 
+guards::View view(PyObject* object) noexcept {
+  if (!tensor::is_tensor(object)) return {};
+  return {tensor::tensor_id(object), tensor::view_base_id(object)};
+}
+
 bool has_dimension(PyObject* object, int64_t dim) {
   return tensor::is_tensor(object) && dim >= 0 && dim < tensor::dim(object);
 }
@@ -124,6 +129,7 @@ void install_guard_hooks() {
                   .explain = explain,
                   .describe = describe,
                   .grad = tensor::grad_of,
+                  .view = view,
                   .size = size,
                   .stride = stride,
                   .storage_offset = storage_offset,

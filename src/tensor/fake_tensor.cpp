@@ -136,6 +136,13 @@ bool shares_storage(PyObject* a, PyObject* b) {
   return id != 0 && id == storage_id(b);
 }
 
+const void* tensor_id(PyObject* tensor) { return impl_of(tensor); }
+
+const void* view_base_id(PyObject* tensor) {
+  const at::Tensor& view = tensor_of(tensor);
+  return view.is_view() ? view._base().unsafeGetTensorImpl() : impl_of(tensor);
+}
+
 uintptr_t storage_id(PyObject* tensor) {
   return reinterpret_cast<uintptr_t>(
       impl_of(tensor)->unsafe_storage().unsafeGetStorageImpl());

@@ -143,6 +143,10 @@ std::string scalar_type_name(int8_t scalar_type);
 // Two Python objects may wrap one tensor only if they are one object, so
 // identity of tensors is identity of objects; this one is about memory.
 bool shares_storage(PyObject* a, PyObject* b);
+// Of the tensor, and of what autograd takes it for a view of: itself if it is
+// none. Equal for two exactly if they are one tensor that is still alive.
+const void* tensor_id(PyObject* tensor);
+const void* view_base_id(PyObject* tensor);
 // Equal for two tensors exactly if they share a storage that is still alive.
 uintptr_t storage_id(PyObject* tensor);
 

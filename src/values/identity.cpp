@@ -204,15 +204,20 @@ bool has_other_metadata(V tensor) {
 void guard_tensors(Context& ctx) {
   bool has_changed = false;
   std::vector<SourceId> tensors;
+  std::vector<PyObject*> objects;
   for (size_t i = 0; i < ctx.heap.size(); ++i) {
     V owner = ctx.heap[HeapId(i)].owner;
     if (!owner || owner->kind != Kind::Tensor || !owner->source.valid() ||
         !owner->object)
       continue;
     tensors.push_back(owner->source);
+    objects.push_back(owner->object);
     has_changed = has_changed || has_other_metadata(owner);
   }
-  if (has_changed) ctx.guards.distinct(tensors);
+  if (!has_changed) return;
+  ctx.guards.distinct(tensors);
+  // A tensor shares its history with its base, and that with its views.
+  ctx.guards.views(tensors, objects);
 }
 
 }  // namespace

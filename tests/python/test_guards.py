@@ -615,3 +615,50 @@ def test_a_written_tensor_is_told_from_others_that_are_looked_at():
             x = torch.arange(4.0)
             calls.append(((x, y, x if is_same else x.clone()), {}))
         check_calls(program, calls)
+
+
+def related(how):
+    """Two tensors that share memory, or don't, as autograd sees it."""
+    base, other = torch.arange(2.0), torch.arange(2.0)
+    return {
+        "not": lambda: (base, other),
+        "the second is a view": lambda: (base, base[:]),
+        "the first is a view": lambda: (base[:], base),
+        "views of one": lambda: (base[:], base[:]),
+        "views of two": lambda: (base[:], other[:]),
+        "a view and another": lambda: (base[:], other),
+        "another and a view": lambda: (base, other[:]),
+        "one memory": lambda: (base, base.data),
+        "a constant view": lambda: (base, base.detach()),
+    }[how]()
+
+
+RELATIONS = [
+    "not",
+    "the second is a view",
+    "the first is a view",
+    "views of one",
+    "views of two",
+    "a view and another",
+    "another and a view",
+    "one memory",
+    "a constant view",
+]
+
+
+@pytest.mark.parametrize("first", RELATIONS)
+def test_a_view_of_a_written_tensor_is_told_from_others(first):
+    """What an in-place operation does to the history of a tensor, it does to
+    that of its base and of the other views of that.
+    """
+
+    def program(x, y, weight):
+        x.mul_(weight)
+        return y.requires_grad, y.is_leaf, (y * 2).requires_grad
+
+    weight = torch.ones((), requires_grad=True)
+    for second in RELATIONS:
+        traced = magneto.compile(program, backend="eager")
+        for how in (first, second, first):
+            expected = program(*related(how), weight)
+            assert traced(*related(how), weight) == expected, (second, how)

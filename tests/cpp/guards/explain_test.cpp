@@ -236,6 +236,47 @@ TEST_F(ExplainTest, ObjectsThatShouldDiffer) {
   EXPECT_EQ(after("y = x", {"x", "y"}), "x is not y, but they are one object");
 }
 
+struct ViewCase {
+  const char* name;
+  const char* then;
+  const char* now;
+  const char* text;
+};
+
+class ExplainViewsTest : public ExplainTest,
+                         public testing::WithParamInterface<ViewCase> {};
+
+TEST_P(ExplainViewsTest, NamesTheBase) {
+  const ViewCase& test = GetParam();
+  exec(
+      "def parts(first, second):\n"
+      "  base, other = bytearray(1), bytearray(1)\n"
+      "  known = {'base': lambda: base, 'view': lambda: memoryview(base),\n"
+      "           'other': lambda: memoryview(other)}\n"
+      "  return known[first](), known[second]()");
+  exec(std::string("x, y = parts(") + test.then + ")");
+  guards_.views(std::vector<SourceId>{x(), y()},
+                std::vector<PyObject*>{var("x"), var("y")});
+  EXPECT_EQ(after(std::string("x, y = parts(") + test.now + ")", {"x", "y"}),
+            test.text);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, ExplainViewsTest,
+    testing::Values(
+        ViewCase{"Tensor", "'base', 'base'", "'base', 'view'",
+                 "y is no view, but it is a view of x"},
+        ViewCase{"Alone", "'base', 'base'", "'other', 'base'",
+                 "x is no view, but it is a view of another tensor"},
+        ViewCase{"ViewOfTheOther", "'base', 'view'", "'base', 'other'",
+                 "y is a view of x, but it is a view of another tensor"},
+        ViewCase{"ViewsOfOne", "'view', 'view'", "'view', 'other'",
+                 "y is a view of the base of x, but it is a view of another "
+                 "tensor"},
+        ViewCase{"View", "'view', 'base'", "'base', 'base'",
+                 "x is a view of y, but it is no view"}),
+    [](const auto& each) { return std::string(each.param.name); });
+
 TEST_F(ExplainTest, UnreadableKeys) {
   exec(
       "x = {'a': 1}\n"
@@ -260,6 +301,8 @@ TEST_F(ExplainTest, GuardsAreListedInTheOrderOfChecking) {
   condition(environment_->expressions().equal(
       number(IntKind::Value, y()), environment_->expressions().integer(3)));
   guards_.distinct(std::vector<SourceId>{x(), y()});
+  guards_.views(std::vector<SourceId>{x(), y()},
+                std::vector<PyObject*>{var("x"), var("y")});
   const std::vector<std::string> expected = {
       "torch.is_grad_enabled() is True",
       "y == 3",
@@ -270,6 +313,8 @@ TEST_F(ExplainTest, GuardsAreListedInTheOrderOfChecking) {
       "G['F'] is abs",
       "y == 3",
       "all different objects: y x",
+      "x is no view",
+      "y is no view",
   };
   EXPECT_EQ(compiled()->describe(), expected);
 }

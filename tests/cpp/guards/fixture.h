@@ -51,6 +51,11 @@ class GuardFixture : public testing::Test {
       return name + ": " +
              std::to_string(*static_cast<const Py_ssize_t*>(snapshot));
     };
+    tensor.view = [](PyObject* value) noexcept -> View {
+      if (PyMemoryView_Check(value))
+        return {value, PyMemoryView_GET_BASE(value)};
+      return {value, value};
+    };
     tensor.size = [](PyObject* value, int64_t dim) noexcept -> int64_t {
       if (!PyByteArray_CheckExact(value) || dim != 0) return -1;
       return PyByteArray_GET_SIZE(value);
