@@ -182,13 +182,9 @@ bool is_nan(PyObject* object) {
 Outcome<V> hash(Context& ctx, const Arguments& args) {
   V value = ctx.look(args.positional[0]);
   PyObject* real = safe_object(ctx, value);
-  if (!real && (value->type->tp_flags & Py_TPFLAGS_HEAPTYPE)) {
-    PyObject* found = type_lookup(ctx, value->type, name<"__hash__">());
-    if (found && PyFunction_Check(found)) {
-      MG_TRY(V method, bind_descriptor(ctx, found, value, value->type,
-                                       name<"__hash__">()));
-      return call(ctx, method, {});
-    }
+  if (!real) {
+    MG_TRY(V own, own_hash(ctx, value));
+    if (own) return call(ctx, own, {});
   }
   if (real || value->kind == Kind::List || value->kind == Kind::Dict ||
       value->kind == Kind::Set || value->kind == Kind::Tuple ||

@@ -7,6 +7,7 @@
 #include "python/find.h"
 #include "python/layout.h"
 #include "python/names.h"
+#include "values/hashing.h"
 #include "values/symbolic.h"
 
 namespace magneto::natives {
@@ -215,15 +216,11 @@ Status hash_argument(Context& ctx, V value) {
   if (value->type->tp_hash == PyObject_HashNotImplemented)
     return ctx.raise(PyExc_TypeError, std::string("unhashable type: '") +
                                           value->type->tp_name + "'");
-  if (value->type->tp_flags & Py_TPFLAGS_HEAPTYPE) {
-    PyObject* found = type_lookup(ctx, value->type, name<"__hash__">());
-    if (found && PyFunction_Check(found)) {
-      MG_TRY(V method, bind_descriptor(ctx, found, value, value->type,
-                                       name<"__hash__">()));
-      MG_TRY(V result, call(ctx, method, {}));
-      (void)result;
-      return done;
-    }
+  MG_TRY(V own, own_hash(ctx, value));
+  if (own) {
+    MG_TRY(V result, call(ctx, own, {}));
+    (void)result;
+    return done;
   }
   if (value->kind == Kind::Tuple)
     for (V item : tuple_items(value))

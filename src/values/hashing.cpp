@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "values/hashing.h"
 
+#include "python/names.h"
 #include "values/protocol.h"
 #include "values/torch_types.h"
 
@@ -19,6 +20,14 @@ bool inherits_plain_key(PyTypeObject* type) {
   while (base && (base->tp_flags & Py_TPFLAGS_HEAPTYPE)) base = base->tp_base;
   return base && is_plain_key_type(base) && type->tp_hash == base->tp_hash &&
          type->tp_richcompare == base->tp_richcompare;
+}
+
+Outcome<V> own_hash(Context& ctx, V value) {
+  if (!(value->type->tp_flags & Py_TPFLAGS_HEAPTYPE)) return nullptr;
+  PyObject* found = type_lookup(ctx, value->type, interned().dunder_hash);
+  if (!found || !PyFunction_Check(found)) return nullptr;
+  return bind_descriptor(ctx, found, value, value->type,
+                         interned().dunder_hash);
 }
 
 namespace {

@@ -12,6 +12,10 @@ namespace magneto::values {
 // the key's class overrides __hash__ or __eq__.
 Outcome<PyObject*> key_token(Context& ctx, V key);
 
+// The __hash__ that Python code defines for the value's class, bound; null if
+// there is none.
+Outcome<V> own_hash(Context& ctx, V value);
+
 // True if objects of exactly this type hash and compare without user code.
 bool is_plain_key_type(PyTypeObject* type);
 // True for classes derived from those that hash and compare as they do.
