@@ -22,9 +22,7 @@ void prepare_write(const OpInfo& op, const c10::IValue& argument) {
                        " would write to a tensor that the trace doesn't know");
     }
     record_before_write(tensor);
-    if (tensor.has_storage())
-      hidden_effects().written.insert(
-          reinterpret_cast<uintptr_t>(tensor.storage().unsafeGetStorageImpl()));
+    hidden_effects().note_storage(tensor);
   };
   if (argument.isTensor()) {
     prepare(argument.toTensor());

@@ -13,6 +13,12 @@ HiddenEffects& hidden_effects() noexcept {
   return effects;
 }
 
+void HiddenEffects::note_storage(const at::Tensor& tensor) {
+  if (tensor.has_storage())
+    written.insert(
+        reinterpret_cast<uintptr_t>(tensor.storage().unsafeGetStorageImpl()));
+}
+
 RandomState random_state() {
   at::Generator generator = at::detail::getDefaultCPUGenerator();
   const std::scoped_lock lock(generator.mutex());

@@ -9,6 +9,10 @@
 #include <memory>
 #include <unordered_set>
 
+namespace at {
+class Tensor;
+}
+
 namespace magneto::tensor {
 
 // Of the calls on fakes of this thread since somebody has emptied it.
@@ -19,6 +23,7 @@ struct HiddenEffects {
   // Whether a call may fail, for its data, when others have written already.
   bool may_fail_behind_write = false;
 
+  void note_storage(const at::Tensor& tensor);  // if it has one
   void may_fail() { may_fail_behind_write |= has_written; }
 };
 HiddenEffects& hidden_effects() noexcept;

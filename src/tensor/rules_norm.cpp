@@ -95,8 +95,7 @@ ThreeTensors batch_norm(const at::Tensor& input, OptionalTensor weight,
   for (OptionalTensor each : {running_mean, running_var}) {
     const at::Tensor* tensor = training ? given(each) : nullptr;
     if (!tensor) continue;
-    hidden_effects().written.insert(
-        reinterpret_cast<uintptr_t>(tensor->storage().unsafeGetStorageImpl()));
+    hidden_effects().note_storage(*tensor);
     hidden_effects().has_written = true;
   }
   bool plain = contiguous_somehow(input);
