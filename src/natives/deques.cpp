@@ -346,7 +346,7 @@ Outcome<V> repeat(Context& ctx, const Arguments& args) {
   }
   if (times == 1 || once.empty()) return target;
   ctx.heap.splice(target->heap, 0, once.size(), {});
-  for (Py_ssize_t i = 0; i < times && !once.empty(); ++i) {
+  for (Py_ssize_t i = 0; i < times; ++i) {
     ctx.heap.splice(target->heap, items_of(ctx, target).size(), 0, once);
     trim(ctx, target, true);
   }

@@ -199,18 +199,12 @@ Outcome<V> compare(Context& ctx, int kind, V left, V right) {
     for (const bool is_forward : {!backward_first, backward_first}) {
       V method = is_forward ? forward : backward;
       V value = is_forward ? left : right, other = is_forward ? right : left;
-      Outcome<V> result = nullptr;
-      if (method)
-        result = call(ctx, method, {other});
-      else if (are_alike(value, other, equality))
+      if (!method && are_alike(value, other, equality))
         return plain_compare(ctx, kind, left, right);
-      else
-        result = ask_c_code(ctx, value, other,
-                            table.method[is_forward ? at : mirrored],
-                            kCompare[kind].symbol);
-      if (!result) return result;
-      if (result.value() && !is_not_implemented(ctx, result.value()))
-        return result;
+      MG_TRY(V result, answer_to(ctx, method, value, other,
+                                 table.method[is_forward ? at : mirrored],
+                                 kCompare[kind].symbol));
+      if (result) return result;
     }
     if (equality) return compare_identity(ctx, kind, left, right);
     return ctx.raise(PyExc_TypeError,
@@ -241,8 +235,8 @@ Outcome<V> plain_compare(Context& ctx, int kind, V left, V right) {
     return ctx.boolean(result);
   }
   if (equality && left->kind == Kind::Dict && right->kind == Kind::Dict) {
-    if (PyType_IsSubtype(left->type, &PyODict_Type) &&
-        PyType_IsSubtype(right->type, &PyODict_Type)) {
+    if (is_instance_of(left, &PyODict_Type) &&
+        is_instance_of(right, &PyODict_Type)) {
       MG_TRY(bool same, same_order(ctx, left, right));
       if (!same) return ctx.boolean(kind == Py_NE);
     }

@@ -199,8 +199,13 @@ bool c_code_may_answer(V value, V other) {
           PyType_IsSubtype(other->type, value->type));
 }
 
-}  // namespace
+// A function may give back the builtin that it has just read, not looked at.
+bool is_not_implemented(Context& ctx, V value) {
+  value = ctx.look(value);
+  return value->is_constant() && value->object == Py_NotImplemented;
+}
 
+// What C code has under that name; null if it has no answer.
 Outcome<V> ask_c_code(Context& ctx, V value, V other, PyObject* name,
                       const char* symbol) {
   if (!c_code_may_answer(value, other)) return nullptr;
@@ -215,6 +220,15 @@ Outcome<V> ask_c_code(Context& ctx, V value, V other, PyObject* name,
   if (!answer) return ctx.raise_from_python();
   if (answer.get() == Py_NotImplemented) return nullptr;
   return from_constant(ctx, std::move(answer));
+}
+
+}  // namespace
+
+Outcome<V> answer_to(Context& ctx, V method, V value, V other, PyObject* name,
+                     const char* symbol) {
+  if (!method) return ask_c_code(ctx, value, other, name, symbol);
+  MG_TRY(V result, call(ctx, method, {other}));
+  return is_not_implemented(ctx, result) ? nullptr : result;
 }
 
 bool is_tuple_like(V value) {
@@ -242,11 +256,6 @@ bool is_users_method(V method) {
   if (!method || method->kind != Kind::BoundMethod) return false;
   V function = as<MethodValue>(method)->function;
   return function->is_constant() && PyFunction_Check(function->object);
-}
-
-bool is_not_implemented(Context& ctx, V value) {
-  value = ctx.look(value);
-  return value->is_constant() && value->object == Py_NotImplemented;
 }
 
 namespace {
@@ -512,17 +521,13 @@ Outcome<V> binary_operation(Context& ctx, int kind, V left, V right) {
   // The right operand's class goes first if it is a proper subclass.
   const bool backward_first =
       backward && PyType_IsSubtype(right->type, left->type);
-  for (const bool is_forward : {!backward_first, backward_first}) {
-    V method = is_forward ? forward : backward;
-    V value = is_forward ? left : right, other = is_forward ? right : left;
-    if (method) {
-      MG_TRY(V result, call(ctx, method, {other}));
-      if (!is_not_implemented(ctx, result)) return result;
-    } else if (forward || backward) {
-      MG_TRY(V result,
-             ask_c_code(ctx, value, other,
-                        is_forward ? table.method[at] : table.reflected[at],
-                        kBinary[op].symbol));
+  if (forward || backward) {
+    const char* symbol = kBinary[op].symbol;
+    for (const bool is_forward : {!backward_first, backward_first}) {
+      MG_TRY(V result, is_forward ? answer_to(ctx, forward, left, right,
+                                              table.method[at], symbol)
+                                  : answer_to(ctx, backward, right, left,
+                                              table.reflected[at], symbol));
       if (result) return result;
     }
   }

@@ -16,10 +16,12 @@ Outcome<V> python_method(Context& ctx, V value, PyObject* name);
 // Whether C code of the object's class answers this, of which nothing is known.
 bool answers_in_c(Context& ctx, V value, PyObject* name);
 
-// What the method `name` says that `value`, a number, a text or an instance of
-// a class that `other` inherits from, has in C; null if it has no answer.
-Outcome<V> ask_c_code(Context& ctx, V value, V other, PyObject* name,
-                      const char* symbol);
+// What the method `name` of `value` says to `other`; null if it has no answer.
+// `method` is the bound one if Python code or the natives' tables define it;
+// without, C code is asked if `value` is a number, a text or an instance of a
+// class that `other` inherits from.
+Outcome<V> answer_to(Context& ctx, V method, V value, V other, PyObject* name,
+                     const char* symbol);
 
 // The function of the operator module by that name, borrowed.
 PyObject* operator_function(const char* name);
@@ -35,8 +37,5 @@ std::vector<V> items_of(Context& ctx, V sequence);
 
 Signal unknown_operator(Context& ctx, const char* symbol, V left, V right);
 Signal unknown_operator(Context& ctx, const char* symbol, V operand);
-
-// A function may give back the builtin that it has just read, not looked at.
-bool is_not_implemented(Context& ctx, V value);
 
 }  // namespace magneto::values
