@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "values/begun_states.h"
+#include "values/protocol.h"
 
 namespace magneto::codegen {
 
@@ -128,7 +129,7 @@ void Replay::replay_dict(V owner, const HeapObject& state) {
     return is_dropped(entry) || (entry.is_new && entry.value);
   });
   if (state.dict->version && !shows &&
-      PyType_IsSubtype(owner->type, &PyODict_Type)) {
+      values::is_instance_of(owner, &PyODict_Type)) {
     const Operand other = builder_.constant(null_token());
     builder_.act(StepOp::SetItem, {target, other, other});
     builder_.act(StepOp::DropItem, {target, other});

@@ -28,7 +28,7 @@ Items items_of(Context& ctx, V dict) {
 Outcome<V> pop_item(Context& ctx, V dict, bool last) {
   auto entries = dict_entries(ctx, dict);
   if (entries.empty())
-    return key_error(ctx, ctx.string(PyType_IsSubtype(dict->type, &PyODict_Type)
+    return key_error(ctx, ctx.string(is_instance_of(dict, &PyODict_Type)
                                          ? "dictionary is empty"
                                          : "popitem(): dictionary is empty"));
   const DictEntry* entry = last ? entries.back() : entries.front();

@@ -8,7 +8,7 @@
 //   reversed and list's sequence; number: items left
 //   dict views          dict
 //   iterators of dicts  see dict_iterators.cpp
-//   iterators of sets   tuple of the items, set, its version
+//   iterators of sets   see set_iterators.cpp
 //   of itertools, and iter(function, sentinel)
 //                       a State
 //   functools.partial   function, tuple of arguments, dict of keywords
@@ -25,7 +25,7 @@
 #include "values/exception_groups.h"
 #include "values/exceptions.h"
 #include "values/protocol.h"
-#include "values/sets.h"
+#include "values/set_iterators.h"
 
 namespace magneto::values {
 
@@ -110,9 +110,8 @@ std::optional<Construction> of_reversed(Context& ctx, const HeapObject& state) {
 Construction of_dict_iterator(Context& ctx, const DictIteration& iteration) {
   const auto& [dict, part, backwards, passed] = iteration;
   if (part == DictPart::Keys) {
-    PyTypeObject* kind = PyType_IsSubtype(dict->type, &PyODict_Type)
-                             ? &PyODict_Type
-                             : &PyDict_Type;
+    PyTypeObject* kind =
+        is_instance_of(dict, &PyODict_Type) ? &PyODict_Type : &PyDict_Type;
     return advanced(
         ctx, method_of(ctx, kind, backwards ? "__reversed__" : "__iter__"),
         dict, passed);
@@ -124,21 +123,12 @@ Construction of_dict_iterator(Context& ctx, const DictIteration& iteration) {
       view, passed);
 }
 
-std::optional<Construction> of_set_iterator(Context& ctx,
-                                            const HeapObject& state) {
-  if (state.number < 0) return at_end(ctx);
-  V set = state.slots[1];
-  const DictState& now = *ctx.heap[set->heap].dict;
-  const bool has_changed =
-      now.live != tuple_items(state.slots[0]).size() ||
-      now.version != PyLong_AsLongLong(state.slots[2]->object);
-  // The order of what is only made when the piece ends isn't known.
-  if (has_changed || (state.number && !has_plain_history(now)))
-    return std::nullopt;
-  PyTypeObject* kind = PyType_IsSubtype(set->type, &PySet_Type)
+Construction of_set_iterator(Context& ctx, const SetIteration& iteration) {
+  PyTypeObject* kind = is_instance_of(iteration.set, &PySet_Type)
                            ? &PySet_Type
                            : &PyFrozenSet_Type;
-  return advanced(ctx, method_of(ctx, kind, "__iter__"), set, state.number);
+  return advanced(ctx, method_of(ctx, kind, "__iter__"), iteration.set,
+                  iteration.passed);
 }
 
 // A function and the state's parts, where the state's class says so.
@@ -200,7 +190,12 @@ std::optional<Construction> construction(Context& ctx, V value) {
     return iteration->passed < 0 ? at_end(ctx)
                                  : of_dict_iterator(ctx, *iteration);
   }
-  if (type == &PySetIter_Type) return of_set_iterator(ctx, state);
+  if (is_set_iterator(value)) {
+    const auto iteration = set_iteration(ctx, value);
+    if (!iteration) return std::nullopt;
+    return iteration->passed < 0 ? at_end(ctx)
+                                 : of_set_iterator(ctx, *iteration);
+  }
   for (const auto& [plain, ordered, name] : kViews)
     if (type == plain || type == ordered)
       return Construction{
@@ -277,7 +272,7 @@ V reversed_iterator(Context& ctx, V sequence, size_t left) {
 }
 
 V dict_view(Context& ctx, V dict, std::string_view method) {
-  const bool ordered = PyType_IsSubtype(dict->type, &PyODict_Type);
+  const bool ordered = is_instance_of(dict, &PyODict_Type);
   PyTypeObject* type =
       method == "keys" ? (ordered ? &PyODictKeys_Type : &PyDictKeys_Type)
       : method == "values"

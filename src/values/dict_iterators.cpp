@@ -32,7 +32,7 @@ const Row kRows[] = {
     {DictPart::Items, true, &PyDictRevIterItem_Type},
 };
 
-bool is_ordered(V dict) { return PyType_IsSubtype(dict->type, &PyODict_Type); }
+bool is_ordered(V dict) { return is_instance_of(dict, &PyODict_Type); }
 
 int64_t number_in(const HeapObject& state, Slot slot) {
   return PyLong_AsLongLong(state.slots[slot]->object);

@@ -7,7 +7,7 @@
 #include "values/dict_iterators.h"
 #include "values/exceptions.h"
 #include "values/protocol.h"
-#include "values/sets.h"
+#include "values/set_iterators.h"
 
 namespace magneto::values {
 
@@ -15,21 +15,6 @@ namespace {
 
 V over(Context& ctx, PyTypeObject* type, V container) {
   return ctx.iterator(type, {&container, 1});
-}
-
-// A snapshot of the items: Python code that changes the size of a set while
-// iterating over it is wrong anyway, and sees a RuntimeError.
-V over_set(Context& ctx, V set) {
-  std::vector<V> items;
-  for (const DictEntry* entry : set_entries(ctx, set))
-    items.push_back(entry->key);
-  TupleValue snapshot{};
-  snapshot.kind = Kind::Tuple;
-  snapshot.type = &PyTuple_Type;
-  snapshot.items = ctx.arena.copy(std::span<const V>(items));
-  V slots[] = {ctx.arena.make<TupleValue>(snapshot), set,
-               ctx.integer(ctx.heap[set->heap].dict->version)};
-  return ctx.iterator(&PySetIter_Type, slots);
 }
 
 Signal not_iterable(Context& ctx, PyTypeObject* type) {
@@ -109,7 +94,7 @@ Outcome<V> plain_iterate(Context& ctx, V iterable) {
     case Kind::Dict:
       return dict_iterator(ctx, iterable, DictPart::Keys);
     case Kind::Set:
-      return over_set(ctx, iterable);
+      return set_iterator(ctx, iterable);
     case Kind::Tensor: {
       if (tensor::dim(as<TensorValue>(iterable)->fake) == 0)
         return ctx.raise(PyExc_TypeError, "iteration over a 0-d tensor");
@@ -169,25 +154,6 @@ Outcome<V> next_of_native(Context& ctx, V iterator, V* ended) {
   return unless_stopped(ctx, item, ended);
 }
 
-Status expect_unchanged_set(Context& ctx, V iterator) {
-  const auto& slots = ctx.heap[iterator->heap].slots;
-  constexpr size_t kVersionThen = 2;
-  constexpr int64_t kSeenToHaveChanged = -1;
-  const DictState& now = *ctx.heap[slots[1]->heap].dict;
-  const int64_t then = PyLong_AsLongLong(slots[kVersionThen]->object);
-  if (now.live != tuple_items(slots[0]).size() || then == kSeenToHaveChanged) {
-    ctx.heap.set_slot(iterator->heap, kVersionThen,
-                      ctx.integer(kSeenToHaveChanged));
-    return ctx.raise(PyExc_RuntimeError, "Set changed size during iteration");
-  }
-  // As many items as before, but others: which come next is C's affair.
-  if (now.version != then)
-    return ctx.graph_break("c-protocol",
-                           "items that change during an iteration",
-                           "iterate over a copy of the set");
-  return done;
-}
-
 Outcome<V> next_item(Context& ctx, V iterator, V* ended) {
   if (iterator->kind == Kind::Generator)
     return ctx.inliner->resume_generator(iterator, ctx.none(), nullptr, ended);
@@ -211,9 +177,9 @@ Outcome<V> next_item(Context& ctx, V iterator, V* ended) {
   PyTypeObject* type = iterator->type;
   if (is_begun(iterator)) return next_begun(ctx, iterator);
   if (is_dict_iterator(iterator)) return next_of_dict(ctx, iterator);
+  if (is_set_iterator(iterator)) return next_of_set(ctx, iterator);
   if (type != &PyListIter_Type && type != &PyTupleIter_Type &&
-      type != &PyRangeIter_Type && type != &PySetIter_Type &&
-      type != &PySeqIter_Type)
+      type != &PyRangeIter_Type && type != &PySeqIter_Type)
     return next_of_native(ctx, iterator, ended);
 
   const HeapObject& state = ctx.heap[iterator->heap];
@@ -223,7 +189,6 @@ Outcome<V> next_item(Context& ctx, V iterator, V* ended) {
   const auto at = static_cast<size_t>(position);
   switch (container->kind) {
     case Kind::Tuple:
-      if (type == &PySetIter_Type) MG_DO(expect_unchanged_set(ctx, iterator));
       if (at >= tuple_items(container).size()) return finish(ctx, iterator);
       ctx.heap.set_number(iterator->heap, position + 1);
       return tuple_items(container)[at];
