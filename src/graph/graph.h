@@ -98,9 +98,10 @@ struct Input {
 
 struct Node {
   Op op;
-  bool erased = false;  // taken out by a pass; its id is never reused
-  uint32_t input = 0;   // Placeholder: index in Graph::inputs()
-  Ref target;           // CallFunction: callable; CallMethod, GetAttr: str
+  bool erased = false;      // taken out by a pass; its id is never reused
+  bool has_effect = false;  // stays though nobody may use its result
+  uint32_t input = 0;       // Placeholder: index in Graph::inputs()
+  Ref target;               // CallFunction: callable; CallMethod, GetAttr: str
   std::span<const Arg> args;  // in the graph's arena
   std::span<const Keyword> kwargs;
   Ref example;             // fake value; a tuple, list or number of them; null
@@ -181,6 +182,8 @@ class Graph final : public Journaled {
   // inputs keep the name of their source.
   void set_name_hint(NodeId node, PyObject* name);
   void set_example(NodeId node, Ref example);
+  // Of the node that was recorded last.
+  void set_has_effect(NodeId node) { nodes_[node.index].has_effect = true; }
 
   // Tracing is over: forgets the journal; from here on passes may edit.
   void seal();

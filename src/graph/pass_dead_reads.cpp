@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // To teach the pass another read, add a row to the table. A row must name
 // something that neither writes, nor raises for the operands that it was
-// recorded with, nor draws random numbers.
+// recorded with, nor draws random numbers; Node::has_effect is for the rest.
 #include <array>
 
 #include "graph/passes.h"
@@ -80,7 +80,8 @@ void remove_dead_reads(Graph& graph) {
   // Backwards, so that what fed only a dead read is seen dead in turn.
   for (size_t i = graph.node_count(); i-- > 0;) {
     const Node& node = graph.nodes()[i];
-    if (node.erased || uses[i] != 0 || !reads.contains(node)) continue;
+    if (node.erased || node.has_effect || uses[i] != 0 || !reads.contains(node))
+      continue;
     visit_operands(node, [&](NodeId id) { --uses[id.index]; });
     graph.erase(NodeId{i});
   }

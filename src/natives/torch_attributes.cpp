@@ -60,12 +60,16 @@ Outcome<V> get_base(Context& ctx, V tensor, PyObject* name) {
 // Nothing if it can't be guarded.
 std::optional<bool> is_leaf(Context& ctx, V tensor) {
   PyObject* fake = fake_of(tensor);
-  if (!tensor->source.valid() || !tensor::requires_grad(fake))
-    return tensor::is_leaf(fake);
+  const tensor::History history = tensor::history(fake);
+  // Plain Python makes it, and allows then what it refuses without.
+  if (history == tensor::History::Due) return std::nullopt;
+  const bool is_leaf = history == tensor::History::None;
+  if (!tensor->source.valid() || !tensor::requires_grad(fake)) return is_leaf;
   // What the graph writes to is computed from then on.
   if (tensor::version(fake) != tensor::version(tensor->object))
     return std::nullopt;
-  return ctx.guard_leaf(tensor);
+  if (!ctx.guard_history(tensor)) return std::nullopt;
+  return is_leaf;
 }
 
 Outcome<V> get_is_leaf(Context& ctx, V tensor, PyObject* name) {

@@ -7,6 +7,7 @@
 #include "tensor/limits.h"
 #include "tensor/metadata_log.h"
 #include "tensor/op_info.h"
+#include "tensor/overlap.h"
 #include "tensor/python_fallback.h"
 
 namespace magneto::tensor {
@@ -29,6 +30,11 @@ void prepare_write(const OpInfo& op, const c10::IValue& argument) {
   } else if (argument.isTensorList()) {
     for (const at::Tensor& tensor : argument.toTensorVector()) prepare(tensor);
   }
+}
+
+void prepare_writes(const OpInfo& op, const c10::IValue* args) {
+  refuse_overlap(op, args);
+  for (uint32_t index : op.written) prepare_write(op, args[index]);
 }
 
 void run_rule(const OpInfo& op, torch::jit::Stack& stack) {
@@ -67,13 +73,13 @@ void fallback(const c10::OperatorHandle& handle, c10::DispatchKeySet,
   if (may_fail(op, args)) effects.may_fail();
   switch (op.route) {
     case Route::Rule:
-      for (uint32_t index : op.written) prepare_write(op, args[index]);
+      prepare_writes(op, args);
       return run_rule(op, *stack);
     case Route::Decompose:
       // Writes are prepared by the operators that it decomposes into.
       return run_composite_kernel(op, op.composite_key, *stack);
     case Route::Python:
-      for (uint32_t index : op.written) prepare_write(op, args[index]);
+      prepare_writes(op, args);
       return run_in_python(op, *stack);
   }
 }

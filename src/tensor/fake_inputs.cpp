@@ -162,15 +162,15 @@ struct FakeInputs::State {
     if (!real.is_leaf()) {
       torch::autograd::create_gradient_edge(
           const_cast<at::Tensor&>(fake), c10::make_intrusive<EarlierHistory>());
-      const uint32_t now =
-          fake.unsafeGetTensorImpl()->version_counter().current_version();
-      const bool is_current =
-          meta->get_attr_version() ==
-          torch::autograd::impl::version_counter(real).current_version();
-      copy->set_attr_version(is_current ? now : now - 1);
     } else if (meta->requires_grad_) {
       copy->requires_grad_ = true;
     }
+    const uint32_t now =
+        fake.unsafeGetTensorImpl()->version_counter().current_version();
+    const bool is_current =
+        meta->get_attr_version() ==
+        torch::autograd::impl::version_counter(real).current_version();
+    copy->set_attr_version(is_current ? now : now - 1);
   }
 };
 

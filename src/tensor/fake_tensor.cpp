@@ -101,7 +101,15 @@ bool has_grad_fn(PyObject* tensor) {
   return tensor_of(tensor).grad_fn() != nullptr;
 }
 
-bool is_leaf(PyObject* tensor) { return tensor_of(tensor).is_leaf(); }
+History history(PyObject* tensor) {
+  const at::Tensor& of = tensor_of(tensor);
+  if (!of.is_leaf()) return History::Known;
+  const auto* view = torch::autograd::impl::get_view_autograd_meta(of);
+  const bool is_due = view && view->has_bw_view() &&
+                      view->get_backward_view().base_.requires_grad() &&
+                      view->get_attr_version() != of._version();
+  return is_due ? History::Due : History::None;
+}
 
 bool is_view(PyObject* tensor) { return tensor_of(tensor).is_view(); }
 

@@ -125,7 +125,11 @@ int8_t scalar_type(PyObject* tensor);
 std::pair<int8_t, int8_t> device(PyObject* tensor);
 int8_t layout(PyObject* tensor);
 bool requires_grad(PyObject* tensor);
-bool is_leaf(PyObject* tensor);
+// Whether autograd knows what the tensor was computed by. That of a view whose
+// base got a history is made when somebody reads `is_leaf` or `grad_fn`, but
+// not by this.
+enum class History : uint8_t { None, Known, Due };
+History history(PyObject* tensor);
 bool has_grad_fn(PyObject* tensor);
 bool is_view(PyObject* tensor);
 bool is_inference(PyObject* tensor);

@@ -73,6 +73,18 @@ std::string device_name(int8_t type, int8_t index) {
   return c10::Device(static_cast<c10::DeviceType>(type), index).str();
 }
 
+const char* history_name(History history) {
+  switch (history) {
+    case History::None:
+      return "a leaf's";
+    case History::Known:
+      return "what computed it";
+    case History::Due:
+      return "its base's";
+  }
+  MG_CHECK(false, "a history");
+}
+
 const char* type_name(PyObject* type) {
   return reinterpret_cast<PyTypeObject*>(type)->tp_name;
 }
@@ -93,7 +105,7 @@ TensorSnapshot take_snapshot(PyObject* tensor) {
   snapshot.is_neg = is_neg(tensor);
   snapshot.plain = has_plain_shape(impl);
   if (!snapshot.plain) return snapshot;
-  snapshot.is_leaf = is_leaf(tensor);
+  snapshot.history = history(tensor);
   snapshot.storage_offset = impl->storage_offset();
   snapshot.sizes.assign(span_of(impl->sizes()));
   snapshot.strides.assign(span_of(impl->strides()));
@@ -134,8 +146,8 @@ bool matches(PyObject* object, const TensorSnapshot& snapshot) noexcept {
       impl->storage_offset() != snapshot.storage_offset) {
     return false;
   }
-  return !(snapshot.extra & TensorSnapshot::kLeaf) ||
-         is_leaf(object) == snapshot.is_leaf;
+  return !(snapshot.extra & TensorSnapshot::kHistory) ||
+         history(object) == snapshot.history;
 }
 
 std::string explain_mismatch(PyObject* object, const TensorSnapshot& snapshot) {
@@ -179,8 +191,9 @@ std::string explain_mismatch(PyObject* object, const TensorSnapshot& snapshot) {
   if (snapshot.extra & TensorSnapshot::kStorageOffset) {
     compare("storage offset", snapshot.storage_offset, now.storage_offset);
   }
-  if (snapshot.extra & TensorSnapshot::kLeaf) {
-    compare("is_leaf", snapshot.is_leaf, now.is_leaf);
+  if (snapshot.extra & TensorSnapshot::kHistory) {
+    compare("history", history_name(snapshot.history),
+            history_name(now.history));
   }
   if (!snapshot.plain || !now.plain) {
     lines.push_back("not a plain strided tensor");

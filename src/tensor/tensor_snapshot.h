@@ -10,6 +10,7 @@
 #include <string>
 
 #include "python/ref.h"
+#include "tensor/fake_tensor.h"
 
 namespace magneto::tensor {
 
@@ -44,7 +45,7 @@ struct TensorSnapshot {
   // What matches() compares beyond the properties that it always compares.
   enum Extra : uint8_t {
     kNothing = 0,
-    kLeaf = 1,           // is_leaf
+    kHistory = 1,        // history
     kStorageOffset = 2,  // storage_offset
   };
 
@@ -55,7 +56,7 @@ struct TensorSnapshot {
   int8_t device_index = 0;  // -1: none
   int8_t layout = 0;        // c10::Layout
   bool requires_grad = false;
-  bool is_leaf = true;
+  History history = History::None;
   bool is_inference = false;
   bool is_conj = false;
   bool is_neg = false;

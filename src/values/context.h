@@ -282,9 +282,9 @@ class Context final : public Backing,
   // At the end of a trace: torch refuses to write to leaves that require grad,
   // so of what was written to, guards say whether it is one (wrapping.cpp).
   void guard_written_leaves();
-  // Whether a tensor of the caller's that requires grad is a leaf, guarded;
-  // nothing if it is no such tensor.
-  std::optional<bool> guard_leaf(V tensor);
+  // Guards what history a tensor of the caller's that requires grad has, such
+  // as none; false if it is no such tensor.
+  bool guard_history(V tensor);
 
   void undo(uint64_t what, uint64_t index) noexcept override;
 

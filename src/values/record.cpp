@@ -335,6 +335,15 @@ bool is_question(PyObject* result, const Lowered& lowered) {
   return true;
 }
 
+// Whether an operand gets its base's history now, which allows writes to it
+// that torch refuses otherwise.
+bool makes_history(const Lowered& lowered) {
+  return std::ranges::any_of(lowered.reals, [](PyObject* real) {
+    return tensor::is_tensor(real) &&
+           tensor::history(real) == tensor::History::Due;
+  });
+}
+
 }  // namespace
 
 bool holds_symbol(Context& ctx, V value) {
@@ -389,6 +398,7 @@ Outcome<V> record_function_as(Context& ctx, PyObject* callable, PyObject* run,
   const Arguments& args = with_device.arguments();
   Lowered lowered;
   MG_DO(lower_call(ctx, args, lowered));
+  const bool has_effect = makes_history(lowered);
   Ref result;
   MG_DO(run_call(ctx, args, lowered, {callable, &Forms::functions}, result,
                  [&] { return run_function(run, args.count(), lowered); }));
@@ -398,6 +408,7 @@ Outcome<V> record_function_as(Context& ctx, PyObject* callable, PyObject* run,
   graph::NodeId node =
       ctx.graph.call_function(callable, lowered.args, lowered.keywords,
                               result.share(), ctx.inliner->origin());
+  if (has_effect) ctx.graph.set_has_effect(node);
   return lift(ctx, ctx.keep(std::move(result)), node);
 }
 

@@ -236,16 +236,16 @@ void Context::guard_written_leaves() {
   for (const auto& [value, snapshot] : differentiated_)
     if (tensor::version(as<TensorValue>(value)->fake) !=
         tensor::version(value->object))
-      snapshot->extra |= tensor::TensorSnapshot::kLeaf;
+      snapshot->extra |= tensor::TensorSnapshot::kHistory;
 }
 
-std::optional<bool> Context::guard_leaf(V value) {
+bool Context::guard_history(V value) {
   for (const auto& [made, snapshot] : differentiated_) {
     if (made != value) continue;
-    snapshot->extra |= tensor::TensorSnapshot::kLeaf;
-    return snapshot->is_leaf;
+    snapshot->extra |= tensor::TensorSnapshot::kHistory;
+    return true;
   }
-  return std::nullopt;
+  return false;
 }
 
 V Context::wrap_tuple(PyObject* object, SourceId source) {

@@ -158,12 +158,24 @@ def shown(value: Any) -> Any:
         return told(error)
 
 
+def items(value: torch.Tensor) -> Any:
+    """What it holds. Nothing if that goes beyond its memory, as it does where
+    memory that isn't torch's should have been made larger.
+    """
+    last = value.storage_offset() + sum(
+        (size - 1) * stride
+        for size, stride in zip(value.shape, value.stride(), strict=True)
+    )
+    have = value.untyped_storage().nbytes() // value.element_size()
+    return value.tolist() if value.numel() == 0 or last < have else None
+
+
 def facts(value: torch.Tensor) -> Any:
     """What is known about a tensor."""
     is_inference = value.is_inference()
     return (
         type(value).__name__,
-        value.tolist(),
+        items(value),
         value.shape,
         value.stride(),
         value.dtype,

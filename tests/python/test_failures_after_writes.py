@@ -378,3 +378,52 @@ def test_a_number_that_gets_too_large():
             y.data.mul_(int(x[3] * 4))
 
     check(program, torch.linspace(0.5, 2.0, 4), [])
+
+
+# Writes to memory that is met twice.
+OVERLAPS = {
+    "add": lambda row: row.expand(2, 3).add_(1),
+    "copy": lambda row: row.expand(2, 3).copy_(torch.ones(2, 3)),
+    "data": lambda row: row.expand(2, 3).data.mul_(2),
+    "random": lambda row: row.expand(2, 3).data.normal_(),
+    "cumsum": lambda row: row.expand(2, 3).data.cumsum_(0),
+    "out": lambda row: torch.add(X[:3], 1, out=row.data.expand(2, 3)),
+    "part": lambda row: row.data[1:].add_(row.data[:2]),
+    "part-copied": lambda row: row.data[1:].copy_(row.data[:2]),
+    "part-item": lambda row: row.data.__setitem__(slice(1, 3), row.data[:2]),
+    "transposed": lambda row: (m := row.new_ones(2, 2)).add_(m.t()),
+    "indices": lambda row: row.data.scatter_(0, torch.arange(3), row.data),
+    "values": lambda row: row.data.__setitem__(X[:3] >= 0, row.data),
+    "filled": lambda row: row.data.expand(2, 3).fill_(3),
+    "itself": lambda row: row.data.add_(row.data),
+    "behind": lambda row: row.data[2:].add_(row.data[:1]),
+}
+HARMLESS = ["filled", "itself", "behind"]
+
+
+@pytest.mark.parametrize("name", OVERLAPS)
+def test_writes_to_memory_that_is_met_twice(name):
+    """No call of a graph may fail here: the view's history can't be undone."""
+
+    def program(x, row, weight, notes):
+        x.mul_(weight)
+        try:
+            OVERLAPS[name](row)
+        except RuntimeError as error:
+            notes.append(str(error))
+        return x * 2, row.requires_grad
+
+    def outcome(function):
+        torch.manual_seed(0)
+        x, notes = PAIRS.clone(), []
+        given = x, x[1], torch.ones(3, requires_grad=True)
+        result, requires_grad = function(*given, notes)
+        return result.tolist(), requires_grad, x.tolist(), notes
+
+    expected = outcome(program)
+    assert bool(expected[-1]) == (name not in HARMLESS)
+    compiled = magneto.compile(program, backend="eager")
+    breaks = magneto.stats()["graph_breaks"]
+    assert [outcome(compiled) for _ in range(2)] == [expected] * 2
+    breaks = magneto.stats()["graph_breaks"] - breaks
+    assert (breaks > 0) == (name not in HARMLESS)

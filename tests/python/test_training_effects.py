@@ -446,3 +446,93 @@ def test_effects(name):
             yield repr((program(x), x, x.grad, torch.rand(1)))
 
     assert list(outcomes(True)) == list(outcomes(False))
+
+
+# A view's history is made when somebody asks for it, and allows then what torch
+# refuses without: programs over a tensor, a view of it, another one that gets
+# the tensor's history, a weight that requires grad, and notes.
+def asks_behind_a_break(x, view, other, weight, notes):
+    x *= weight
+    magneto.graph_break()
+    notes.append((view.is_leaf, view.requires_grad, other.is_leaf))
+    view.fill_(2)
+
+
+def asks_at_once(x, view, other, weight, notes):
+    x *= weight
+    notes.append((view.requires_grad, view.is_leaf, view.grad_fn is None))
+    view.fill_(2)
+
+
+def asks_another(x, view, other, weight, notes):
+    x *= weight
+    magneto.graph_break()
+    notes.append(other.is_leaf)
+    view.fill_(2)
+
+
+def asks_nobody(x, view, other, weight, notes):
+    x *= weight
+    magneto.graph_break()
+    notes.append(view.requires_grad)
+    view.fill_(2)
+
+
+def reads_what_is_not_used(x, view, other, weight, notes):
+    x *= weight
+    magneto.graph_break()
+    for _row in view:
+        pass
+    view.fill_(2)
+    notes.append(view.is_leaf)
+
+
+def reads_at_once(x, view, other, weight, notes):
+    x *= weight
+    view[0]
+    view.fill_(2)
+
+
+def reads_without_gradients(x, view, other, weight, notes):
+    x *= weight
+    with torch.no_grad():
+        view[0]
+    view.fill_(2)
+
+
+def computes(x, view, other, weight, notes):
+    x *= weight
+    magneto.graph_break()
+    notes.append((view * 2).requires_grad)
+    notes.append((other.is_leaf, view.is_leaf))
+    view.fill_(2)
+
+
+@pytest.mark.filterwarnings("ignore::magneto.exc.GraphFailedWarning")
+@pytest.mark.parametrize(
+    "program",
+    [
+        asks_behind_a_break,
+        asks_at_once,
+        asks_another,
+        asks_nobody,
+        reads_what_is_not_used,
+        reads_at_once,
+        reads_without_gradients,
+        computes,
+    ],
+    ids=lambda p: p.__name__,
+)
+def test_views_get_a_history_when_somebody_asks(program):
+    def outcome(function):
+        x, notes = torch.arange(6.0).view(2, 3), []
+        given = x, x[1], x.t(), torch.ones(2, 3, requires_grad=True)
+        try:
+            function(*given, notes)
+        except RuntimeError as error:
+            notes.append(str(error))
+        return notes, [t.tolist() for t in given], [t.is_leaf for t in given]
+
+    compiled = magneto.compile(program, backend="eager")
+    expected = outcome(program)
+    assert [outcome(compiled) for _ in range(2)] == [expected] * 2
