@@ -3,11 +3,12 @@
 
 #include <algorithm>
 
+#include "tensor/op_name.h"
+
 namespace magneto::tensor {
 namespace {
 
-// Names without overloads, as they stand in the schema, and without the "_" of
-// the in-place form. Sorted.
+// See plain_name(). Sorted.
 constexpr std::string_view kOperators[] = {
     "_assert_async",
     "_assert_scalar",
@@ -94,11 +95,7 @@ static_assert(std::ranges::is_sorted(kDivisions));
 }  // namespace
 
 DataFailure data_failure(std::string_view name) {
-  constexpr std::string_view kSpace = "aten::";
-  if (!name.starts_with(kSpace)) return DataFailure::Never;
-  name.remove_prefix(kSpace.size());
-  name = name.substr(0, name.find('.'));
-  if (name.ends_with('_')) name.remove_suffix(1);
+  name = plain_name(name);
   if (std::ranges::binary_search(kOperators, name)) return DataFailure::Any;
   return std::ranges::binary_search(kDivisions, name)
              ? DataFailure::IntegerDivisor

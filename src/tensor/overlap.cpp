@@ -6,37 +6,49 @@
 #include <algorithm>
 
 #include "tensor/limits.h"
+#include "tensor/op_name.h"
 
 namespace magneto::tensor {
 namespace {
 
-// Those that write to elements in one place, without overloads. Sorted.
+// See plain_name(). Sorted.
+//
+// What is written may have elements in one place.
 constexpr std::string_view kInOnePlace[] = {
-    "aten::_index_put_impl_",
-    "aten::fill_",
-    "aten::fill_diagonal_",
-    "aten::index_fill_",
-    "aten::index_put_",
-    "aten::masked_fill_",
-    "aten::masked_scatter_",
-    "aten::tril_",
-    "aten::triu_",
-    "aten::zero_",
+    "_index_put_impl",
+    "fill",
+    "fill_diagonal",
+    "index_fill",
+    "index_put",
+    "masked_fill",
+    "masked_scatter",
+    "tril",
+    "triu",
+    "zero",
 };
-static_assert(std::ranges::is_sorted(kInOnePlace));
+// What is written may not be the same memory as another argument, as it may
+// for others.
+constexpr std::string_view kApart[] = {
+    "_index_put_impl",
+    "gather",
+    "index_add",
+    "index_copy",
+    "index_put",
+    "index_reduce",
+    "index_select",
+    "masked_select",
+    "put",
+    "scatter",
+    "scatter_add",
+    "scatter_reduce",
+    "take",
+};
+static_assert(std::ranges::is_sorted(kInOnePlace) &&
+              std::ranges::is_sorted(kApart));
 
-std::string_view base_name(const OpInfo& op) {
-  return std::string_view(op.name).substr(0, op.name.find('.'));
-}
-
-bool may_be_in_one_place(const OpInfo& op) {
-  return std::ranges::binary_search(kInOnePlace, base_name(op));
-}
-
-// Whether the memory that is written to may be that of another argument, as a
-// whole.
-bool may_share_all(const OpInfo& op) {
-  return op.handle.hasTag(at::Tag::pointwise) || base_name(op) == "aten::copy_";
+template <typename Table>
+bool is_in(const Table& table, std::string_view name) {
+  return std::ranges::binary_search(table, name);
 }
 
 bool is_plain(const at::Tensor& tensor) {
@@ -73,13 +85,14 @@ Shared shared(const at::Tensor& a, const at::Tensor& b) {
 }  // namespace
 
 void refuse_overlap(const OpInfo& op, const c10::IValue* args) {
-  if (op.handle.hasTag(at::Tag::inplace_view)) return;
+  if (op.written.empty() || op.handle.hasTag(at::Tag::inplace_view)) return;
+  const std::string_view name = plain_name(op.name);
   for (const uint32_t index : op.written) {
     if (!args[index].isTensor()) continue;
     const at::Tensor& written = args[index].toTensor();
     if (!is_plain(written)) continue;
     if (at::has_internal_overlap(written) == at::MemOverlap::Yes &&
-        !may_be_in_one_place(op))
+        !is_in(kInOnePlace, name))
       refuse(op, "several elements are in one place");
     for (uint32_t i = 0; i < op.arity; ++i) {
       if (i == index || !args[i].isTensor()) continue;
@@ -87,7 +100,7 @@ void refuse_overlap(const OpInfo& op, const c10::IValue* args) {
       const Shared memory =
           is_plain(other) ? shared(written, other) : Shared::Nothing;
       if (memory == Shared::Some ||
-          (memory == Shared::All && !may_share_all(op)))
+          (memory == Shared::All && is_in(kApart, name)))
         refuse(op, "another argument shares memory");
     }
   }
