@@ -24,7 +24,6 @@ DTYPES = (
     torch.int32,
 )
 
-# What differs, and why it may.
 # Sparse tensors can't be traced.
 SPARSE = ["sparse.sampled_addmm", "sparse.mm"]
 OPERATORS = [op for op in op_db if op.name not in SPARSE]
