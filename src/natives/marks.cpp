@@ -40,7 +40,7 @@ class IdSet {
  private:
   void find() {
     static PyObject* const name = interned_name("torch._dynamo.trace_rules");
-    PyObject* module = PyDict_GetItemWithError(PyImport_GetModuleDict(), name);
+    PyObject* module = loaded_module(name);
     if (!module || !PyModule_Check(module)) return;
     PyObject* holder = PyDict_GetItemString(PyModule_GetDict(module), holder_);
     if (!holder) return;

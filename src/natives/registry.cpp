@@ -282,9 +282,8 @@ void Registry::add(std::span<const Row> rows) {
 }
 
 void Registry::refresh() {
-  PyObject* modules = PyImport_GetModuleDict();
   std::erase_if(waiting_, [&](const Waiting& waiting) {
-    PyObject* module = PyDict_GetItemWithError(modules, waiting.name);
+    PyObject* module = loaded_module(waiting.name);
     if (!module) return false;
     for (auto rows : waiting.rows) resolve(module, rows);
     return true;

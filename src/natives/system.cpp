@@ -71,8 +71,7 @@ Outcome<V> import_by_name(Context& ctx, const Arguments& args) {
   if (module_name) module_name = ctx.look(module_name);
   if (module_name && module_name->is_constant() &&
       PyUnicode_Check(module_name->object) && args.count() < 2) {
-    PyObject* module =
-        PyDict_GetItemWithError(PyImport_GetModuleDict(), module_name->object);
+    PyObject* module = loaded_module(module_name->object);
     if (module && PyModule_Check(module))
       return ctx.known(module, ctx.sources.constant(module));
   }

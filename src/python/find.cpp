@@ -7,13 +7,33 @@
 
 namespace magneto {
 
+namespace {
+
+// A module that is in sys.modules; one that another thread is importing is
+// there before it has anything.
+Ref imported_module(PyObject* name) {
+  Ref module = Ref::steal(PyImport_GetModule(name));
+  if (!module) PyErr_Clear();
+  return module;
+}
+
+}  // namespace
+
+PyObject* loaded_module(PyObject* name) {
+  PyObject* module = PyDict_GetItemWithError(PyImport_GetModuleDict(), name);
+  if (!module || !PyModule_Check(module)) return module;
+  PyObject* spec = PyDict_GetItemString(PyModule_GetDict(module), "__spec__");
+  if (!spec || spec == Py_None) return module;
+  Ref is_loading = Ref::steal(PyObject_GetAttrString(spec, "_initializing"));
+  if (!is_loading) PyErr_Clear();
+  return is_loading.get() == Py_True ? nullptr : module;
+}
+
 PyObject* find_object(const char* path) {
   const std::string whole = path;
   Ref name = Ref::steal(PyUnicode_FromString(path));
   MG_CHECK(name, "out of memory");
-  if (PyObject* module =
-          PyDict_GetItemWithError(PyImport_GetModuleDict(), name))
-    return module;
+  if (Ref module = imported_module(name)) return module.get();
   size_t dot = whole.rfind('.');
   if (dot == std::string::npos) return nullptr;
   PyObject* owner = find_object(whole.substr(0, dot).c_str());
@@ -25,16 +45,15 @@ PyObject* find_object(const char* path) {
 }
 
 Ref import_module(const char* name) {
-  PyObject* modules = PyImport_GetModuleDict();
-  if (PyObject* found = PyDict_GetItemString(modules, name))
-    return Ref::share(found);
+  Ref key = Ref::steal(PyUnicode_FromString(name));
+  if (!key) return nullptr;
+  if (Ref found = imported_module(key)) return found;
   // Gives the package that the module is in.
   Ref package = Ref::steal(
       PyImport_ImportModuleLevel(name, nullptr, nullptr, nullptr, 0));
   if (!package) return nullptr;
-  if (PyObject* found = PyDict_GetItemString(modules, name))
-    return Ref::share(found);
-  return package;
+  Ref found = imported_module(key);
+  return found ? std::move(found) : std::move(package);
 }
 
 PyObject* builtins() {

@@ -11,12 +11,18 @@
 
 namespace magneto {
 
+// A module that is in sys.modules, and whose code has run to its end; borrowed.
+// Null without an error if there is none.
+PyObject* loaded_module(PyObject* name);
+
 // A module that is in sys.modules, or an attribute of one, by dotted path;
 // borrowed (modules and classes stay). Null without an error if there is none.
+// Waits for another thread that imports it.
 PyObject* find_object(const char* path);
 
-// A module by name, imported if it isn't yet; null with an error set. Not by
-// way of builtins.__import__, which a program may replace.
+// A module by name, imported if it isn't yet, which may mean to wait for
+// another thread; null with an error set. Not by way of builtins.__import__,
+// which a program may replace.
 Ref import_module(const char* name);
 
 // The namespace of Python's own functions; borrowed, as long as the process

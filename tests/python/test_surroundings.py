@@ -452,3 +452,45 @@ def test_children_of_fork_go_on_compiling():
         (((X + 1) * 2), 0), magneto.compile(forks_inside, backend="eager")(X)
     )
     child()
+
+
+# Its module's code begins, and waits, before another thread compiles.
+IMPORTS_SLOWLY = """
+import importlib.machinery, sys, threading, time
+import torch, magneto
+
+magneto.config.raise_internal_errors = True
+name = sys.argv[1]
+assert name not in sys.modules
+has_begun = threading.Event()
+run = importlib.machinery.SourceFileLoader.exec_module
+
+def run_slowly(self, module):
+    if module.__name__ == name:
+        has_begun.set()
+        time.sleep(0.5)
+    run(self, module)
+
+importlib.machinery.SourceFileLoader.exec_module = run_slowly
+thread = threading.Thread(target=__import__, args=(name,))
+thread.start()
+has_begun.wait()
+
+def program(x):
+    if name == "wave":
+        import wave
+        return x * 2, wave.open.__name__
+    return torch.tile(x, (len(x),)), "open"
+
+compiled = magneto.compile(program, backend="eager", dynamic=True)
+print(compiled(torch.ones(2)))
+thread.join()
+"""
+
+
+@pytest.mark.parametrize("module", ["magneto.polyfills.torch_sizes", "wave"])
+def test_modules_that_another_thread_is_importing(module):
+    """They are in sys.modules before they have anything."""
+    command = [sys.executable, "-c", IMPORTS_SLOWLY, module]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.stdout.endswith("'open')\n"), done.stderr
