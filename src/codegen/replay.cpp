@@ -8,7 +8,6 @@
 
 namespace magneto::codegen {
 
-using values::Context;
 using values::DictEntry;
 using values::HeapObject;
 using values::Kind;
