@@ -594,20 +594,3 @@ def changed_at_the_end(x):
 )
 def test_iterators_over_a_changed_deque(program):
     check(program, torch.ones(2))
-
-
-@pytest.mark.parametrize(
-    "method",
-    ["__iter__", "keys", "values", "items", "__reversed__", "__repr__"],
-)
-def test_dicts_methods_of_an_ordered_dict(method):
-    """They know nothing of its order."""
-    read = getattr(dict, method)
-
-    def program(ordered):
-        return torch.ones(1), [*read(ordered)]
-
-    ordered = collections.OrderedDict(a=1, b=2, c=3)
-    ordered.move_to_end("a")
-    expected = program(ordered)
-    assert magneto.compile(program, backend="eager")(ordered) == expected
