@@ -344,9 +344,7 @@ class Explainer {
     for (const ViewNodes& views : relations.views()) {
       const size_t i = Relations::first_with_other_base(views, slots_.data());
       if (i == views.nodes.size()) continue;
-      const uint32_t now = base_number(
-          views.nodes.size(),
-          [&](size_t at) { return slots_[views.nodes[at]]; }, i);
+      const uint32_t now = Relations::base_now(views, i, slots_.data());
       return together(
           {name(views.nodes[i]) + is_view_of(views, i, views.bases[i]),
            "it" + is_view_of(views, i, now)});

@@ -41,12 +41,18 @@ bool Relations::all_distinct(DistinctNodes& nodes, PyObject* const* slots,
   return true;
 }
 
+uint32_t Relations::base_now(const ViewNodes& views, size_t member,
+                             PyObject* const* slots) noexcept {
+  return base_number(
+      views.nodes.size(), [&](size_t at) { return slots[views.nodes[at]]; },
+      member);
+}
+
 size_t Relations::first_with_other_base(const ViewNodes& views,
                                         PyObject* const* slots) noexcept {
-  const auto tensor = [&](size_t at) { return slots[views.nodes[at]]; };
   size_t i = 0;
   while (i < views.nodes.size() &&
-         base_number(views.nodes.size(), tensor, i) == views.bases[i]) {
+         base_now(views, i, slots) == views.bases[i]) {
     ++i;
   }
   return i;

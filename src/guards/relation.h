@@ -52,6 +52,9 @@ class Relations {
   std::span<const SamePair> same() const { return same_; }
   std::span<const DistinctNodes> distinct() const { return distinct_; }
   std::span<const ViewNodes> views() const { return views_; }
+  // The base_number() of one of them.
+  static uint32_t base_now(const ViewNodes& views, size_t member,
+                           PyObject* const* slots) noexcept;
   // The number of the first of them that has another base; all, if none has.
   static size_t first_with_other_base(const ViewNodes& views,
                                       PyObject* const* slots) noexcept;

@@ -47,7 +47,6 @@ PyObject* find_object(const char* path) {
 Ref import_module(const char* name) {
   Ref key = Ref::steal(PyUnicode_FromString(name));
   if (!key) return nullptr;
-  if (Ref found = imported_module(key)) return found;
   // Gives the package that the module is in.
   Ref package = Ref::steal(
       PyImport_ImportModuleLevel(name, nullptr, nullptr, nullptr, 0));

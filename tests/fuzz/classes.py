@@ -22,7 +22,7 @@ from typing import Any
 import torch
 
 import magneto
-from tests.fuzz.command import is_python, run_many
+from tests.fuzz.command import finding, is_python, run_many
 from tests.fuzz.control import indented
 from tests.fuzz.running import NoEnd, limited
 
@@ -532,7 +532,7 @@ def try_seed(seed: int) -> str:
     """What differs for the program of a seed; empty if nothing."""
     source = Writer(random.Random(seed)).program()
     differs = try_program(source, seed)
-    return f"seed {seed}\n{source}\n{differs}" if differs else ""
+    return finding(seed, source, differs)
 
 
 if __name__ == "__main__":

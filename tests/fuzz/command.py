@@ -29,9 +29,14 @@ def of_sources(
     def try_seed(seed: int) -> str:
         source = writer(random.Random(seed)).program()
         differs = try_program(source)
-        return f"seed {seed}\n{source}\n{differs}" if differs else ""
+        return finding(seed, source, differs)
 
     return try_seed
+
+
+def finding(seed: int, source: str, differs: str) -> str:
+    """What to say of a seed's program; empty if nothing differs."""
+    return f"seed {seed}\n{source}\n{differs}" if differs else ""
 
 
 def is_python(source: str) -> bool:

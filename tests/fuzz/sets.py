@@ -16,7 +16,7 @@ from typing import Any
 
 import torch
 
-from tests.fuzz.command import difference_of, run_many
+from tests.fuzz.command import difference_of, finding, run_many
 
 # Few places for many: numbers that collide in small tables, and other plain
 # data.
@@ -147,7 +147,7 @@ def try_seed(seed: int) -> str:
     source = Writer(random.Random(seed)).program()
     known = {"collections": collections, "copy": copy}
     differs = difference_of(source, known, result_of)
-    return f"seed {seed}\n{source}\n{differs}" if differs else ""
+    return finding(seed, source, differs)
 
 
 if __name__ == "__main__":

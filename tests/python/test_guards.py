@@ -617,33 +617,22 @@ def test_a_written_tensor_is_told_from_others_that_are_looked_at():
         check_calls(program, calls)
 
 
+# Two tensors that share memory, or don't, as autograd sees it.
+RELATIONS = {
+    "not": lambda base, other: (base, other),
+    "the second is a view": lambda base, other: (base, base[:]),
+    "the first is a view": lambda base, other: (base[:], base),
+    "views of one": lambda base, other: (base[:], base[:]),
+    "views of two": lambda base, other: (base[:], other[:]),
+    "a view and another": lambda base, other: (base[:], other),
+    "another and a view": lambda base, other: (base, other[:]),
+    "one memory": lambda base, other: (base, base.data),
+    "a constant view": lambda base, other: (base, base.detach()),
+}
+
+
 def related(how):
-    """Two tensors that share memory, or don't, as autograd sees it."""
-    base, other = torch.arange(2.0), torch.arange(2.0)
-    return {
-        "not": lambda: (base, other),
-        "the second is a view": lambda: (base, base[:]),
-        "the first is a view": lambda: (base[:], base),
-        "views of one": lambda: (base[:], base[:]),
-        "views of two": lambda: (base[:], other[:]),
-        "a view and another": lambda: (base[:], other),
-        "another and a view": lambda: (base, other[:]),
-        "one memory": lambda: (base, base.data),
-        "a constant view": lambda: (base, base.detach()),
-    }[how]()
-
-
-RELATIONS = [
-    "not",
-    "the second is a view",
-    "the first is a view",
-    "views of one",
-    "views of two",
-    "a view and another",
-    "another and a view",
-    "one memory",
-    "a constant view",
-]
+    return RELATIONS[how](torch.arange(2.0), torch.arange(2.0))
 
 
 @pytest.mark.parametrize("first", RELATIONS)
