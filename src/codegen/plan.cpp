@@ -80,6 +80,12 @@ bool plan(Context& ctx, const values::Capture& capture,
   out.builder.call_graph();
   std::vector<Operand> results;
   try {
+    const auto uses = ctx.cached_calls.uses();
+    const auto late = std::ranges::find_if(uses, [](const auto& use) {
+      return use.writes != values::kBeforeWrites;
+    });
+    std::for_each(uses.begin(), late,
+                  [&](const auto& use) { rebuilder.use_cache(use); });
     if (capture.ending == values::Ending::Return) {
       results.push_back(rebuilder.build(capture.result));
     } else {
@@ -98,6 +104,11 @@ bool plan(Context& ctx, const values::Capture& capture,
     }
     replay.all();
     rebuilder.fill_all();
+    std::for_each(late, uses.end(), [&](const values::CacheUse& use) {
+      if (use.writes == values::kBeforeWrites ||
+          use.writes == ctx.heap.callers_writes())
+        rebuilder.use_cache(use);
+    });
     rebuilder.expect_no_finalizers();
     for (const values::Construction& reentry : capture.reentries)
       rebuilder.call(reentry);

@@ -296,6 +296,14 @@ Operand Rebuilder::make_by_call(const values::Construction& how) {
   return builder_.make(StepOp::CallFunction, operands);
 }
 
+void Rebuilder::use_cache(const values::CacheUse& use) {
+  Ref names = use.keywords ? use.keywords.share() : Ref::steal(PyTuple_New(0));
+  std::vector<Operand> operands{build(use.function),
+                                builder_.constant(std::move(names))};
+  for (V value : use.arguments) operands.push_back(build(value));
+  builder_.act(StepOp::UseCache, operands);
+}
+
 Operand Rebuilder::make_function(V value) {
   const auto* function = as<values::FunctionValue>(value);
   to_fill_.push_back(value);

@@ -17,16 +17,13 @@ namespace {
 using guards::SourceId;
 using guards::SourceKind;
 using python::PrivateField;
+using values::kBeforeWrites;
+using Known = values::CachedCalls::Known;
 
 // Whether the trace has written to anything of the caller's.
 bool has_pending_writes(Context& ctx) {
-  return std::ranges::any_of(ctx.heap.modified(), [&](HeapId id) {
-    const HeapObject& state = ctx.heap[id];
-    const V owner = state.attributes_of.valid()
-                        ? ctx.heap[state.attributes_of].owner
-                        : state.owner;
-    return owner && owner->source.valid();
-  });
+  return std::ranges::any_of(
+      ctx.heap.modified(), [&](HeapId id) { return ctx.heap.is_callers(id); });
 }
 
 // The object that a call for real gets: plain data, or the caller's own, which
@@ -153,9 +150,44 @@ struct TracedCall {
   TracedCall& operator=(const TracedCall&) = delete;
 };
 
+// Whether a compiled piece has the value before it has written to anything.
+bool is_at_hand(Context& ctx, V value) {
+  value = ctx.look_symbolic(value);
+  return is_symbol(value) || value->is_constant() || value->source.valid() ||
+         (value->kind == Kind::Tuple &&
+          std::ranges::all_of(tuple_items(value),
+                              [&](V item) { return is_at_hand(ctx, item); }));
+}
+
+struct CachedCall {
+  V function;
+  const Arguments& args;
+  size_t uses;    // that there were before it
+  bool is_quiet;  // hashing the arguments writes to nothing
+};
+
+// Has the real function count the call, too, when the caller's objects have got
+// these writes. False where that can't be.
+bool use_cache(Context& ctx, const CachedCall& call, size_t writes) {
+  if (!call.function->source.valid() || !call.is_quiet) return false;
+  values::CacheUse use{.function = call.function,
+                       .writes = writes,
+                       .keywords = names_of(call.args)};
+  for (auto part : {call.args.positional, call.args.keyword_values}) {
+    for (V value : part) {
+      if (!is_at_hand(ctx, value)) return false;
+      use.arguments.push_back(value);
+    }
+  }
+  ctx.cached_calls.use(ctx.journal, std::move(use), call.uses);
+  return true;
+}
+
 // A call whose result neither the cache nor the trace has. What it computes is
 // traced, and if it does nothing else, the function may be called for real.
-Outcome<V> trace_cached(Context& ctx, V cached, const Arguments& args) {
+Outcome<Known> trace_cached(Context& ctx, const CachedCall& traced) {
+  const V cached = traced.function;
+  const Arguments& args = traced.args;
   MG_TRY(V wrapped, get_attribute(ctx, cached, name<"__wrapped__">()));
   // What says so can be written to.
   PyObject** const function =
@@ -165,8 +197,6 @@ Outcome<V> trace_cached(Context& ctx, V cached, const Arguments& args) {
                            "a function behind lru_cache with another one's "
                            "__wrapped__",
                            "call it outside of the compiled function");
-  // Writes are counted from the outermost call on.
-  if (traced_calls.empty()) ctx.heap.count_writes();
   const size_t writes = ctx.heap.counted_writes();
   const size_t nodes = ctx.graph.call_count();
   const size_t objects = ctx.heap.size();
@@ -179,29 +209,38 @@ Outcome<V> trace_cached(Context& ctx, V cached, const Arguments& args) {
     const TracedCall scope(cached->object);
     return call(ctx, wrapped, args);
   }();
-  if (!result) return result;
-  V value = ctx.look_symbolic(result.value());
   const bool is_pure =
       ctx.heap.counted_writes() == writes && ctx.graph.call_count() == nodes;
+  // What it computes may depend on what has been written.
+  const size_t when =
+      has_pending_writes(ctx) ? ctx.heap.callers_writes() : kBeforeWrites;
+  if (!result) {
+    if (is_pure && result.signal() == Signal::Raised)
+      use_cache(ctx, traced, when);
+    return result.signal();
+  }
+  V value = ctx.look_symbolic(result.value());
   const bool is_plain = value->is_constant() || is_symbol(value);
-  if (is_pure && !has_open && cached->source.valid() &&
-      !has_pending_writes(ctx) && !is_full(cached->object)) {
+  if (is_pure && when == kBeforeWrites && !has_open && cached->source.valid() &&
+      !is_full(cached->object)) {
     Ref made;
     MG_TRY(const bool called,
            call_really(ctx, cached->object, args, made, own_object));
+    // The compiled piece, or plain Python, makes the call once more.
+    if (called) python::uncount_cache_hit(cached->object);
     const Ref key =
         called ? key_of(ctx, cached->object, args, own_object) : Ref();
     const Found found = key ? find_cached(ctx, cached, key) : Found();
     if (found.source.valid() && found.object == made.get()) {
       ctx.journal.rollback(before);
+      const bool is_used = use_cache(ctx, traced, kBeforeWrites);
       ctx.keep(std::move(made));
-      return found_value(ctx, found, args);
+      return Known{found_value(ctx, found, args), is_used};
     }
   }
-  if (is_pure && is_plain) return value;
-  if (is_pure && ctx.shares_cached) {
-    ctx.heap.share_since(objects);
-    return value;
+  if (is_pure && (is_plain || ctx.shares_cached)) {
+    if (!is_plain) ctx.heap.share_since(objects);
+    return Known{value, use_cache(ctx, traced, when), when};
   }
   return ctx.graph_break(
       "native-call",
@@ -239,6 +278,9 @@ Outcome<V> call_cached(Context& ctx, const Arguments& all) {
   const Arguments args = without(all, 1);
   const bool is_recursive =
       cached->object && std::ranges::count(traced_calls, cached->object) != 0;
+  // Writes are counted from the outermost call on.
+  if (traced_calls.empty()) ctx.heap.count_writes();
+  const size_t writes = ctx.heap.counted_writes();
   for (auto part : {args.positional, args.keyword_values}) {
     for (V value : part) {
       // The recursion ends at a number that is known.
@@ -246,20 +288,32 @@ Outcome<V> call_cached(Context& ctx, const Arguments& all) {
       MG_DO(hash_argument(ctx, value));
     }
   }
-  if (!cached->source.valid()) return trace_cached(ctx, cached, args);
-  Ref key = key_of(ctx, cached->object, args, plain_object);
-  if (!key) return trace_cached(ctx, cached, args);
-  if (V known = ctx.cached_calls.find(cached->object, key)) return known;
+  const CachedCall traced{.function = cached,
+                          .args = args,
+                          .uses = ctx.cached_calls.uses().size(),
+                          .is_quiet = ctx.heap.counted_writes() == writes};
+  Ref key = cached->source.valid()
+                ? key_of(ctx, cached->object, args, plain_object)
+                : Ref();
+  if (!key) {
+    MG_TRY(const Known made, trace_cached(ctx, traced));
+    return made.result;
+  }
+  Known known = ctx.cached_calls.find(cached->object, key);
+  if (known.result) {
+    if (known.is_used) use_cache(ctx, traced, known.writes);
+    return known.result;
+  }
   const Found found = find_cached(ctx, cached, key);
-  V value = nullptr;
   if (found.source.valid()) {
     ctx.keep(Ref::share(found.object));
-    value = found_value(ctx, found, args);
+    known = {found_value(ctx, found, args),
+             use_cache(ctx, traced, kBeforeWrites)};
   } else {
-    MG_TRY(value, trace_cached(ctx, cached, args));
+    MG_TRY(known, trace_cached(ctx, traced));
   }
-  ctx.cached_calls.add(ctx.journal, cached->object, std::move(key), value);
-  return value;
+  ctx.cached_calls.add(ctx.journal, cached->object, std::move(key), known);
+  return known.result;
 }
 
 Outcome<V> bind_cached(Context& ctx, const Arguments& args) {

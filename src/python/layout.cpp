@@ -310,6 +310,10 @@ CacheKeys cache_keys(PyObject* cached) noexcept {
   return {cache->typed != 0, cache->mark};
 }
 
+void uncount_cache_hit(PyObject* cached) noexcept {
+  --reinterpret_cast<Cache*>(cached)->hits;
+}
+
 namespace {
 
 // Modules/_abc.c

@@ -107,6 +107,10 @@ struct CacheKeys {
 };
 CacheKeys cache_keys(PyObject* cached) noexcept;
 
+// It counts one call less that found its result: one is about to find what
+// another one, too much, has left.
+void uncount_cache_hit(PyObject* cached) noexcept;
+
 // ---- Abstract base classes --------------------------------------------------
 // A number that grows whenever a class is registered with one
 // (abc.get_cache_token).

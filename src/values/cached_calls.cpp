@@ -17,15 +17,16 @@ Ref whole_key(PyObject* function, PyObject* key) {
 
 }  // namespace
 
-V CachedCalls::find(PyObject* function, PyObject* key) const {
-  if (!index_) return nullptr;
+CachedCalls::Known CachedCalls::find(PyObject* function, PyObject* key) const {
+  if (!index_) return {};
   const Ref whole = whole_key(function, key);
   PyObject* found = PyDict_GetItemWithError(index_, whole);
   if (!found) PyErr_Clear();
-  return found ? calls_[PyLong_AsSize_t(found)].result : nullptr;
+  return found ? calls_[PyLong_AsSize_t(found)].known : Known();
 }
 
-void CachedCalls::add(Journal& journal, PyObject* function, Ref key, V result) {
+void CachedCalls::add(Journal& journal, PyObject* function, Ref key,
+                      Known known) {
   if (!index_) index_ = Ref::steal(PyDict_New());
   Ref whole = whole_key(function, key);
   const Ref index = Ref::steal(PyLong_FromSize_t(calls_.size()));
@@ -33,11 +34,23 @@ void CachedCalls::add(Journal& journal, PyObject* function, Ref key, V result) {
     PyErr_Clear();
     return;
   }
-  calls_.push_back({Ref::share(function), std::move(whole), result});
-  journal.record(this);
+  calls_.push_back({Ref::share(function), std::move(whole), known});
+  journal.record(this, kCall);
 }
 
-void CachedCalls::undo(uint64_t, uint64_t) noexcept {
+void CachedCalls::use(Journal& journal, CacheUse use, size_t inside) {
+  uses_.erase(uses_.begin() + static_cast<ptrdiff_t>(inside), uses_.end());
+  uses_.push_back(std::move(use));
+  journal.record(this, kUse, inside);
+}
+
+void CachedCalls::undo(uint64_t what, uint64_t uses) noexcept {
+  if (what == kUse) {
+    // Fewer, where they were inside another one.
+    if (uses < uses_.size())
+      uses_.erase(uses_.begin() + static_cast<ptrdiff_t>(uses), uses_.end());
+    return;
+  }
   if (PyDict_DelItem(index_, calls_.back().key) != 0) PyErr_Clear();
   calls_.pop_back();
 }

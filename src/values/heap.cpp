@@ -51,6 +51,7 @@ void Heap::mark(HeapId id, Change change) {
   if (id.index < counted_below_ ||
       (object.owner && object.owner->source.valid()))
     ++counted_writes_;
+  if (is_callers(id)) ++callers_writes_;
   const auto bit = static_cast<uint8_t>(change);
   if (object.changes & bit) return;
   saved_.push_back({.count = object.changes});

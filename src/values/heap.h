@@ -172,6 +172,9 @@ class Heap : public Journaled {
   void touch(HeapId id);
   bool touched_shared() const { return touched_shared_; }
 
+  // Writes to objects of the caller's so far, undone ones too.
+  size_t callers_writes() const { return callers_writes_; }
+
   // Objects written to, in the order of their first write.
   std::span<const HeapId> modified() const { return modified_; }
 
@@ -205,6 +208,7 @@ class Heap : public Journaled {
   std::vector<HeapId> modified_;
   size_t counted_below_ = 0;
   size_t counted_writes_ = 0;
+  size_t callers_writes_ = 0;
   bool touched_shared_ = false;
 };
 

@@ -417,6 +417,76 @@ CACHES = [
 ]
 
 
+def all_caches():
+    """Of this module, and of its classes."""
+    owners = [globals(), vars(Keeper), vars(Paths)]
+    kind = type(numbers_to)
+    return [c for o in owners for c in o.values() if isinstance(c, kind)]
+
+
+def counted(program, calls):
+    """What each cache has counted after each call; they are empty at first."""
+    for cache in all_caches():
+        cache.cache_clear()
+    counts = []
+    for args in calls:
+        program(*args)
+        counts.append([cache.cache_info() for cache in all_caches()])
+    return counts
+
+
+def check_counted(program, calls, **options):
+    call = magneto.compile(program, backend="eager", **options)
+    assert counted(call, calls) == counted(program, calls)
+
+
+# What they do differently: docs/differences.md.
+NOT_COUNTED = ["with_pending_writes", "hashed_by_the_program"]
+
+
+def with_a_write_before_each(x):
+    SEEN.append(1)
+    y = x * fibonacci(3) + fibonacci(3)
+    return y, of_settings(7) is of_settings(7)
+
+
+def counts_in_between(x):
+    numbers_to(1)
+    first = numbers_to.cache_info().hits
+    numbers_to(1)
+    return x + first, numbers_to.cache_info().hits
+
+
+def by_keyword(x):
+    return x + scale_of(3, kind=None) + scale_of(n=3) + scale_of(3, kind=None)
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize(
+    "program",
+    [
+        *(f for f, _ in PROGRAMS.values() if f.__name__ not in NOT_COUNTED),
+        with_a_write_before_each,
+        counts_in_between,
+        by_keyword,
+    ],
+)
+def test_a_cache_counts_its_calls(program, dynamic):
+    check_counted(program, [(X,)] * 4, dynamic=dynamic)
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_what_was_used_last_stays_in_a_small_cache(dynamic):
+    def program(x, n):
+        return x + fibonacci_in_few_lists(1)[0] + fibonacci_in_few_lists(n)[0]
+
+    check_counted(
+        program,
+        [(X, n) for n in (0, 1, 0, 1, 0, 0, 4, 1, 0)],
+        dynamic=dynamic,
+    )
+
+
 def counts_paths(n):
     return PATHS.count(n, n)
 
@@ -457,11 +527,9 @@ def test_a_recursion_is_as_long_as_with_the_cache(name, dynamic):
     def program(x, n):
         return x + 1, RECURSIVE[name](n)
 
-    check_calls(
-        program,
-        [((X, n), {}) for n in (60, 61, 60, 12, 60)],
-        dynamic=dynamic,
-    )
+    calls = [(X, n) for n in (60, 61, 60, 12, 60)]
+    check_calls(program, [(args, {}) for args in calls], dynamic=dynamic)
+    check_counted(program, calls, dynamic=dynamic)
 
 
 @pytest.mark.parametrize("size", [0, 1, 2, 3, 8])
