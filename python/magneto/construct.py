@@ -55,6 +55,12 @@ def advanced(iterate: Callable[..., Any], iterable: Any, count: int) -> Any:
     return iterator
 
 
+def comparison_key(compare: Callable[[Any, Any], Any], *objects: Any) -> Any:
+    """What `functools.cmp_to_key` gives, or the key of an object."""
+    key = functools.cmp_to_key(compare)
+    return key(*objects) if objects else key
+
+
 def union(*classes: Any) -> Any:
     """``int | str | ...``"""
     return functools.reduce(operator.or_, classes)

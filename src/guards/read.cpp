@@ -129,6 +129,10 @@ PyObject** field_place(SourceKind kind, PyObject* base) noexcept {
       return private_field(base, PrivateField::PartialArgs);
     case SourceKind::PartialKeywords:
       return private_field(base, PrivateField::PartialKeywords);
+    case SourceKind::KeyFunction:
+      return private_field(base, PrivateField::KeyFunction);
+    case SourceKind::KeyObject:
+      return private_field(base, PrivateField::KeyObject);
     case SourceKind::DefaultFactory:
       return private_field(base, PrivateField::DefaultFactory);
     case SourceKind::MappingProxyTarget:
@@ -358,6 +362,8 @@ MG_FIELD(PropertyDeleter)
 MG_FIELD(PartialFunction)
 MG_FIELD(PartialArgs)
 MG_FIELD(PartialKeywords)
+MG_FIELD(KeyFunction)
+MG_FIELD(KeyObject)
 MG_FIELD(CachedResults)
 MG_FIELD(CachedResult)
 MG_FIELD(ExceptionArgs)

@@ -248,7 +248,6 @@ constexpr Row kRows[] = {
      "*"},
     row::polyfill(kFunctools, "cached_property.__get__",
                   "functools.cached_property_get"),
-    row::polyfill(kFunctools, "cmp_to_key", "functools.cmp_to_key"),
 };
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "natives/text.h"
 #include "python/bind.h"
 #include "python/find.h"
+#include "python/layout.h"
 #include "python/names.h"
 #include "values/attributes.h"
 #include "values/exceptions.h"
@@ -278,7 +279,7 @@ void Registry::refresh() {
 PyTypeObject* nameless_type(std::string_view name) {
   for (const NamelessType& row : kNamelessTypes)
     if (name == row.name) return row.type;
-  return nullptr;
+  return name == "KeyWrapper" ? python::comparison_key_type() : nullptr;
 }
 
 // The code of the function of that name which `code` makes.

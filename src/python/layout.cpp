@@ -11,6 +11,7 @@
 
 #include "python/find.h"
 #include "python/ordered_dict_layout.h"
+#include "support/check.h"
 
 #if PY_VERSION_HEX < 0x030b0000 || PY_VERSION_HEX >= 0x030c0000
 #error "python/layout.cpp describes CPython 3.11"
@@ -115,6 +116,10 @@ struct Partial {
   PyObject_HEAD PyObject* function;
   PyObject* args;
   PyObject* keywords;
+};
+struct ComparisonKey {
+  PyObject_HEAD PyObject* function;
+  PyObject* object;
 };
 struct CacheItem {
   PyObject_HEAD CacheItem* previous;
@@ -284,6 +289,12 @@ PyObject** private_field(PyObject* object, PrivateField field) noexcept {
       if (field == PrivateField::PartialFunction) return &partial->function;
       return field == PrivateField::PartialArgs ? &partial->args
                                                 : &partial->keywords;
+    case PrivateField::KeyFunction:
+    case PrivateField::KeyObject: {
+      if (!is_instance(object, comparison_key_type())) return nullptr;
+      auto* key = reinterpret_cast<ComparisonKey*>(object);
+      return field == PrivateField::KeyFunction ? &key->function : &key->object;
+    }
     case PrivateField::DefaultFactory:
       if (!is_instance(object, defaultdict_type())) return nullptr;
       return &reinterpret_cast<DefaultDict*>(object)->default_factory;
@@ -303,6 +314,19 @@ PyObject** private_field(PyObject* object, PrivateField field) noexcept {
       return &reinterpret_cast<CacheItem*>(object)->result;
   }
   return nullptr;
+}
+
+PyTypeObject* comparison_key_type() noexcept {
+  static PyTypeObject* const type = [] {
+    PyObject* maker = find_object("functools.cmp_to_key");
+    MG_CHECK(maker, "what functools has");
+    const Ref key = Ref::steal(PyObject_CallOneArg(maker, Py_None));
+    MG_CHECK(key, "a key");
+    // Kept for the life of the process.
+    Py_INCREF(Py_TYPE(key.get()));
+    return Py_TYPE(key.get());
+  }();
+  return type;
 }
 
 CacheKeys cache_keys(PyObject* cached) noexcept {

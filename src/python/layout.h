@@ -93,6 +93,8 @@ enum class PrivateField : uint8_t {
   PartialFunction,
   PartialArgs,
   PartialKeywords,
+  KeyFunction,  // functools.cmp_to_key: what compares,
+  KeyObject,    // and what is compared; null in cmp_to_key's own result
   DefaultFactory,
   MappingProxyTarget,
   CachedFunction,
@@ -100,6 +102,8 @@ enum class PrivateField : uint8_t {
   CachedResult,   // of an item of that dict, if the cache has a maximal size
 };
 PyObject** private_field(PyObject* object, PrivateField field) noexcept;
+// The class of what functools.cmp_to_key gives.
+PyTypeObject* comparison_key_type() noexcept;
 // How a function behind functools.lru_cache makes its keys.
 struct CacheKeys {
   bool is_typed;   // the types of the arguments come last

@@ -12,6 +12,7 @@
 //   of itertools, and iter(function, sentinel)
 //                       a State
 //   functools.partial   function, tuple of arguments, dict of keywords
+//   key of cmp_to_key   function; object, if it has one
 //   operator.itemgetter, attrgetter, methodcaller
 //                       the arguments that it was made with ...
 //   collections.deque   a List; maxlen
@@ -21,6 +22,7 @@
 
 #include "python/find.h"
 #include "python/handled.h"
+#include "python/layout.h"
 #include "values/dict_iterators.h"
 #include "values/exception_groups.h"
 #include "values/exceptions.h"
@@ -234,6 +236,10 @@ std::optional<Construction> construction(Context& ctx, V value) {
         }(),
         parts[2]);
   }
+  if (type == python::comparison_key_type())
+    return Construction{
+        attribute_of_module(ctx, "magneto.construct", "comparison_key"),
+        state.slots};
   if (is_class(type, "operator.itemgetter") ||
       is_class(type, "operator.attrgetter") ||
       is_class(type, "operator.methodcaller"))

@@ -244,15 +244,6 @@ def test_collections(a):
     assert made == collections.OrderedDict.fromkeys(a, 1)
 
 
-@given(items)
-def test_cmp_to_key(a):
-    def compare(p, q):
-        return q - p
-
-    ours = sorted(a, key=functools_polyfills.cmp_to_key(compare))
-    assert ours == sorted(a, key=functools.cmp_to_key(compare))
-
-
 def test_cached_property_get():
     class Owner:
         calls = 0

@@ -215,6 +215,8 @@ TEST_P(FieldTest, ReadsWhatPythonShows) {
       "  p = property(m, f)\n"
       "o = C(); w = weakref.ref(o)\n"
       "part = functools.partial(f, 1, c=3)\n"
+      "key = functools.cmp_to_key(f)\n"
+      "keyed = key('object')\n"
       "dd = collections.defaultdict(list)");
   const FieldCase& field = GetParam();
   Ref object = eval(field.object);
@@ -255,6 +257,9 @@ INSTANTIATE_TEST_SUITE_P(
         FieldCase{"partial_args", "part", SourceKind::PartialArgs, "part.args"},
         FieldCase{"partial_keywords", "part", SourceKind::PartialKeywords,
                   "part.keywords"},
+        FieldCase{"key_function", "key", SourceKind::KeyFunction, "f"},
+        FieldCase{"key_object", "keyed", SourceKind::KeyObject, "keyed.obj"},
+        FieldCase{"key_without_object", "key", SourceKind::KeyObject, nullptr},
         FieldCase{"default_factory", "dd", SourceKind::DefaultFactory, "list"},
         FieldCase{"weakref", "w", SourceKind::WeakrefTarget, "o"}),
     [](const auto& test) { return test.param.name; });
