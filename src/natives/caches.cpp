@@ -20,12 +20,6 @@ using python::PrivateField;
 using values::kBeforeWrites;
 using Known = values::CachedCalls::Known;
 
-// Whether the trace has written to anything of the caller's.
-bool has_pending_writes(Context& ctx) {
-  return std::ranges::any_of(
-      ctx.heap.modified(), [&](HeapId id) { return ctx.heap.is_callers(id); });
-}
-
 // The object that a call for real gets: plain data, or the caller's own, which
 // is then guarded to be that one. Null for anything else.
 PyObject* own_object(Context& ctx, V value) {
@@ -200,6 +194,7 @@ Outcome<Known> trace_cached(Context& ctx, const CachedCall& traced) {
   const size_t writes = ctx.heap.counted_writes();
   const size_t nodes = ctx.graph.call_count();
   const size_t objects = ctx.heap.size();
+  const size_t reads = ctx.heap.reads_of_written();
   const Journal::Position before = ctx.journal.position();
   // The trace of the call may come to know it, which rollback forgets.
   const auto is_open = [&](V value) { return holds_symbol(ctx, value); };
@@ -211,9 +206,10 @@ Outcome<Known> trace_cached(Context& ctx, const CachedCall& traced) {
   }();
   const bool is_pure =
       ctx.heap.counted_writes() == writes && ctx.graph.call_count() == nodes;
-  // What it computes may depend on what has been written.
-  const size_t when =
-      has_pending_writes(ctx) ? ctx.heap.callers_writes() : kBeforeWrites;
+  // What it computes depends on what has been written, if it looks at that.
+  const size_t when = ctx.heap.reads_of_written() == reads
+                          ? kBeforeWrites
+                          : ctx.heap.callers_writes();
   if (!result) {
     if (is_pure && result.signal() == Signal::Raised)
       use_cache(ctx, traced, when);

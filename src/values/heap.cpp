@@ -181,7 +181,7 @@ void Heap::dict_initial(HeapId id, V key, V value, Ref token) {
 }
 
 Py_ssize_t Heap::find(HeapId id, PyObject* token) const {
-  return index_of(*objects_[id.index].dict, token);
+  return index_of(*(*this)[id].dict, token);
 }
 
 void Heap::dict_note(HeapId id, V key, V value, PyObject* token) {

@@ -108,7 +108,12 @@ class Heap : public Journaled {
   ~Heap();
 
   HeapId make();
-  const HeapObject& operator[](HeapId id) const { return objects_[id.index]; }
+  const HeapObject& operator[](HeapId id) const {
+    const HeapObject& object = objects_[id.index];
+    if (object.changes) [[unlikely]]
+      note_read(id);
+    return object;
+  }
   size_t size() const { return objects_.size(); }
 
   // Construction: state given to an object before anyone could see it. Not
@@ -122,7 +127,7 @@ class Heap : public Journaled {
   // first asked for: to append takes none of them.
   const std::vector<V>& items(HeapId id) {
     if (objects_[id.index].is_unread) read_items(id);
-    return objects_[id.index].items;
+    return (*this)[id].items;
   }
   void splice(HeapId id, size_t position, size_t removed,
               std::span<const V> inserted);
@@ -172,8 +177,10 @@ class Heap : public Journaled {
   void touch(HeapId id);
   bool touched_shared() const { return touched_shared_; }
 
-  // Writes to objects of the caller's so far, undone ones too.
+  // Writes to objects of the caller's so far, undone ones too; and how often
+  // one that has been written to was looked at since, by whomever.
   size_t callers_writes() const { return callers_writes_; }
+  size_t reads_of_written() const { return reads_of_written_; }
 
   // Objects written to, in the order of their first write.
   std::span<const HeapId> modified() const { return modified_; }
@@ -195,6 +202,9 @@ class Heap : public Journaled {
     std::unique_ptr<DictState> dict;
   };
   void mark(HeapId id, Change change);
+  void note_read(HeapId id) const {
+    if (is_callers(id)) ++reads_of_written_;
+  }
   void let_go(HeapId id, V value);
   void read_items(HeapId id);
   void splice_known(HeapId id, size_t position, size_t removed,
@@ -209,6 +219,7 @@ class Heap : public Journaled {
   size_t counted_below_ = 0;
   size_t counted_writes_ = 0;
   size_t callers_writes_ = 0;
+  mutable size_t reads_of_written_ = 0;
   bool touched_shared_ = false;
 };
 

@@ -178,6 +178,12 @@ def cached(a: Any, b: Any = 0) -> Any:
     return (a, b)
 
 
+@functools.lru_cache(maxsize=3)
+def counted(a: Any, b: Any = 0) -> Any:
+    """Of numbers, so that the cache hears of each call."""
+    return (a, b) if a else counted(b or 1)
+
+
 def add(a: Any, b: Any = 10, *rest: Any, scale: Any = 1, **more: Any) -> Any:
     """All kinds of parameters."""
     return (a + b) * scale, rest, sorted(more)
@@ -242,6 +248,7 @@ LOOKS = [
     "{g}({v})", "{g}({n}, {n})", "{g}({n}, {n}, {v}, k={v})", "{g}()",
     "{g}({v}, scale={n})", "{g}.args", "{g}.keywords", "{g}.func.__name__",
     "inspect.signature({g})", "{g}.__name__", "dispatch({v})", "cached({v})",
+    "counted({n})", "counted({n}, b={n})", "counted.cache_info()",
     "cached({n}, {n})", "dispatch.dispatch(int)({n})",
     "functools.reduce({g}, [{n}, {n}, {n}])", "list(map({g}, [{v}, {v}]))",
     "sorted([{n}, {n}, {n}], key=functools.cmp_to_key(lambda a, b: b - a))",
@@ -273,6 +280,7 @@ CHANGES = [
     "{o}.b.append({v})", "{p}.x = {v}", "{r}.number = {n}", "{e}.extra = {v}",
     "x = x + 1", "n = {n}", "magneto.graph_break()", "magneto.graph_break()",
     "object.__setattr__({o}, 'a', {v})", "cached.cache_clear()",
+    "counted.cache_clear()",
     "{r}.__dict__.pop('doubled', None)", "n += 1", "{e}.name = 'z'",
 ]  # fmt: skip
 
@@ -419,7 +427,7 @@ MODULES = [
 ]
 KNOWN = [
     *(Plain, Frozen, Slotted, Child, Point, Pair, Colour, Level, Mode, Word),
-    *(Version, dispatch, cached, add, noted, match_of, told),
+    *(Version, dispatch, cached, counted, add, noted, match_of, told),
 ]
 GLOBALS = {value.__name__: value for value in [*MODULES, *KNOWN]}
 
@@ -427,6 +435,7 @@ GLOBALS = {value.__name__: value for value in [*MODULES, *KNOWN]}
 def result_of(call: Any) -> str:
     """What a call gives, notes and leaves, as text."""
     cached.cache_clear()
+    counted.cache_clear()
     notes: list[Any] = []
     objects = Plain([1], [2]), Point(1, [2]), Colour.BLUE, Version(3), add
     result: Any
@@ -434,7 +443,9 @@ def result_of(call: Any) -> str:
         result = call(torch.zeros(1), 2, *objects, notes)
     except Exception as error:
         result = told(error)
-    return repr([shown(v) for v in (result, notes, objects)])
+    return repr(
+        [shown(v) for v in (result, notes, objects, counted.cache_info())]
+    )
 
 
 def try_program(source: str) -> str:

@@ -450,6 +450,13 @@ def with_a_write_before_each(x):
     return y, of_settings(7) is of_settings(7)
 
 
+def with_writes_around(x):
+    SEEN.append(1)
+    y = x * fibonacci(3) + fibonacci(3) + numbers_to(5)[0]
+    SETTINGS["other"] = 1
+    return y, fibonacci(9)
+
+
 def counts_in_between(x):
     numbers_to(1)
     first = numbers_to.cache_info().hits
@@ -467,6 +474,7 @@ def by_keyword(x):
     [
         *(f for f, _ in PROGRAMS.values() if f.__name__ not in NOT_COUNTED),
         with_a_write_before_each,
+        with_writes_around,
         counts_in_between,
         by_keyword,
     ],
