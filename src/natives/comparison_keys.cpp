@@ -27,7 +27,9 @@ V part_of(Context& ctx, V key, Part part) {
   PyObject** place = python::private_field(key->object, field);
   MG_CHECK(place, "a key of functools'");
   const guards::SourceId source = ctx.sources.field(key->source, kind);
-  return *place ? ctx.lazy(*place, source) : nullptr;
+  if (*place) return ctx.lazy(*place, source);
+  ctx.guards.absent(source);
+  return nullptr;
 }
 
 V make_key(Context& ctx, std::initializer_list<V> parts) {

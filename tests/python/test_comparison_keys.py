@@ -98,3 +98,30 @@ def test_sorting_by_a_callers_key_is_one_graph():
         graph_breaks=0,
         graphs=2,
     )
+
+
+class Holder:
+    key = None
+
+
+HOLDER = Holder()
+
+
+def reads(x):
+    return x + 1, HOLDER.key.obj
+
+
+def compares(x):
+    try:
+        return x + 1, HOLDER.key < KEY(2)
+    except AttributeError as error:
+        return x + 2, str(error)
+
+
+@pytest.mark.parametrize("program", [reads, compares])
+def test_another_key_recompiles(program):
+    call = magneto.compile(program, backend="eager")
+    for key in (KEY, KEY(3), KEY(1), KEY, KEY(3)):
+        HOLDER.key = key
+        x = torch.zeros(1)
+        assert call(x) == program(x)
