@@ -18,6 +18,7 @@
 #include <torch/csrc/PyInterpreter.h>
 
 #include <cstring>
+#include <span>
 
 #include "python/layout.h"
 #include "python/ref.h"
@@ -34,12 +35,19 @@ constexpr c10::DeviceType kAutocastDevices[] = {
     c10::DeviceType::IPU,        c10::DeviceType::HPU,  c10::DeviceType::XLA,
     c10::DeviceType::MPS,        c10::DeviceType::MTIA, c10::DeviceType::MAIA,
     c10::DeviceType::PrivateUse1};
+// Those but the first two, which have states of their own.
+constexpr auto kOtherAutocastDevices = std::span(kAutocastDevices).subspan<2>();
 
 bool is_autocast_device(c10::DeviceType type) {
   for (c10::DeviceType known : kAutocastDevices)
     if (known == type) return true;
   return false;
 }
+
+// What autocast_other_state() has of each device: the dtype, and if it is on.
+constexpr int kOtherBits = 7;
+static_assert(kOtherAutocastDevices.size() * kOtherBits <= 64);
+static_assert(static_cast<int>(c10::ScalarType::NumOptions) <= 64);
 
 // Bits 0 to 7: the dtype; 8: enabled; 9: the cache is on.
 int64_t autocast_state(c10::DeviceType type) {
@@ -254,9 +262,11 @@ int64_t autocast_cuda_state() noexcept {
 
 int64_t autocast_other_state() noexcept {
   uint64_t all = 0;
-  for (c10::DeviceType type : kAutocastDevices)
-    if (type != c10::DeviceType::CPU && type != c10::DeviceType::CUDA)
-      all = all * 1031 + static_cast<uint64_t>(autocast_state(type));
+  for (c10::DeviceType type : kOtherAutocastDevices) {
+    const Autocast state = autocast(static_cast<int8_t>(type));
+    all = all << kOtherBits | static_cast<uint64_t>(state.dtype) << 1 |
+          static_cast<uint64_t>(state.enabled);
+  }
   return static_cast<int64_t>(all);
 }
 
@@ -299,6 +309,19 @@ std::string print_autocast_state(int64_t value) {
   return std::string((value >> 8) & 1 ? "on" : "off") + " with torch." +
          scalar_type_name(static_cast<int8_t>(value & 0xff)) +
          ((value >> 9) & 1 ? "" : ", without cache");
+}
+
+std::string print_other_autocast_state(int64_t value) {
+  std::string text;
+  auto bits = static_cast<uint64_t>(value);
+  for (size_t i = kOtherAutocastDevices.size(); i-- > 0; bits >>= kOtherBits) {
+    if (!(bits & 1)) continue;
+    const auto dtype = static_cast<int8_t>(bits >> 1 & 63);
+    text += (text.empty() ? "on for " : ", ") +
+            c10::Device(kOtherAutocastDevices[i]).str() + " with torch." +
+            scalar_type_name(dtype);
+  }
+  return text.empty() ? "off" : text;
 }
 
 std::string print_dtype_state(int64_t value) {

@@ -91,6 +91,7 @@ int64_t attention_kernels_state() noexcept;
 // How such a number reads.
 std::string print_bool_state(int64_t value);
 std::string print_autocast_state(int64_t value);
+std::string print_other_autocast_state(int64_t value);
 std::string print_dtype_state(int64_t value);
 std::string print_device_state(int64_t value);
 std::string print_deterministic_state(int64_t value);

@@ -420,6 +420,33 @@ def test_ambient_state_when_it_differs_recompiles():
     assert harness.call(x) == 3
 
 
+def test_autocast_of_any_device_is_guarded_and_named():
+    harness = Harness(lambda x: x * 2)
+    x = torch.ones(2)
+    assert harness.call(x) == 1
+    assert "autocast state of other devices is off" in explained(x)
+    try:
+        for dtype in (torch.float16, torch.bfloat16):
+            torch.set_autocast_dtype("xpu", dtype)
+            torch.set_autocast_enabled("xpu", True)
+            torch.set_autocast_enabled("mtia", True)
+            before = harness.call(x)
+            assert f"on for mtia with torch.float16, xpu with {dtype}" in (
+                explained(x)
+            )
+            assert harness.call(x) == before
+    finally:
+        for device in ("xpu", "mtia"):
+            torch.set_autocast_enabled(device, False)
+            torch.set_autocast_dtype(device, torch.float16)
+    assert before == 3
+    assert harness.call(x) == 3
+
+
+def explained(x):
+    return str(magneto.explain(lambda x: x * 2)(x))
+
+
 # -- no user code, no object kept ---------------------------------------------
 
 
