@@ -261,7 +261,9 @@ Outcome<V> bind_descriptor(Context& ctx, PyObject* descriptor, V object,
   }
   if (PyType_IsSubtype(kind, &PyProperty_Type)) {
     if (!bound) return class_attribute(ctx, type, name, descriptor);
-    if (object->is_constant() && is_safe_type(object->type)) {
+    // What somebody holds in the hand, its class needn't have.
+    if (object->is_constant() && is_safe_type(object->type) &&
+        _PyType_Lookup(object->type, name) == descriptor) {
       Ref value = Ref::steal(PyObject_GetAttr(object->object, name));
       if (!value) return ctx.raise_from_python();
       return from_constant(ctx, std::move(value));

@@ -9,6 +9,7 @@ Exits with 1 if a program differed; it is printed with what it gave.
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import functools
 import itertools
@@ -17,6 +18,7 @@ import random
 import sys
 import types
 import warnings
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -491,6 +493,20 @@ def made(namespace: dict[str, Any], seed: int) -> list[Any]:
     return found
 
 
+@contextlib.contextmanager
+def undone(cls: type) -> Iterator[None]:
+    """Puts the attributes of a class back that are written inside."""
+    before = dict(vars(cls))
+    try:
+        yield
+    finally:
+        for name, value in list(vars(cls).items()):
+            if name not in before:
+                delattr(cls, name)
+            elif value is not before[name]:
+                setattr(cls, name, before[name])
+
+
 def result_of(source: str, seed: int, is_compiled: bool, times: int) -> str:
     """What runs in a world of their own give, as text."""
     namespace: dict[str, Any] = dict(GLOBALS)
@@ -521,8 +537,10 @@ def try_program(source: str, seed: int) -> str:
         return ""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        eager = result_of(source, seed, False, 3)
-        compiled = result_of(source, seed, True, 3)
+        with undone(Base), undone(Data):
+            eager = result_of(source, seed, False, 3)
+        with undone(Base), undone(Data):
+            compiled = result_of(source, seed, True, 3)
     if eager == compiled or "no end" in eager:
         return ""
     return f"{eager}\n{compiled}"

@@ -208,6 +208,35 @@ def test_parts_of_an_object(name, where):
         check(program, X)
 
 
+ASKED = []
+
+
+class AskedSlots:
+    __slots__ = ("a", "unset")
+
+    def __init__(self):
+        self.a = 1
+
+    def __getattribute__(self, name):
+        ASKED.append(name)
+        return super().__getattribute__(name)
+
+
+class AskedTwice(AskedSlots):
+    __slots__ = ("a", "b")
+
+
+@pytest.mark.parametrize("cls", [AskedSlots, AskedTwice])
+@pytest.mark.parametrize("protocol", [2, 4])
+def test_what_an_object_is_asked_for(cls, protocol):
+    def program(x, thing):
+        ASKED.clear()
+        parts = thing.__reduce_ex__(protocol)
+        return x + 1, shown(parts), list(ASKED)
+
+    check(program, X, cls())
+
+
 COPIED = [
     each
     for each in MAKERS

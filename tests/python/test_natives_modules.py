@@ -445,6 +445,12 @@ def groups(it):
     return [(k, list(g)) for k, g in itertools.groupby(it)]
 
 
+@property
+def held_property(self):
+    """Of no class."""
+    return self, 5
+
+
 NAMESPACE = dict(globals())
 
 EXPRESSIONS = lines(r"""
@@ -468,6 +474,7 @@ Method.cl(), Method().remembered(), functools.reduce(add, [1, 2, 3]), functools.
 kind("s"), kind(True), Ordered(1) < Ordered(2), Ordered(1) >= Ordered(1), Ordered(2) > Ordered(1), Ordered(1) <= Ordered(2), max(Ordered(1), Ordered(2)).k, sorted([3, 1, 2], key=functools.cmp_to_key(lambda a, b: b - a)), decorated(1), decorated.__name__, decorated.__doc__, decorated.__wrapped__(1)
 deco(lambda a: a)(2), deco(add)(1), deco(add).__name__, deco(annotated).__annotations__, deco(annotated).__doc__, functools.wraps(add)(len) if False else 0, functools.update_wrapper(lambda: 1, add).__name__, functools.WRAPPER_ASSIGNMENTS, functools.cached_property, cached.cache_parameters() if hasattr(cached, "cache_parameters") else 0, functools.partial(add, 1) is not None, functools.partial(functools.partial(add, 1), c=4)(2)
 functools.partialmethod,
+Method.prop.__get__(Method()), Method.prop.__get__(Method(), Method), Method.__dict__["prop"].__get__(None, Method) is Method.prop, held_property.__get__(7), held_property.__get__(True, Method), held_property.__get__("text", int), held_property.__get__(x.ndim), held_property.fget(7)
 list(itertools.accumulate([1, 2, 3])), list(itertools.accumulate([1, 2], lambda a, b: a * b, initial=3)), list(itertools.accumulate([x, x]))[1], list(itertools.chain([1], "a", (x,))), list(itertools.chain.from_iterable(["ab", "c"])), list(itertools.combinations("abc", 2)), list(itertools.combinations([1, 2], 3)), list(itertools.combinations("ab", 0)), list(itertools.combinations_with_replacement("ab", 2)), list(itertools.compress("abc", [1, 0, 1])), list(itertools.islice(itertools.count(), 3)), list(itertools.islice(itertools.count(1.5, .5), 2))
 list(itertools.islice(itertools.count(step=2), 2)), list(itertools.islice(itertools.cycle("ab"), 5)), list(itertools.cycle([])), list(itertools.dropwhile(lambda v: v < 2, [1, 2, 1])), list(itertools.filterfalse(lambda v: v % 2, range(4))), list(itertools.filterfalse(None, [0, 1])), groups("aab"), groups([]), [(k, list(g)) for k, g in itertools.groupby([1, 2, 4], key=lambda v: v % 2)], [k for k, g in itertools.groupby("aab")], list(itertools.islice("abcdef", 2)), list(itertools.islice("abcdef", 2, None))
 list(itertools.islice("abcdef", 0, None, 2)), list(itertools.islice("abc", None)), list(itertools.islice("abc", 0)), list(itertools.pairwise("abc")), list(itertools.pairwise([])), list(itertools.permutations("abc")), list(itertools.permutations("ab", 1)), list(itertools.permutations([1], 2)), list(itertools.product("ab", [1, 2])), list(itertools.product("ab", repeat=2)), list(itertools.product()), list(itertools.product([], [1]))

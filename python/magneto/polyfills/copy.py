@@ -262,8 +262,10 @@ def getstate(self: Any) -> Any:
     names = cls.__dict__["__slotnames__"] if is_known else _slot_names(cls)
     slots: dict[str, Any] = {}
     for name in names:
-        if name not in slots and hasattr(self, name):
+        try:
             slots[name] = getattr(self, name)
+        except AttributeError:
+            continue
     if slots:
         return state or None, slots
     return state or None
