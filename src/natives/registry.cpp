@@ -549,6 +549,7 @@ Outcome<V> call_row(Context& ctx, const Row& row, PyObject* callable,
     case Meaning::Examine:
       return call_pure(ctx, callable, args, true);
     case Meaning::Polyfill:
+      MG_DO(check_signature(ctx, row, callable, args));
       return call_polyfill(ctx, row.text, args);
     case Meaning::Function:
       return record_function(ctx, callable, args);

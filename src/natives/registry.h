@@ -47,8 +47,9 @@ struct Row {
   const char* module;
   const char* name;
   Handler handler = nullptr;
-  // Handle: how many positional arguments it takes, the receiver included.
-  // CPython's own TypeError is raised for others, before the handler is called.
+  // Handle, Polyfill: how many positional arguments it takes, the receiver
+  // included. CPython's own TypeError is raised for others, before the handler
+  // is called.
   int8_t least = 0;
   int8_t most = kAny;
   // Handle: the keywords that it takes, separated by blanks; "*" for any.
@@ -72,9 +73,12 @@ constexpr Row examine(const char* module, const char* name) {
   return {.module = module, .name = name, .meaning = Meaning::Examine};
 }
 constexpr Row polyfill(const char* module, const char* name,
-                       const char* function) {
+                       const char* function, int8_t least = 0,
+                       int8_t most = kAny) {
   return {.module = module,
           .name = name,
+          .least = least,
+          .most = most,
           .text = function,
           .meaning = Meaning::Polyfill};
 }

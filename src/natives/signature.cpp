@@ -68,12 +68,14 @@ Signal wrong_call(Context& ctx, PyObject* callable, const Arguments& args) {
 Status check_signature(Context& ctx, const Row& row, PyObject* callable,
                        const Arguments& args) {
   const auto count = static_cast<ptrdiff_t>(args.count());
+  // A polyfill has its own names.
+  const char* keywords = row.meaning == Meaning::Polyfill ? "*" : row.text;
   bool fits = row.most == kAny || count <= row.most;
   if (count < row.least)
     // The missing ones may be given by name.
-    fits = fits && args.has_keywords() && row.text != nullptr;
+    fits = fits && args.has_keywords() && keywords != nullptr;
   for (PyObject* keyword : args.keyword_names)
-    fits = fits && is_listed(row.text, keyword);
+    fits = fits && is_listed(keywords, keyword);
   if (fits) [[likely]]
     return done;
   return wrong_call(ctx, callable, args);

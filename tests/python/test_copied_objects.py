@@ -208,6 +208,26 @@ def test_parts_of_an_object(name, where):
         check(program, X)
 
 
+WRONG_CALLS = [
+    lambda thing: thing.__reduce_ex__(),
+    lambda thing: thing.__reduce_ex__(1, 2),
+    lambda thing: thing.__reduce__(1),
+    lambda thing: thing.__getstate__(1),
+]
+
+
+@pytest.mark.parametrize("wrong", WRONG_CALLS)
+@pytest.mark.parametrize("cls", [Plain, Items, set, ValueError])
+def test_wrong_calls(wrong, cls):
+    def program(x):
+        try:
+            return wrong(cls())
+        except TypeError as error:
+            return x + 1, str(error)
+
+    check(program, X)
+
+
 ASKED = []
 
 
