@@ -349,9 +349,18 @@ bool repeats(V value) {
   return methods && methods->sq_repeat;
 }
 
+// The operand of `*` that is repeated; null if neither is. In place, a left one
+// that has any method of sequences is asked alone.
+V repeated_sequence(V left, V right, bool in_place) {
+  if (repeats(left)) return left;
+  if (in_place && left->type->tp_as_sequence) return nullptr;
+  return repeats(right) ? right : nullptr;
+}
+
 // What a sequence says of `+` and `*` with the wrong thing, if no number on
 // either side has taken it.
-Status check_concatenation(Context& ctx, int op, V left, V right) {
+Status check_concatenation(Context& ctx, int op, V left, V right,
+                           bool in_place) {
   const bool is_str = PyType_IsSubtype(left->type, &PyUnicode_Type);
   const bool is_bytes = PyType_IsSubtype(left->type, &PyBytes_Type);
   // A class that has an __add__ of its own has none of these.
@@ -377,9 +386,10 @@ Status check_concatenation(Context& ctx, int op, V left, V right) {
     return ctx.raise(PyExc_TypeError, std::string("can't concat ") +
                                           right->type->tp_name + " to " +
                                           left->type->tp_name);
-  const bool left_sequence = repeats(left), right_sequence = repeats(right);
-  if (op == kMultiply && (left_sequence || right_sequence)) {
-    V other = left_sequence ? right : left;
+  V sequence =
+      op == kMultiply ? repeated_sequence(left, right, in_place) : nullptr;
+  if (sequence) {
+    V other = sequence == left ? right : left;
     if (type_lookup(ctx, other->type, interned().dunder_index)) return done;
     return ctx.raise(PyExc_TypeError,
                      std::string("can't multiply sequence by non-int of type "
@@ -403,13 +413,13 @@ Outcome<V> container_operation(Context& ctx, int op, V left, V right,
       return sequence_add(ctx, left, right, in_place);
   }
   if (op == kMultiply) {
-    const bool left_sequence = repeats(left);
-    V sequence = left_sequence ? left : right;
-    const bool has_items = is_list(sequence) || is_tuple_like(sequence);
-    const bool is_text =
-        sequence->is_constant() && is_safe_constant(sequence) && !has_items;
-    if (repeats(sequence) && (has_items || is_text)) {
-      MG_TRY(V count, repetitions(ctx, left_sequence ? right : left));
+    V sequence = repeated_sequence(left, right, in_place);
+    const bool has_items =
+        sequence && (is_list(sequence) || is_tuple_like(sequence));
+    const bool is_text = sequence && sequence->is_constant() &&
+                         is_safe_constant(sequence) && !has_items;
+    if (has_items || is_text) {
+      MG_TRY(V count, repetitions(ctx, sequence == left ? right : left));
       if (count && is_text) {
         Ref all =
             Ref::steal(PyNumber_Multiply(sequence->object, count->object));
@@ -417,8 +427,9 @@ Outcome<V> container_operation(Context& ctx, int op, V left, V right,
         return ctx.constant(std::move(all));
       }
       if (count)
-        return repeat(ctx, sequence, count,
-                      in_place && left_sequence && methods->sq_inplace_repeat);
+        return repeat(
+            ctx, sequence, count,
+            in_place && sequence == left && methods->sq_inplace_repeat);
     }
   }
   if (is_set(left) && is_set(right)) {
@@ -511,7 +522,7 @@ Outcome<V> binary_operation(Context& ctx, int kind, V left, V right) {
     forward = nullptr;
   // A deque's is that of a sequence, which takes numbers only.
   if (op == kMultiply && (is_deque(left) || is_deque(right)))
-    MG_DO(check_concatenation(ctx, op, left, right));
+    MG_DO(check_concatenation(ctx, op, left, right, in_place));
   // Numbers' slots go before those of sequences, which user classes don't have.
   const bool users = is_users_method(forward) || is_users_method(backward);
   if (!users) {
@@ -537,7 +548,7 @@ Outcome<V> binary_operation(Context& ctx, int kind, V left, V right) {
   }
   if (op == kModulo && left->is_constant() && PyUnicode_Check(left->object))
     return percent_format(ctx, left, right);
-  MG_DO(check_concatenation(ctx, op, left, right));
+  MG_DO(check_concatenation(ctx, op, left, right, in_place));
   if (forward || backward) {
     return unsupported_operands(ctx, in_place, op, left, right);
   }
@@ -546,7 +557,9 @@ Outcome<V> binary_operation(Context& ctx, int kind, V left, V right) {
   PyObject* a = as_constant(ctx, left);
   PyObject* b = a ? as_constant(ctx, right) : nullptr;
   if (a && b && (!in_place || left->is_constant())) {
-    Ref result = Ref::steal(kBinary[op].run(a, b));
+    const binaryfunc run =
+        in_place ? kBinary[op].run_in_place : kBinary[op].run;
+    Ref result = Ref::steal(run(a, b));
     if (!result) return ctx.raise_from_python();
     return from_constant(ctx, std::move(result));
   }

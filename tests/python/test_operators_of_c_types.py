@@ -226,3 +226,65 @@ def test_class_is_what_the_object_says(name):
             return x - 1, str(error)
 
     check(program, X)
+
+
+# -- any two operands, in place or not -----------------------------------------
+
+
+class Plain:
+    pass
+
+
+class Whole(int):
+    pass
+
+
+class Index:
+    def __index__(self):
+        return 2
+
+
+class Items(tuple):
+    pass
+
+
+# By name: each side is made for each run.
+OPERANDS = {
+    "class": lambda: Plain,
+    "member": lambda: Plain.__weakref__,
+    "whole": lambda: Whole(2),
+    "index": Index,
+    "items": lambda: Items((3,)),
+    "list": lambda: [1],
+    "dict": lambda: {1: 2},
+    "function": lambda: len,
+    "constant": lambda: Ellipsis,
+    "number": lambda: 3,
+    "true": lambda: True,
+    "text": lambda: "ab",
+    "nothing": lambda: None,
+    "dtype": lambda: torch.float32,
+}
+SYMBOLS = ["+", "-", "*", "@", "|", "**", "//", "<<"]
+
+
+@pytest.mark.parametrize("symbol", [*SYMBOLS, *(f"{s}=" for s in SYMBOLS)])
+@pytest.mark.parametrize("left", OPERANDS)
+def test_operands_of_any_kind(left, symbol):
+    statement = f"a {symbol} b" if "=" in symbol else f"a = a {symbol} b"
+    namespace = {"OPERANDS": OPERANDS}
+    exec(
+        f"def operate(left, right):\n"
+        f"    a, b = OPERANDS[left](), OPERANDS[right]()\n"
+        f"    try:\n"
+        f"        {statement}\n"
+        f"    except Exception as error:\n"
+        f"        return type(error).__name__, str(error)\n"
+        f"    return a\n",
+        namespace,
+    )
+
+    def program(x):
+        return x + 1, [namespace["operate"](left, right) for right in OPERANDS]
+
+    check(program, torch.ones(2))
