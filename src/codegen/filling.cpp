@@ -16,6 +16,7 @@ namespace magneto::codegen {
 
 using values::as;
 using values::DictEntry;
+using values::DictState;
 using values::HeapObject;
 using values::Kind;
 using values::V;
@@ -28,6 +29,23 @@ void Rebuilder::fill_all() {
         next < to_fill_.size() ? to_fill_[next++] : to_fill_last_[next_last++];
     fill(value, built_.at(value));
   }
+}
+
+// In the order of the dict beneath; an OrderedDict has its own from the first
+// key on that was moved.
+void Rebuilder::set_items(const DictState& dict, Operand target, bool all) {
+  std::vector<const DictEntry*> entries;
+  for (const DictEntry& entry : dict.entries)
+    if (entry.value) entries.push_back(&entry);
+  const auto moved = std::ranges::find_if(entries, &DictEntry::is_moved);
+  const std::vector<const DictEntry*> own_order(moved, entries.end());
+  if (!own_order.empty()) std::ranges::sort(entries, {}, &DictEntry::addition);
+  for (const DictEntry* entry : entries)
+    if (all || entry->written)
+      builder_.act(StepOp::SetItem,
+                   {target, build(entry->key), build(entry->value)});
+  for (const DictEntry* entry : own_order)
+    builder_.act(StepOp::MoveToEnd, {target, build(entry->key)});
 }
 
 void Rebuilder::change_set(const HeapObject& set, Operand target) {
@@ -85,11 +103,7 @@ void Rebuilder::fill(V value, Operand target) {
       break;
     }
     case Kind::Dict:
-      for (const DictEntry& entry : state.dict->entries) {
-        if (!entry.value) continue;
-        builder_.act(StepOp::SetItem,
-                     {target, build(entry.key), build(entry.value)});
-      }
+      set_items(*state.dict, target, true);
       break;
     case Kind::Set:
       change_set(state, target);

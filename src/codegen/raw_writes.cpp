@@ -110,6 +110,10 @@ bool clear_dict(PyObject* dict) {
   return true;
 }
 
+bool move_to_end(PyObject* ordered_dict, PyObject* key) {
+  return call_builtin_method(&PyODict_Type, "move_to_end", ordered_dict, key);
+}
+
 bool assign_items(PyObject* container, std::span<PyObject* const> items) {
   Ref list = list_of(items);
   if (!list) return false;

@@ -27,6 +27,7 @@ bool clear_attributes(PyObject* object);
 // is deleted if it is there.
 bool write_item(PyObject* dict, PyObject* key, PyObject* value);
 bool clear_dict(PyObject* dict);
+bool move_to_end(PyObject* ordered_dict, PyObject* key);
 
 // container[:] = items, for a list or a deque.
 bool assign_items(PyObject* container, std::span<PyObject* const> items);

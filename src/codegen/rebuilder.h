@@ -39,6 +39,8 @@ class Rebuilder {
   Operand build(values::V value);
   // Fills what build() has made.
   void fill_all();
+  // Gives the dict at `target` the items that the trace wrote, or all.
+  void set_items(const values::DictState& dict, Operand target, bool all);
   // Does to the set at `target` what the trace has done to it, in order.
   void change_set(const values::HeapObject& set, Operand target);
   void call(const values::Construction& what) { (void)make_by_call(what); }

@@ -17,7 +17,7 @@ namespace {
 
 // Whether the caller's has the key, and shan't.
 bool is_dropped(const DictEntry& entry) {
-  return entry.written && !entry.value && !entry.is_new;
+  return entry.written && !entry.value && !entry.is_new && !entry.has_left;
 }
 
 }  // namespace
@@ -125,7 +125,8 @@ void Replay::replay_dict(V owner, const HeapObject& state) {
   if (state.dict->is_cleared) builder_.act(StepOp::ClearDict, {target});
   // Whoever goes over an OrderedDict notices keys that came and went.
   const bool shows = std::ranges::any_of(entries, [](const DictEntry& entry) {
-    return is_dropped(entry) || (entry.is_new && entry.value);
+    return is_dropped(entry) ||
+           (entry.value && (entry.is_new || entry.is_moved));
   });
   if (state.dict->version && !shows &&
       values::is_instance_of(owner, &PyODict_Type)) {
@@ -136,10 +137,7 @@ void Replay::replay_dict(V owner, const HeapObject& state) {
   for (const DictEntry& entry : entries)
     if (is_dropped(entry))
       builder_.act(StepOp::DropItem, {target, rebuilder_.build(entry.key)});
-  for (const DictEntry& entry : entries)
-    if (entry.written && entry.value)
-      builder_.act(StepOp::SetItem, {target, rebuilder_.build(entry.key),
-                                     rebuilder_.build(entry.value)});
+  rebuilder_.set_items(*state.dict, target, false);
 }
 
 void Replay::replay_set(V owner, const HeapObject& state) {

@@ -199,6 +199,8 @@ bool act(StepOp op, Operands& o) {
       return write_item(o[0], o[1], nullptr);
     case StepOp::ClearDict:
       return clear_dict(o[0]);
+    case StepOp::MoveToEnd:
+      return move_to_end(o[0], o[1]);
     case StepOp::ClearSet:
       return PySet_Clear(o[0]) == 0;
     case StepOp::AddItems:

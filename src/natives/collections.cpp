@@ -94,28 +94,20 @@ Outcome<V> move_to_end(Context& ctx, const Arguments& args) {
   if (V given = argument(args, 2, name<"last">())) {
     MG_TRY(last, truth(ctx, given));
   }
-  // The order is the order of insertion.
   MG_TRY(PyObject * token, key_token(ctx, ctx.look(key)));
-  if (const auto entries = dict_entries(ctx, dict); !entries.empty()) {
-    const DictEntry* end = last ? entries.back() : entries.front();
-    const Py_ssize_t place = ctx.heap.find(dict->heap, token);
-    if (place >= 0 && &ctx.heap[dict->heap].dict->entries.at(
-                          static_cast<size_t>(place)) == end)
-      return ctx.none();
-  }
-  Items before = items_of(ctx, dict);
-  MG_TRY(V value, dict_pop(ctx, dict, key));
-  if (!value) return key_error(ctx, key);
-  if (last) {
-    MG_DO(dict_set(ctx, dict, key, value));
-    return ctx.none();
-  }
-  ctx.heap.dict_clear(dict->heap);
-  MG_DO(dict_set(ctx, dict, key, value));
-  for (size_t i = 0; i < before.keys.size(); ++i) {
-    MG_TRY(V there, dict_get(ctx, dict, before.keys[i]));
-    if (!there) MG_DO(dict_set(ctx, dict, before.keys[i], before.values[i]));
-  }
+  const auto entries = dict_entries(ctx, dict);
+  const Py_ssize_t place = ctx.heap.find(dict->heap, token);
+  const DictEntry* moved =
+      place < 0
+          ? nullptr
+          : &ctx.heap[dict->heap].dict->entries[static_cast<size_t>(place)];
+  if (!moved || !moved->value) return key_error(ctx, key);
+  if (moved == (last ? entries.back() : entries.front())) return ctx.none();
+  // To the front: all others go behind it.
+  std::vector<Ref> tokens;
+  for (const DictEntry* entry : entries)
+    if ((entry == moved) == last) tokens.push_back(entry->token.share());
+  for (const Ref& each : tokens) ctx.heap.dict_move_to_end(dict->heap, each);
   return ctx.none();
 }
 

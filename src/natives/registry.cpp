@@ -121,6 +121,21 @@ Outcome<bool> check_receiver(Context& ctx, PyObject* callable,
                     "' object");
 }
 
+// The dict within an OrderedDict has another order, or other keys, than it:
+// only the methods that it inherits know it.
+Status check_ordered(Context& ctx, PyObject* callable, const Arguments& args) {
+  if (owner_of(callable) != &PyDict_Type) return done;
+  V receiver = ctx.look(args.positional[0]);
+  PyObject* name = reinterpret_cast<PyDescrObject*>(callable)->d_name;
+  if (!values::is_instance_of(receiver, &PyODict_Type) ||
+      _PyType_Lookup(&PyODict_Type, name) == callable)
+    return done;
+  return ctx.graph_break("native-call",
+                         "dict." + values::attribute_name(name) +
+                             "() of an OrderedDict, which has its own",
+                         "use that of the OrderedDict");
+}
+
 // The first of the classes that `type` inherits from, or itself, that has no
 // __new__ written in Python.
 PyTypeObject* made_by(PyTypeObject* type) {
@@ -520,6 +535,7 @@ Outcome<V> call_row(Context& ctx, const Row& row, PyObject* callable,
   MG_DO(scope.check(ctx, " while calling a Python object"));
   MG_TRY(bool fits, check_receiver(ctx, callable, args));
   (void)fits;
+  MG_DO(check_ordered(ctx, callable, args));
   MG_DO(check_new(ctx, callable, args));
   switch (row.meaning) {
     case Meaning::Handle:

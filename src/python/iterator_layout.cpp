@@ -337,9 +337,11 @@ TableEntry table_entry(PyObject* object, size_t i) noexcept {
   TableEntry entry;
   if (!iterator.table) return entry;
   if (is_over_ordered(object)) {
-    if (const OrderedNode* node = ordered_node(as<OverOrdered>(object), i))
-      entry = {node->key, _PyDict_GetItem_KnownHash(iterator.table, node->key,
-                                                    node->hash)};
+    if (const OrderedNode* node = ordered_node(as<OverOrdered>(object), i)) {
+      PyObject* value =
+          _PyDict_GetItem_KnownHash(iterator.table, node->key, node->hash);
+      entry = {.key = node->key, .value = value, .is_extra = value == nullptr};
+    }
     return entry;
   }
   if (is_over_deque(object)) {

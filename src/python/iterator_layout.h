@@ -51,7 +51,8 @@ TableIterator table_iterator(PyObject* object) noexcept;
 struct TableEntry {
   PyObject* key = nullptr;
   PyObject* value = nullptr;
-  // Of a dict that got other keys meanwhile: the iterator raises.
+  // Of a dict that got other keys meanwhile, or lost one that an OrderedDict
+  // has: the iterator raises.
   bool is_extra = false;
 };
 TableEntry table_entry(PyObject* iterator, size_t i) noexcept;

@@ -145,11 +145,20 @@ void set_index(DictState& dict, PyObject* token, Py_ssize_t position) {
   MG_CHECK(!failed, "a token hashes and compares without error");
 }
 
+// At the end, where the index finds it.
+void add_entry(DictState& dict, DictEntry entry) {
+  set_index(dict, entry.token, static_cast<Py_ssize_t>(dict.entries.size()));
+  if (entry.value) ++dict.live;
+  if (!entry.is_moved) entry.addition = dict.additions++;
+  dict.entries.push_back(std::move(entry));
+}
+
 std::unique_ptr<DictState> copy_of(const DictState& dict) {
   auto copy = std::make_unique<DictState>();
   copy->complete = dict.complete;
   copy->live = dict.live;
   copy->deletions = dict.deletions;
+  copy->additions = dict.additions;
   copy->is_cleared = dict.is_cleared;
   copy->version = dict.version;
   copy->finger = dict.finger;
@@ -162,7 +171,8 @@ std::unique_ptr<DictState> copy_of(const DictState& dict) {
   for (const DictEntry& entry : dict.entries)
     copy->entries.push_back({entry.key, entry.value, entry.token.share(),
                              entry.written, entry.is_new, entry.entries_before,
-                             entry.is_popped, entry.deletion});
+                             entry.is_popped, entry.deletion, entry.addition,
+                             entry.is_moved, entry.has_left});
   return copy;
 }
 
@@ -175,9 +185,7 @@ void Heap::dict_initial(HeapId id, V key, V value, Ref token) {
     dict.entries[static_cast<size_t>(position)].value = value;
     return;
   }
-  set_index(dict, token, static_cast<Py_ssize_t>(dict.entries.size()));
-  dict.entries.push_back({key, value, std::move(token), false});
-  ++dict.live;
+  add_entry(dict, {key, value, std::move(token), false});
 }
 
 Py_ssize_t Heap::find(HeapId id, PyObject* token) const {
@@ -189,9 +197,7 @@ void Heap::dict_note(HeapId id, V key, V value, PyObject* token) {
   Py_ssize_t before = index_of(dict, token);
   MG_CHECK(before < 0, "a key is noted once");
   saved_.push_back({.count = before, .flag = value != nullptr});
-  set_index(dict, token, static_cast<Py_ssize_t>(dict.entries.size()));
-  dict.entries.push_back({key, value, Ref::share(token), false});
-  if (value) ++dict.live;
+  add_entry(dict, {key, value, Ref::share(token), false});
   journal_.record(this, static_cast<uint64_t>(Undo::EntryAdd), id.index);
 }
 
@@ -215,9 +221,7 @@ void Heap::dict_set(HeapId id, V key, V value, PyObject* token) {
   // New, or deleted before: either way it goes to the end.
   const bool is_new = before >= 0 || dict.complete;
   saved_.push_back({.count = before, .flag = true});
-  set_index(dict, token, static_cast<Py_ssize_t>(dict.entries.size()));
-  dict.entries.push_back({key, value, Ref::share(token), true, is_new});
-  ++dict.live;
+  add_entry(dict, {key, value, Ref::share(token), true, is_new});
   dict.version += is_new;
   journal_.record(this, static_cast<uint64_t>(Undo::EntryAdd), id.index);
 }
@@ -242,6 +246,34 @@ void Heap::dict_delete(HeapId id, PyObject* token, bool is_popped) {
   --dict.live;
   ++dict.version;
   journal_.record(this, static_cast<uint64_t>(Undo::EntryValue), id.index);
+}
+
+void Heap::dict_move_to_end(HeapId id, PyObject* token) {
+  DictState& dict = *objects_[id.index].dict;
+  MG_CHECK(dict.complete, "only what is known has an order");
+  const Py_ssize_t before = index_of(dict, token);
+  MG_CHECK(before >= 0, "a key that is moved must be there");
+  mark(id, Change::Entries);
+  DictEntry& entry = dict.entries[static_cast<size_t>(before)];
+  DictEntry moved{.key = entry.key,
+                  .value = entry.value,
+                  .token = Ref::share(token),
+                  .written = entry.written,
+                  .is_new = entry.is_new,
+                  .addition = entry.addition,
+                  .is_moved = true};
+  saved_.push_back({.position = static_cast<size_t>(before),
+                    .value = entry.value,
+                    .flag = entry.written});
+  entry.value = nullptr;
+  entry.has_left = true;
+  --dict.live;
+  ++dict.version;
+  journal_.record(this, static_cast<uint64_t>(Undo::EntryValue), id.index);
+  saved_.push_back({.count = before, .flag = true});
+  dict.version += moved.is_new;
+  add_entry(dict, std::move(moved));
+  journal_.record(this, static_cast<uint64_t>(Undo::EntryAdd), id.index);
 }
 
 void Heap::dict_clear(HeapId id, std::optional<Py_ssize_t> finger) {
@@ -411,6 +443,7 @@ void Heap::undo(uint64_t a, uint64_t b) noexcept {
       }
       entry.value = saved.value;
       entry.written = saved.flag;
+      entry.has_left = false;
       return;
     }
     case Undo::Dict:
@@ -468,9 +501,9 @@ std::string Heap::dump() const {
         add(entry.key);
         add(entry.value);
         add(entry.token.get());
-        std::snprintf(buffer, sizeof buffer, "@%zd%s",
+        std::snprintf(buffer, sizeof buffer, "@%zd%s%s",
                       index_of(*object.dict, entry.token),
-                      entry.written ? "w" : "");
+                      entry.written ? "w" : "", entry.has_left ? "l" : "");
         text += buffer;
       }
     }

@@ -53,6 +53,11 @@ struct DictEntry {
   uint32_t entries_before = 0;
   bool is_popped = false;
   uint32_t deletion = 0;
+  // An OrderedDict's, which has an order of its own over that of the dict
+  // beneath: there, a key that move_to_end() moves stays where it was added.
+  uint32_t addition = 0;  // the how many-th it was
+  bool is_moved = false;  // came here so,
+  bool has_left = false;  // or went from here; one that went has no value
 };
 
 // A set took the items of another one, or of a dict, all at once, or dropped
@@ -72,8 +77,9 @@ struct DictState {
   // Complete: entries hold all there is. Otherwise they hold what was read or
   // written so far, and the caller's mapping has the rest.
   bool complete = true;
-  size_t live = 0;               // entries that have a value
-  uint32_t deletions = 0;        // so far, undone ones too
+  size_t live = 0;         // entries that have a value
+  uint32_t deletions = 0;  // so far, undone ones too
+  uint32_t additions = 0;
   std::vector<SetMerge> merges;  // Set; the entries say the same besides
   bool is_cleared = false;       // what was there before is in no entry
   uint32_t version = 0;  // grows when a key comes or goes, or a set is merged
@@ -141,6 +147,8 @@ class Heap : public Journaled {
   void dict_set(HeapId id, V key, V value, PyObject* token);
   // The key must be there.
   void dict_delete(HeapId id, PyObject* token, bool is_popped = false);
+  // Of an OrderedDict all of whose keys have been read.
+  void dict_move_to_end(HeapId id, PyObject* token);
   void dict_clear(HeapId id, std::optional<Py_ssize_t> finger = {});
   // Of a set: the items of `other` are added to it next, or dropped.
   void set_merge(HeapId id, Ref other, bool drops);

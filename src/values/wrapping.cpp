@@ -544,11 +544,13 @@ std::vector<V> Context::keys(HeapId dict) {
   Ref listed = Py_TYPE(real.get())->tp_iter == PyODict_Type.tp_iter
                    ? Ref::steal(PySequence_List(real))
                    : Ref::steal(PyDict_Keys(real));
-  if (!listed) {
+  if (!listed || PyList_GET_SIZE(listed.get()) != PyDict_GET_SIZE(real.get())) {
     PyErr_Clear();
-    throw BreakException{{"dict-key",
-                          "an OrderedDict whose keys have changed their hash",
-                          "don't change objects that are keys"}};
+    throw BreakException{
+        {"dict-key",
+         "an OrderedDict that has other keys than the dict beneath it",
+         "change it by its own methods, and don't change objects that are "
+         "keys"}};
   }
   Ref keys = Ref::steal(PyList_AsTuple(listed));
   MG_CHECK(keys, "out of memory");

@@ -16,7 +16,7 @@ import math
 import struct
 import types
 import weakref
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -122,6 +122,9 @@ def _compare_new(a: Any, b: Any, where: str, state: Comparison) -> None:
         _compare_attributes(a, b, where, state)
     elif isinstance(a, Mapping):
         _compare_items(list(a), list(b), f"keys of {where}", state)
+        if isinstance(a, OrderedDict):
+            x, y = list(dict.keys(a)), list(dict.keys(b))
+            _compare(x, y, f"keys of the dict beneath {where}", state)
         # Looked up by no key: its class may have an __eq__ that fails.
         for (key, x), (_, y) in zip(a.items(), b.items(), strict=True):
             _compare(x, y, f"{where}[{key!r}]", state)

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 
 namespace magneto::values {
@@ -28,7 +29,7 @@ class RandomHeap {
   }
 
   void step() {
-    switch (pick(12)) {
+    switch (pick(13)) {
       case 0: {
         HeapId id = heap.make();
         heap.initial(id).owner = any();
@@ -79,6 +80,15 @@ class RandomHeap {
           PyObject* key = token();
           if (heap.find(id, key) < 0)
             heap.dict_note(id, any(), pick(2) ? any() : nullptr, key);
+        });
+        break;
+      case 11:
+        with_dict([&](HeapId id) {
+          const DictState& dict = *heap[id].dict;
+          if (!dict.complete || !dict.live) return;
+          const auto there = std::ranges::find_if(
+              dict.entries, [](const auto& entry) { return entry.value; });
+          heap.dict_move_to_end(id, there->token);
         });
         break;
       default:
