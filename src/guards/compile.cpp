@@ -357,6 +357,7 @@ class ProgramBuilder {
   }
 
   void add_ambients() {
+    program_->hierarchy_ = guards_.hierarchy();
     for (const AmbientGuard& guard : guards_.ambients()) {
       MG_CHECK(hooks().ambient[static_cast<size_t>(guard.id)].read != nullptr,
                "an ambient guard needs its hook");

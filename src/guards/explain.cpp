@@ -239,6 +239,8 @@ class Explainer {
     if (!program_.alive()) {
       return {"an object that the guards compare with no longer exists"};
     }
+    if (!program_.knows_classes())
+      return {"the __bases__ of a class were written to"};
     for (const AmbientGuard& guard : program_.ambients_) {
       const int64_t now = hooks().ambient[static_cast<size_t>(guard.id)].read();
       if (now == guard.value) continue;

@@ -22,6 +22,7 @@
 #include "guards/constant.h"
 #include "guards/hooks.h"
 #include "guards/source.h"
+#include "python/class_hierarchy.h"
 #include "python/ref.h"
 #include "shapes/decision.h"
 #include "support/journal.h"
@@ -154,6 +155,8 @@ class GuardSet final : public Journaled {
 
   std::span<const Guard> guards() const { return guards_; }
   std::span<const AmbientGuard> ambients() const { return ambients_; }
+  // When the trace began: see python::class_hierarchy().
+  uint64_t hierarchy() const { return hierarchy_; }
 
   void undo(uint64_t list, uint64_t) noexcept override;
 
@@ -163,6 +166,7 @@ class GuardSet final : public Journaled {
   Journal& journal_;
   std::vector<Guard> guards_;
   std::vector<AmbientGuard> ambients_;
+  const uint64_t hierarchy_ = python::class_hierarchy();
   // By source: the kinds of guards that it has, as bits.
   std::vector<uint32_t> kinds_;
 };

@@ -64,7 +64,7 @@ bool GuardProgram::run(const CallView& view, PyObject** inputs) noexcept {
 }
 
 bool GuardProgram::can_match() const {
-  return watch_.alive() &&
+  return alive() && knows_classes() &&
          std::ranges::none_of(ambients_, [](const AmbientGuard& guard) {
            return guard.id == Ambient::AbstractClasses &&
                   hooks().ambient[static_cast<size_t>(guard.id)].read() !=
@@ -73,7 +73,7 @@ bool GuardProgram::can_match() const {
 }
 
 bool GuardProgram::all_hold(const CallView& view, PyObject** inputs) {
-  if (!watch_.alive()) return false;
+  if (!alive() || !knows_classes()) return false;
   for (const AmbientGuard& guard : ambients_) {
     const auto read = hooks().ambient[static_cast<size_t>(guard.id)].read;
     if (read() != guard.value) return false;

@@ -63,8 +63,10 @@ class GuardProgram {
 
   // False once an object that the guards compare with has been freed.
   bool alive() const { return watch_.alive(); }
-  // False if the program never matches again and can be dropped: for that
-  // reason, or since a state that only counts up has moved on.
+  // Whether each class derives from the same ones as when the trace began.
+  bool knows_classes() const { return hierarchy_ == python::class_hierarchy(); }
+  // False if the program never matches again and can be dropped: for one of
+  // these reasons, or since a state that only counts up has moved on.
   bool can_match() const;
 
   // The first guard that doesn't hold for this call, with both values:
@@ -156,6 +158,7 @@ class GuardProgram {
   std::vector<uint32_t> input_nodes_;    // kNumber: it is none of a node
   std::vector<uint32_t> number_inputs_;  // which inputs those are
   std::vector<AmbientGuard> ambients_;
+  uint64_t hierarchy_ = 0;  // see python::class_hierarchy()
   Relations relations_;
   Numbers numbers_;
 

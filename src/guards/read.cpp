@@ -69,7 +69,9 @@ PyObject** field_place(SourceKind kind, PyObject* base) noexcept {
     case SourceKind::FunctionGlobals:
     case SourceKind::FunctionName:
     case SourceKind::FunctionQualifiedName:
-    case SourceKind::FunctionDoc: {
+    case SourceKind::FunctionDoc:
+    case SourceKind::FunctionModule:
+    case SourceKind::FunctionAnnotations: {
       if (!PyFunction_Check(base)) return nullptr;
       auto* function = as<PyFunctionObject>(base);
       if (kind == SourceKind::FunctionCode) return &function->func_code;
@@ -80,6 +82,9 @@ PyObject** field_place(SourceKind kind, PyObject* base) noexcept {
       if (kind == SourceKind::FunctionQualifiedName)
         return &function->func_qualname;
       if (kind == SourceKind::FunctionDoc) return &function->func_doc;
+      if (kind == SourceKind::FunctionModule) return &function->func_module;
+      if (kind == SourceKind::FunctionAnnotations)
+        return &function->func_annotations;
       return &function->func_kwdefaults;
     }
     case SourceKind::TypeName:
@@ -351,6 +356,8 @@ MG_FIELD(FunctionGlobals)
 MG_FIELD(FunctionName)
 MG_FIELD(FunctionQualifiedName)
 MG_FIELD(FunctionDoc)
+MG_FIELD(FunctionModule)
+MG_FIELD(FunctionAnnotations)
 MG_FIELD(MethodSelf)
 MG_FIELD(MethodFunction)
 MG_FIELD(BuiltinSelf)

@@ -3,6 +3,7 @@
 #include "entry/register.h"
 #include "graph/python_handle.h"
 #include "natives/torch_hooks.h"
+#include "python/class_hierarchy.h"
 #include "python/code_functions.h"
 #include "python/ref.h"
 #include "tensor/fake_tensor.h"
@@ -42,6 +43,7 @@ PyModuleDef definition = {
 // NOLINTNEXTLINE(bugprone-reserved-identifier): Python asks for that name.
 PyMODINIT_FUNC PyInit__C() noexcept {
   try {
+    magneto::python::listen_to_bases();
     Ref module = Ref::steal(PyModule_Create(&definition));
     if (!module || !fill(module)) return nullptr;
     return module.release();

@@ -71,6 +71,22 @@ Signal positional_only(Context& ctx, PyObject* function_name,
                        all + "'");
 }
 
+SourceId field_of(Context& ctx, PyObject* function, SourceKind kind) {
+  return ctx.sources.field(ctx.sources.constant(function), kind);
+}
+
+// How many there are says which is whose.
+void rely_on_defaults(Context& ctx, const Defaults& defaults) {
+  if (!defaults.function) return;
+  const SourceId source =
+      field_of(ctx, defaults.function, SourceKind::FunctionDefaults);
+  PyObject* real = PyFunction_GetDefaults(defaults.function);
+  if (real)
+    ctx.guards.length(source, PyTuple_GET_SIZE(real));
+  else
+    ctx.guards.absent(source);
+}
+
 }  // namespace
 
 Status bind_arguments(Context& ctx, Frame& frame, PyObject* function_name,
@@ -126,12 +142,15 @@ Status bind_arguments(Context& ctx, Frame& frame, PyObject* function_name,
                            text(name) + "'");
     frame.locals[slot] = args.keyword_values[k];
   }
+  // There may be more defaults than parameters.
+  const auto first_default = static_cast<int64_t>(positional) -
+                             static_cast<int64_t>(defaults.positional.size());
   if (given > positional && !star) {
-    const size_t least = positional - defaults.positional.size();
+    rely_on_defaults(ctx, defaults);
     const std::string takes = defaults.positional.empty()
                                   ? plural(positional, "positional argument")
-                                  : "from " + std::to_string(least) + " to " +
-                                        std::to_string(positional) +
+                                  : "from " + std::to_string(first_default) +
+                                        " to " + std::to_string(positional) +
                                         " positional arguments";
     size_t by_keyword = 0;
     for (size_t i = positional; i < named; ++i)
@@ -145,12 +164,13 @@ Status bind_arguments(Context& ctx, Frame& frame, PyObject* function_name,
                          (given == 1 && !by_keyword ? " was" : " were") +
                          " given");
   }
-  const size_t first_default = positional - defaults.positional.size();
   std::vector<std::string> missing;
   for (size_t i = given; i < positional; ++i) {
     if (!frame.locals[i]->is_null()) continue;
-    if (i >= first_default)
-      frame.locals[i] = defaults.positional[i - first_default];
+    rely_on_defaults(ctx, defaults);
+    const int64_t place = static_cast<int64_t>(i) - first_default;
+    if (place >= 0)
+      frame.locals[i] = defaults.positional[static_cast<size_t>(place)];
     else
       missing.push_back(text(frame.local_name(static_cast<int32_t>(i))));
   }
@@ -163,6 +183,9 @@ Status bind_arguments(Context& ctx, Frame& frame, PyObject* function_name,
     if (defaults.keyword) {
       MG_TRY(value,
              values::dict_get(ctx, defaults.keyword, ctx.constant_share(name)));
+    } else if (defaults.function) {
+      ctx.guards.absent(
+          field_of(ctx, defaults.function, SourceKind::FunctionKwDefaults));
     }
     if (value)
       frame.locals[i] = value;
@@ -208,8 +231,12 @@ void name_generators(Context& ctx, V function, Frame& frame) {
     return;
   }
   const auto* real = reinterpret_cast<PyFunctionObject*>(function->object);
-  frame.function_name = ctx.constant_share(real->func_name);
-  frame.qualified_name = ctx.constant_share(real->func_qualname);
+  frame.function_name =
+      ctx.lazy(real->func_name,
+               field_of(ctx, function->object, SourceKind::FunctionName));
+  frame.qualified_name = ctx.lazy(
+      real->func_qualname,
+      field_of(ctx, function->object, SourceKind::FunctionQualifiedName));
 }
 
 Callee callee_of(Context& ctx, V function) {
@@ -242,6 +269,7 @@ Callee callee_of(Context& ctx, V function) {
   PyObject* object = function->object;
   auto* real = reinterpret_cast<PyFunctionObject*>(object);
   SourceId source = ctx.sources.constant(object);
+  callee.defaults.function = object;
   callee.code = reinterpret_cast<PyCodeObject*>(real->func_code);
   callee.globals = real->func_globals;
   ctx.sources.found_at(real->func_globals,
@@ -312,6 +340,11 @@ Outcome<V> Interpreter::inline_function(V function, const Arguments& args) {
   if (callee.code->co_flags & CO_GENERATOR)
     name_generators(ctx, function, frame);
   Status bound = bind_arguments(ctx, frame, callee.name, callee.defaults, args);
+  // The message of the exception has the name.
+  if (!bound && callee.defaults.function)
+    ctx.guards.constant_equals(field_of(ctx, callee.defaults.function,
+                                        SourceKind::FunctionQualifiedName),
+                               callee.name);
   if (!bound && bound.signal() == Signal::Raised && stands_for_c(frame)) {
     // C code says what is wrong in words of its own.
     (void)ctx.take_exception();

@@ -143,8 +143,9 @@ bool is_polyfill(const Frame& frame);
 // Binds the arguments of a call to the parameters of `code`, as CPython does,
 // into frame.locals; raises its TypeErrors.
 struct Defaults {
-  std::vector<V> positional;  // of the last parameters
-  V keyword = nullptr;        // Dict value or null
+  std::vector<V> positional;     // of the last parameters
+  V keyword = nullptr;           // Dict value or null
+  PyObject* function = nullptr;  // the caller's that they belong to
 };
 Status bind_arguments(Context& ctx, Frame& frame, PyObject* function_name,
                       const Defaults& defaults, const Arguments& args);

@@ -132,7 +132,7 @@ Outcome<V> bind_getset(Context& ctx, PyObject* descriptor, V object,
     }
     if (name == names.dunder_annotations && PyModule_Check(object->object))
       return annotations_are_made(ctx);
-    V field = name_of_constant(ctx, object, name);
+    V field = field_of_constant(ctx, object, name);
     return field ? Outcome<V>(field) : read_real(ctx, object->object, name);
   }
   if (object->kind == Kind::Function) {
@@ -408,7 +408,7 @@ Outcome<V> type_get(Context& ctx, V object, PyObject* name) {
         Py_IS_TYPE(in_meta, &PyMemberDescr_Type)) {
       if (V classes = classes_of(ctx, type, name)) return classes;
       guard_own_field(ctx, type, name);
-      V field = name_of_constant(ctx, object, name);
+      V field = field_of_constant(ctx, object, name);
       return field ? Outcome<V>(field) : read_real(ctx, object->object, name);
     }
     return bind_descriptor(ctx, in_meta, object, meta, name);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "values/functions.h"
 
+#include <optional>
+
+#include "guards/read.h"
 #include "python/names.h"
 #include "values/attributes.h"
 #include "values/protocol.h"
@@ -14,16 +17,24 @@ struct FieldRow {
   PyTypeObject* type;   // what may be written; null for anything
   const char* article;  // as CPython's message names the type
   bool may_be_none;
+  guards::SourceKind source;  // of a function of the caller's
 };
 // In the order of FunctionField.
 const FieldRow kFields[kFunctionFields] = {
-    {&Names::dunder_name, &PyUnicode_Type, "string", false},
-    {&Names::dunder_qualname, &PyUnicode_Type, "string", false},
-    {&Names::dunder_doc, nullptr, nullptr, true},
-    {&Names::dunder_module, nullptr, nullptr, true},
-    {&Names::dunder_annotations, &PyDict_Type, "dict", true},
-    {&Names::dunder_defaults, &PyTuple_Type, "tuple", true},
-    {&Names::dunder_kwdefaults, &PyDict_Type, "dict", true},
+    {&Names::dunder_name, &PyUnicode_Type, "string", false,
+     guards::SourceKind::FunctionName},
+    {&Names::dunder_qualname, &PyUnicode_Type, "string", false,
+     guards::SourceKind::FunctionQualifiedName},
+    {&Names::dunder_doc, nullptr, nullptr, true,
+     guards::SourceKind::FunctionDoc},
+    {&Names::dunder_module, nullptr, nullptr, true,
+     guards::SourceKind::FunctionModule},
+    {&Names::dunder_annotations, &PyDict_Type, "dict", true,
+     guards::SourceKind::FunctionAnnotations},
+    {&Names::dunder_defaults, &PyTuple_Type, "tuple", true,
+     guards::SourceKind::FunctionDefaults},
+    {&Names::dunder_kwdefaults, &PyDict_Type, "dict", true,
+     guards::SourceKind::FunctionKwDefaults},
 };
 
 // MAKE_FUNCTION takes a dict or a tuple of name, value, name, value ...
@@ -96,25 +107,32 @@ Outcome<V> get_function_field(Context& ctx, V value, FunctionField field) {
   MG_CHECK(false, "a field of a function");
 }
 
-V name_of_constant(Context& ctx, V constant, PyObject* name) {
+V field_of_constant(Context& ctx, V constant, PyObject* name) {
   using guards::SourceKind;
   const Names& names = interned();
-  const bool is_type = PyType_Check(constant->object);
-  if (!is_type && !PyFunction_Check(constant->object)) return nullptr;
-  SourceKind kind = SourceKind::FunctionDoc;
-  if (name == names.dunder_name)
-    kind = is_type ? SourceKind::TypeName : SourceKind::FunctionName;
-  else if (name == names.dunder_qualname)
-    kind = is_type ? SourceKind::TypeQualifiedName
-                   : SourceKind::FunctionQualifiedName;
-  else if (name != names.dunder_doc || is_type)
-    return nullptr;
-  const guards::Reading text = guards::read_field(kind, constant->object);
-  if (!text.is_present()) return nullptr;
+  std::optional<SourceKind> kind;
+  if (PyFunction_Check(constant->object)) {
+    if (size_t field = function_field(name); field < kFunctionFields)
+      kind = kFields[field].source;
+  } else if (PyType_Check(constant->object)) {
+    if (name == names.dunder_name) kind = SourceKind::TypeName;
+    if (name == names.dunder_qualname) kind = SourceKind::TypeQualifiedName;
+  }
+  if (!kind) return nullptr;
+  // CPython makes the dict when it is first asked for.
+  if (kind == SourceKind::FunctionAnnotations) {
+    Ref made = Ref::steal(PyObject_GetAttr(constant->object, name));
+    if (!made) PyErr_Clear();
+  }
+  const guards::Reading field = guards::read_field(*kind, constant->object);
+  if (field.is_unreadable()) return nullptr;
   const SourceId base = constant->source.valid()
                             ? constant->source
                             : ctx.sources.constant(constant->object);
-  return ctx.lazy(text.value(), ctx.sources.field(base, kind));
+  const SourceId source = ctx.sources.field(base, *kind);
+  if (field.is_present()) return ctx.lazy(field.value(), source);
+  ctx.guards.absent(source);
+  return ctx.none();
 }
 
 Signal wrong_arguments(Context& ctx, V callable, const std::string& what) {

@@ -27,10 +27,10 @@ size_t function_field(PyObject* name);
 // What was written to the field; null if nothing was.
 V written_field(Context& ctx, V function, FunctionField field);
 Outcome<V> get_function_field(Context& ctx, V function, FunctionField field);
-// __name__ or __qualname__ of a Constant that is a function or a class, or a
-// function's __doc__, under a guard, since they can be written; null for
-// anything else.
-V name_of_constant(Context& ctx, V constant, PyObject* name);
+// __name__ or __qualname__ of a Constant that is a function or a class, or
+// another of a function's fields, under a guard, since they can be written;
+// null for anything else.
+V field_of_constant(Context& ctx, V constant, PyObject* name);
 // A TypeError about the arguments of a callable: "module.f() " and `what`.
 Signal wrong_arguments(Context& ctx, V callable, const std::string& what);
 // value null: deletion.
