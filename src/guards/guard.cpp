@@ -24,13 +24,12 @@ constexpr bool relates_sources(GuardKind kind) {
   return kind >= GuardKind::SameObject;
 }
 
-// A look-up gives a type a version tag, if it has none and may have one.
+}  // namespace
+
 bool assign_version(PyTypeObject* type) {
   if (type->tp_version_tag == 0) _PyType_Lookup(type, interned().dunder_dict);
   return type->tp_version_tag != 0;
 }
-
-}  // namespace
 
 void GuardSet::add(Guard guard) {
   if (relates_sources(guard.kind)) {

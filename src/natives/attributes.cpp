@@ -8,6 +8,7 @@
 #include "natives/signature.h"
 #include "python/find.h"
 #include "python/names.h"
+#include "values/definitions.h"
 #include "values/hashing.h"
 #include "values/torch_types.h"
 
@@ -84,6 +85,9 @@ Outcome<V> dir(Context& ctx, const Arguments& args) {
       (is_safe(value->object) ||
        (PyType_Check(value->object) &&
         Py_TYPE(value->object)->tp_getattro == PyType_Type.tp_getattro))) {
+    if (PyType_Check(value->object))
+      MG_DO(values::rely_on_class(
+          ctx, reinterpret_cast<PyTypeObject*>(value->object)));
     Ref names = Ref::steal(PyObject_Dir(value->object));
     if (!names) return ctx.raise_from_python();
     return from_constant(ctx, std::move(names));

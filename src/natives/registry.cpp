@@ -18,6 +18,7 @@
 #include "python/layout.h"
 #include "python/names.h"
 #include "values/attributes.h"
+#include "values/definitions.h"
 #include "values/exceptions.h"
 #include "values/numpy_values.h"
 #include "values/recursion.h"
@@ -562,6 +563,11 @@ Outcome<V> call_row(Context& ctx, const Row& row, PyObject* callable,
     }
     case Meaning::Pure:
       return call_pure(ctx, callable, args, false);
+    case Meaning::Define:
+      if (args.count())
+        if (PyObject* object = examined_object(ctx, args.positional[0]))
+          MG_DO(values::rely_on_definition(ctx, object));
+      return call_pure(ctx, callable, args, true);
     case Meaning::Examine:
       return call_pure(ctx, callable, args, true);
     case Meaning::Polyfill:

@@ -34,6 +34,7 @@ enum class Meaning : uint8_t {
   Next,      // `next`: the __next__ of an iterator class
   Pure,      // called for real; the arguments are numbers, strings and the like
   Examine,   // the same, for functions that look at classes and functions
+  Define,    // the same, and what the first one says of itself is guarded
   Polyfill,  // a Python function of magneto.polyfills (`text`: "module.name")
              // is traced in its place
   Function,  // recorded in the graph as a call of this function
@@ -71,6 +72,9 @@ constexpr Row pure(const char* module, const char* name) {
 }
 constexpr Row examine(const char* module, const char* name) {
   return {.module = module, .name = name, .meaning = Meaning::Examine};
+}
+constexpr Row definition(const char* module, const char* name) {
+  return {.module = module, .name = name, .meaning = Meaning::Define};
 }
 constexpr Row polyfill(const char* module, const char* name,
                        const char* function, int8_t least = 0,

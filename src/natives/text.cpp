@@ -12,6 +12,7 @@
 #include "natives/pure.h"
 #include "natives/signature.h"
 #include "python/names.h"
+#include "values/definitions.h"
 #include "values/exception_groups.h"
 #include "values/exceptions.h"
 #include "values/sets.h"
@@ -168,8 +169,11 @@ Outcome<V> plain_repr(Context& ctx, V value) {
   if (value->is_constant()) {
     if (is_safe(value->object) || PyFunction_Check(value->object) ||
         PyType_Check(value->object) || PyModule_Check(value->object) ||
-        PyCFunction_Check(value->object))
+        PyCFunction_Check(value->object)) {
+      if (PyFunction_Check(value->object) || PyType_Check(value->object))
+        values::rely_on_name(ctx, value->object);
       return from_text(ctx, PyObject_Repr(value->object));
+    }
     return address_in_text(ctx, value);
   }
   using InC = Nesting<struct OfC>;

@@ -108,10 +108,12 @@ Outcome<Next> op_ListExtend(Interpreter& in, Frame& frame, Instruction ins) {
   const bool is_sequence = type->tp_as_sequence &&
                            type->tp_as_sequence->sq_item &&
                            !PyType_HasFeature(type, Py_TPFLAGS_DICT_SUBCLASS);
-  if (!type->tp_iter && !is_sequence)
+  if (!type->tp_iter && !is_sequence) {
+    values::rely_on_no_iteration(in.ctx, type);
     return in.ctx.raise(
         PyExc_TypeError,
         std::string("Value after * must be an iterable, not ") + type->tp_name);
+  }
   std::vector<V> items;
   MG_DO(values::unpack_to_list(in.ctx, frame.top(), items));
   in.ctx.heap.extend(list->heap, items);

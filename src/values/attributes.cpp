@@ -11,6 +11,7 @@
 #include "python/bind.h"
 #include "python/layout.h"
 #include "python/names.h"
+#include "values/definitions.h"
 #include "values/exceptions.h"
 #include "values/functions.h"
 
@@ -132,6 +133,10 @@ Outcome<V> bind_getset(Context& ctx, PyObject* descriptor, V object,
     }
     if (name == names.dunder_annotations && PyModule_Check(object->object))
       return annotations_are_made(ctx);
+    // The one field of a property that can be written to.
+    if (name == names.dunder_doc && is_instance_of(object, &PyProperty_Type))
+      return ctx.graph_break("c-attribute", "__doc__ of a property",
+                             "read it outside of the compiled function");
     V field = field_of_constant(ctx, object, name);
     return field ? Outcome<V>(field) : read_real(ctx, object->object, name);
   }
@@ -365,9 +370,12 @@ void guard_items(Context& ctx, SourceId source, PyObject* tuple) {
 }
 
 // What a program may give a class of its own anew.
-void guard_own_field(Context& ctx, PyTypeObject* type, PyObject* name) {
-  if (type->tp_flags & Py_TPFLAGS_IMMUTABLETYPE) return;
+Status guard_own_field(Context& ctx, PyTypeObject* type, PyObject* name) {
+  if (type->tp_flags & Py_TPFLAGS_IMMUTABLETYPE) return done;
   const std::string which = attribute_name(name);
+  if (which == "__dict__" || which == "__abstractmethods__" ||
+      which == "__flags__")
+    return rely_on_class(ctx, type);
   if (which == "__module__" || which == "__doc__")
     ctx.guard_type_attribute(type, name, _PyType_Lookup(type, name));
   else if (which == "__base__")
@@ -375,6 +383,7 @@ void guard_own_field(Context& ctx, PyTypeObject* type, PyObject* name) {
                 ctx.sources.field(type_source(ctx, type),
                                   guards::SourceKind::TypeBases),
                 type->tp_bases);
+  return done;
 }
 
 // __mro__ and __bases__ as tuples of the caller's: a guard on the tuple itself
@@ -407,7 +416,7 @@ Outcome<V> type_get(Context& ctx, V object, PyObject* name) {
     if (Py_IS_TYPE(in_meta, &PyGetSetDescr_Type) ||
         Py_IS_TYPE(in_meta, &PyMemberDescr_Type)) {
       if (V classes = classes_of(ctx, type, name)) return classes;
-      guard_own_field(ctx, type, name);
+      MG_DO(guard_own_field(ctx, type, name));
       V field = field_of_constant(ctx, object, name);
       return field ? Outcome<V>(field) : read_real(ctx, object->object, name);
     }

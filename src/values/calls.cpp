@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "python/names.h"
+#include "values/definitions.h"
 #include "values/exception_groups.h"
 #include "values/exceptions.h"
 #include "values/protocol.h"
@@ -88,6 +89,7 @@ Outcome<V> call_class(Context& ctx, V class_value, const Arguments& args) {
 }
 
 Signal abstract_class(Context& ctx, PyTypeObject* type) {
+  MG_DO(rely_on_class(ctx, type));
   Ref methods = Ref::steal(PyObject_GetAttrString(
       reinterpret_cast<PyObject*>(type), "__abstractmethods__"));
   Ref names = Ref::steal(methods ? PySequence_List(methods) : nullptr);

@@ -22,6 +22,16 @@ Signal not_iterable(Context& ctx, PyTypeObject* type) {
                                         "' object is not iterable");
 }
 
+}  // namespace
+
+void rely_on_no_iteration(Context& ctx, PyTypeObject* type) {
+  static PyObject* const by_index = PyUnicode_InternFromString("__getitem__");
+  (void)type_lookup(ctx, type, interned().dunder_iter);
+  (void)type_lookup(ctx, type, by_index);
+}
+
+namespace {
+
 Outcome<V> finish(Context& ctx, V iterator) {
   if (ctx.heap[iterator->heap].number != -1)
     ctx.heap.set_number(iterator->heap, -1);

@@ -91,6 +91,8 @@ V dict_get_string(Context& ctx, V dict, PyObject* key);
 
 // -- iteration (iteration.cpp) ------------------------------------------------
 Outcome<V> iterate(Context& ctx, V iterable);
+// Guards that the class has nothing to be iterated by.
+void rely_on_no_iteration(Context& ctx, PyTypeObject* type);
 // The same without __iter__ of a class made in Python: list.__iter__(x).
 Outcome<V> plain_iterate(Context& ctx, V iterable);
 // The next value, or null at the end; then `*ended` is what the end brings:

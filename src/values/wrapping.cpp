@@ -469,9 +469,7 @@ V Context::constant_attribute(V object, PyObject* name) {
     guards.present(source);
     return lazy(reading.value(), source);
   }
-  // Enum members don't change.
-  if (!PyType_IsSubtype(Py_TYPE(object->type), torch_types().enum_meta))
-    guards.absent(source);
+  guards.absent(source);
   return nullptr;
 }
 

@@ -9,12 +9,10 @@ Exits with 1 if a call differed; the program is printed with the changes so far.
 
 from __future__ import annotations
 
-import collections
-import dataclasses
-import enum
+import importlib
+import os
 import random
 import sys
-import types
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -95,6 +93,22 @@ ref = weakref.ref(box.child)
 x = torch.arange(4.0)
 y = torch.ones(4)
 w = nn.Parameter(torch.full((4,), 0.5))
+
+class Error(Exception): pass
+class Raised(Error): pass
+def raised(kind):
+    try:
+        raise kind
+    except Error:
+        return 1
+    except Exception:
+        return 2
+cached = functools.lru_cache(lambda value: (value, number))
+chosen = functools.singledispatch(lambda value: "any")
+under = {"a": 1}
+proxy = types.MappingProxyType(under)
+context = contextvars.ContextVar("context", default=1)
+log = logging.getLogger("magneto.fuzz")
 
 def factory():
     cell = 1
@@ -285,6 +299,48 @@ torch.ones(2).dtype
 torch.is_grad_enabled()
 (w * 2).requires_grad
 torch.get_default_dtype()
+str(inspect.signature(helper))
+str(inspect.signature(Base))
+str(inspect.signature(box.method))
+typing.get_type_hints(helper)
+typing.get_type_hints(Base)
+helper.__kwdefaults__
+helper.__annotations__
+helper.__doc__
+Base.method.__defaults__
+box.method.__name__
+dir(Base)[-1]
+dir(box)[-1]
+[*Base.__dict__][-1]
+"extra" in vars(Sub)
+Sub.__base__
+Sub.__mro__[1:]
+Sub.mro()[1].__name__
+Base.__subclasses__()
+super(Sub, box.child).method(3)
+repr(Sub)
+Sub.__name__
+Color.RED.label
+hasattr(Color.RED, "label")
+[*Color]
+cached({p})
+chosen({p})
+chosen.dispatch(type({p}))
+copy.copy(box.child).count
+copy.copy({p})
+vars(box) is box.__dict__
+dataclasses.fields(data)[0].default
+[each.name for each in dataclasses.fields(Data)]
+sum(1 for _ in {p})
+helper({p}, *box.items[:1])
+helper(**{{"a": 1, "c": {p}}})
+proxy["a"]
+[*proxy]
+context.get()
+log.level
+log.isEnabledFor(10)
+"MG_FUZZ" in os.environ
+raised(Raised)
 len("abc")
 math.floor(2.5)
 sum([1, 2])
@@ -441,6 +497,32 @@ w = nn.Parameter(torch.ones(4, dtype=torch.float64))
 torch.set_default_dtype(torch.float64)
 torch.set_grad_enabled(False)
 torch.set_grad_enabled(True)
+Base.__bases__ = (Other2,)
+Raised.__bases__ = (ValueError,)
+Base.extra = {v}
+Sub.extra = {v}
+Sub.__init__ = lambda self, count, z=1: setattr(self, "count", {v})
+Sub.__name__ = "renamed"
+Sub.__module__ = "moved"
+Sub.__copy__ = lambda self: Base({v})
+Base.method.__defaults__ = ({v},)
+Base.__annotations__["a"] = str
+helper.__annotations__["a"] = str
+helper.__doc__ = "text"
+helper.__signature__ = inspect.signature(len)
+helper.__wrapped__ = helper2
+Color.RED.label = {v}
+cached.cache_clear()
+chosen.register(int, lambda value: "int")
+chosen.register(Base, lambda value: "base")
+Data.__init__ = lambda self, a=1, b=2: None
+under["b"] = {v}
+under["a"] = {v}
+context.set({v})
+log.setLevel(10)
+log.setLevel(30)
+os.environ["MG_FUZZ"] = "1"
+class New(Base): pass
 len = lambda value: 42
 del len
 math = types.SimpleNamespace(floor=lambda value: 7)
@@ -482,17 +564,28 @@ NAMES = {
     "Number": Number,
     "Other2": Other2,
     "Text": Text,
-    "collections": collections,
-    "dataclasses": dataclasses,
-    "enum": enum,
-    "functools": __import__("functools"),
+    **{
+        name: importlib.import_module(name)
+        for name in (
+            "collections",
+            "contextvars",
+            "copy",
+            "dataclasses",
+            "enum",
+            "functools",
+            "inspect",
+            "logging",
+            "magneto",
+            "math",
+            "os",
+            "torch",
+            "types",
+            "typing",
+            "weakref",
+        )
+    },
     "leaky": leaky,
-    "magneto": magneto,
-    "math": __import__("math"),
     "nn": nn,
-    "torch": torch,
-    "types": types,
-    "weakref": __import__("weakref"),
 }
 FORWARD = nn.ReLU.forward
 
@@ -602,6 +695,8 @@ def try_seed(seed: int) -> str:
         nn.ReLU.forward = FORWARD
         torch.set_default_dtype(torch.float32)
         torch.set_grad_enabled(True)
+        os.environ.pop("MG_FUZZ", None)
+        world["log"].setLevel(0)
         magneto.reset()
     return ""
 

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "values/definitions.h"
+
+#include <unordered_set>
+
+#include "guards/read.h"
+#include "python/layout.h"
+#include "python/names.h"
+#include "values/attributes.h"
+
+namespace magneto::values {
+
+namespace {
+
+using guards::SourceKind;
+
+SourceId source_of(Context& ctx, PyTypeObject* type) {
+  return ctx.sources.constant(reinterpret_cast<PyObject*>(type));
+}
+
+Signal unguarded(Context& ctx, const std::string& what) {
+  return ctx.graph_break("native-call", "what " + what + " says of itself",
+                         "ask outside of the compiled function");
+}
+
+// A tuple or dict of the function's; null: it has none.
+Status rely_on_items(Context& ctx, SourceId source, PyObject* items,
+                     bool allows_text) {
+  if (!items) {
+    ctx.guards.absent(source);
+    return done;
+  }
+  if (PyTuple_Check(items)) {
+    ctx.guards.length(source, PyTuple_GET_SIZE(items));
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items); ++i)
+      ctx.guards.identity(
+          ctx.sources.tuple_item(source, static_cast<size_t>(i)),
+          PyTuple_GET_ITEM(items, i));
+    return done;
+  }
+  Ref listed = Ref::steal(PyDict_Keys(items));
+  Ref keys = Ref::steal(listed ? PyList_AsTuple(listed) : nullptr);
+  MG_CHECK(keys, "out of memory");
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(keys.get()); ++i)
+    if (!PyUnicode_CheckExact(PyTuple_GET_ITEM(keys.get(), i)))
+      return unguarded(ctx, "a function with a key that is no text");
+  ctx.guards.dict_keys(source, keys);
+  PyObject *key = nullptr, *value = nullptr;
+  Py_ssize_t position = 0;
+  while (PyDict_Next(items, &position, &key, &value)) {
+    // Evaluated, in a namespace that may change.
+    if (PyUnicode_Check(value) && !allows_text)
+      return unguarded(ctx, "an annotation in words");
+    ctx.guards.identity(ctx.sources.dict_item(source, key), value);
+  }
+  ctx.keep(std::move(keys));
+  return done;
+}
+
+// What inspect and typing ask a function's dictionary for.
+constexpr const char* kOfItsDict[] = {"__signature__", "__text_signature__",
+                                      "__no_type_check__", "__wrapped__"};
+
+// Which were met: functions may wrap each other in a ring.
+using Met = std::unordered_set<PyObject*>;
+
+Status rely_on(Context& ctx, PyObject* object, Met& met);
+
+Status rely_on_function(Context& ctx, PyObject* function, Met& met) {
+  if (!met.insert(function).second) return done;
+  const SourceId source = ctx.sources.constant(function);
+  const auto field = [&](SourceKind kind) {
+    return ctx.sources.field(source, kind);
+  };
+  ctx.guards.identity(field(SourceKind::FunctionCode),
+                      PyFunction_GetCode(function));
+  MG_DO(rely_on_items(ctx, field(SourceKind::FunctionDefaults),
+                      PyFunction_GetDefaults(function), true));
+  MG_DO(rely_on_items(ctx, field(SourceKind::FunctionKwDefaults),
+                      PyFunction_GetKwDefaults(function), true));
+  Ref annotations =
+      Ref::steal(PyObject_GetAttr(function, interned().dunder_annotations));
+  if (!annotations) return ctx.raise_from_python();
+  MG_DO(rely_on_items(ctx, field(SourceKind::FunctionAnnotations), annotations,
+                      false));
+  for (const char* text : kOfItsDict) {
+    Ref name = Ref::steal(PyUnicode_InternFromString(text));
+    MG_CHECK(name, "out of memory");
+    PyObject* kept = ctx.keep(std::move(name));
+    const SourceId place = ctx.sources.instance_attr(source, kept);
+    const auto reading = guards::read_instance_attr(function, kept);
+    if (!reading.is_present()) {
+      ctx.guards.absent(place);
+      continue;
+    }
+    ctx.guards.identity(place, reading.value());
+    if (PyFunction_Check(reading.value()) || PyType_Check(reading.value()))
+      MG_DO(rely_on(ctx, reading.value(), met));
+  }
+  return done;
+}
+
+bool is_fixed(PyTypeObject* type) {
+  return type->tp_flags & Py_TPFLAGS_IMMUTABLETYPE;
+}
+
+}  // namespace
+
+Status rely_on_class(Context& ctx, PyTypeObject* type) {
+  if (is_fixed(type)) return done;
+  if (!guards::assign_version(type))
+    return unguarded(ctx, std::string("the class ") + type->tp_name);
+  ctx.guards.type_unmodified(source_of(ctx, type), type);
+  return done;
+}
+
+namespace {
+
+Status rely_on(Context& ctx, PyObject* object, Met& met) {
+  if (PyMethod_Check(object)) object = PyMethod_GET_FUNCTION(object);
+  if (PyFunction_Check(object)) return rely_on_function(ctx, object, met);
+  if (!PyType_Check(object)) {
+    // Functions in C say the same all the time.
+    if (is_fixed(Py_TYPE(object)) && !python::has_dictionary(Py_TYPE(object)))
+      return done;
+    return unguarded(ctx, std::string("a ") + Py_TYPE(object)->tp_name);
+  }
+  auto* type = reinterpret_cast<PyTypeObject*>(object);
+  MG_DO(rely_on_class(ctx, type));
+  MG_DO(rely_on_class(ctx, Py_TYPE(object)));
+  for (const char* text : {"__new__", "__init__", "__call__"}) {
+    Ref name = Ref::steal(PyUnicode_InternFromString(text));
+    MG_CHECK(name, "out of memory");
+    for (PyTypeObject* asked : {type, Py_TYPE(object)}) {
+      PyObject* found = _PyType_Lookup(asked, name);
+      if (found && PyFunction_Check(found))
+        MG_DO(rely_on_function(ctx, found, met));
+    }
+  }
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(type->tp_mro); ++i) {
+    auto* base =
+        reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(type->tp_mro, i));
+    if (is_fixed(base)) continue;
+    PyObject* own =
+        PyDict_GetItemWithError(base->tp_dict, interned().dunder_annotations);
+    if (own && PyDict_CheckExact(own))
+      MG_DO(rely_on_items(
+          ctx,
+          ctx.sources.type_own_attr(source_of(ctx, base),
+                                    interned().dunder_annotations),
+          own, false));
+  }
+  return done;
+}
+
+}  // namespace
+
+Status rely_on_definition(Context& ctx, PyObject* object) {
+  Met met;
+  return rely_on(ctx, object, met);
+}
+
+void rely_on_name(Context& ctx, PyObject* function_or_class) {
+  const SourceId source = ctx.sources.constant(function_or_class);
+  const auto name = [&](SourceKind kind) {
+    const guards::Reading reading = guards::read_field(kind, function_or_class);
+    if (reading.is_present())
+      ctx.guards.constant_equals(ctx.sources.field(source, kind),
+                                 reading.value());
+  };
+  if (PyFunction_Check(function_or_class))
+    return name(SourceKind::FunctionQualifiedName);
+  auto* type = reinterpret_cast<PyTypeObject*>(function_or_class);
+  if (is_fixed(type)) return;
+  name(SourceKind::TypeQualifiedName);
+  static PyObject* const module = interned().dunder_module;
+  ctx.guard_type_attribute(type, module, _PyType_Lookup(type, module));
+}
+
+}  // namespace magneto::values
