@@ -311,7 +311,7 @@ Base.method.__defaults__
 box.method.__name__
 dir(Base)[-1]
 dir(box)[-1]
-[*Base.__dict__][-1]
+"extra" in Base.__dict__
 "extra" in vars(Sub)
 Sub.__base__
 Sub.__mro__[1:]
@@ -510,7 +510,7 @@ Base.__annotations__["a"] = str
 helper.__annotations__["a"] = str
 helper.__doc__ = "text"
 helper.__signature__ = inspect.signature(len)
-helper.__wrapped__ = helper2
+helper.__wrapped__ = swing
 Color.RED.label = {v}
 cached.cache_clear()
 chosen.register(int, lambda value: "int")
@@ -645,8 +645,6 @@ def shown(value: Any, depth: int = 0) -> Any:
         return type(value).__name__, pairs
     if isinstance(value, set | frozenset):
         return type(value).__name__, sorted(cleaned(repr(v)) for v in value)
-    if hasattr(type(value), "count") and "count" in vars(type(value)):
-        return type(value).__name__
     try:
         return type(value).__name__, cleaned(repr(value))
     except Exception as error:
@@ -667,8 +665,10 @@ def try_seed(seed: int) -> str:
     writer = Writer(random.Random(seed))
     source = writer.program()
     world: dict[str, Any] = dict(NAMES, __name__="tests.fuzz.world")
-    limit = magneto.config.recompile_limit
-    magneto.config.recompile_limit = 2 * NUMBER_OF_CALLS
+    config = magneto.config
+    before = config.recompile_limit, config.raise_internal_errors
+    config.recompile_limit = 2 * NUMBER_OF_CALLS
+    config.raise_internal_errors = True
     done: list[str] = []
     torch.manual_seed(0)
     try:
@@ -691,7 +691,7 @@ def try_seed(seed: int) -> str:
                         continue
                     done.append(change)
     finally:
-        magneto.config.recompile_limit = limit
+        config.recompile_limit, config.raise_internal_errors = before
         nn.ReLU.forward = FORWARD
         torch.set_default_dtype(torch.float32)
         torch.set_grad_enabled(True)

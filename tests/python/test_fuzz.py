@@ -11,6 +11,7 @@ import magneto
 from tests.fuzz import (
     calls,
     classes,
+    guards,
     iteration,
     library,
     methods,
@@ -92,6 +93,7 @@ def test_programs_over_sizes(first):
 SEEDS = {
     calls: 900,
     classes: 900,
+    guards: 900,
     iteration: 1500,
     library: 900,
     methods: 1500,
