@@ -564,9 +564,11 @@ Outcome<V> call_row(Context& ctx, const Row& row, PyObject* callable,
     case Meaning::Pure:
       return call_pure(ctx, callable, args, false);
     case Meaning::Define:
+    case Meaning::Evaluate:
       if (args.count())
         if (PyObject* object = examined_object(ctx, args.positional[0]))
-          MG_DO(values::rely_on_definition(ctx, object));
+          MG_DO(values::rely_on_definition(ctx, object,
+                                           row.meaning == Meaning::Evaluate));
       return call_pure(ctx, callable, args, true);
     case Meaning::Examine:
       return call_pure(ctx, callable, args, true);

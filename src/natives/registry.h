@@ -35,6 +35,7 @@ enum class Meaning : uint8_t {
   Pure,      // called for real; the arguments are numbers, strings and the like
   Examine,   // the same, for functions that look at classes and functions
   Define,    // the same, and what the first one says of itself is guarded
+  Evaluate,  // ... and annotations in words are evaluated
   Polyfill,  // a Python function of magneto.polyfills (`text`: "module.name")
              // is traced in its place
   Function,  // recorded in the graph as a call of this function
@@ -75,6 +76,9 @@ constexpr Row examine(const char* module, const char* name) {
 }
 constexpr Row definition(const char* module, const char* name) {
   return {.module = module, .name = name, .meaning = Meaning::Define};
+}
+constexpr Row evaluation(const char* module, const char* name) {
+  return {.module = module, .name = name, .meaning = Meaning::Evaluate};
 }
 constexpr Row polyfill(const char* module, const char* name,
                        const char* function, int8_t least = 0,

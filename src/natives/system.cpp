@@ -206,7 +206,7 @@ constexpr Row kRows[] = {
     row::definition("inspect", "getfullargspec"),
     row::examine("types", "GenericAlias"),
     row::examine("types", "GenericAlias.__new__"),
-    row::definition("typing", "get_type_hints"),
+    row::evaluation("typing", "get_type_hints"),
     row::examine("typing", "get_origin"),
     row::examine("typing", "get_args"),
     row::examine("typing", "_SpecialForm.__getitem__"),

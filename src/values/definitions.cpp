@@ -25,7 +25,7 @@ Signal unguarded(Context& ctx, const std::string& what) {
 
 // A tuple or dict of the function's; null: it has none.
 Status rely_on_items(Context& ctx, SourceId source, PyObject* items,
-                     bool allows_text) {
+                     bool evaluates) {
   if (!items) {
     ctx.guards.absent(source);
     return done;
@@ -49,7 +49,7 @@ Status rely_on_items(Context& ctx, SourceId source, PyObject* items,
   Py_ssize_t position = 0;
   while (PyDict_Next(items, &position, &key, &value)) {
     // Evaluated, in a namespace that may change.
-    if (PyUnicode_Check(value) && !allows_text)
+    if (PyUnicode_Check(value) && evaluates)
       return unguarded(ctx, "an annotation in words");
     ctx.guards.identity(ctx.sources.dict_item(source, key), value);
   }
@@ -61,13 +61,16 @@ Status rely_on_items(Context& ctx, SourceId source, PyObject* items,
 constexpr const char* kOfItsDict[] = {"__signature__", "__text_signature__",
                                       "__no_type_check__", "__wrapped__"};
 
-// Which were met: functions may wrap each other in a ring.
-using Met = std::unordered_set<PyObject*>;
+struct Wanted {
+  bool evaluates;
+  // Functions may wrap each other in a ring.
+  std::unordered_set<PyObject*> met;
+};
 
-Status rely_on(Context& ctx, PyObject* object, Met& met);
+Status rely_on(Context& ctx, PyObject* object, Wanted& wanted);
 
-Status rely_on_function(Context& ctx, PyObject* function, Met& met) {
-  if (!met.insert(function).second) return done;
+Status rely_on_function(Context& ctx, PyObject* function, Wanted& wanted) {
+  if (!wanted.met.insert(function).second) return done;
   const SourceId source = ctx.sources.constant(function);
   const auto field = [&](SourceKind kind) {
     return ctx.sources.field(source, kind);
@@ -75,14 +78,14 @@ Status rely_on_function(Context& ctx, PyObject* function, Met& met) {
   ctx.guards.identity(field(SourceKind::FunctionCode),
                       PyFunction_GetCode(function));
   MG_DO(rely_on_items(ctx, field(SourceKind::FunctionDefaults),
-                      PyFunction_GetDefaults(function), true));
+                      PyFunction_GetDefaults(function), false));
   MG_DO(rely_on_items(ctx, field(SourceKind::FunctionKwDefaults),
-                      PyFunction_GetKwDefaults(function), true));
+                      PyFunction_GetKwDefaults(function), false));
   Ref annotations =
       Ref::steal(PyObject_GetAttr(function, interned().dunder_annotations));
   if (!annotations) return ctx.raise_from_python();
   MG_DO(rely_on_items(ctx, field(SourceKind::FunctionAnnotations), annotations,
-                      false));
+                      wanted.evaluates));
   for (const char* text : kOfItsDict) {
     Ref name = Ref::steal(PyUnicode_InternFromString(text));
     MG_CHECK(name, "out of memory");
@@ -95,7 +98,7 @@ Status rely_on_function(Context& ctx, PyObject* function, Met& met) {
     }
     ctx.guards.identity(place, reading.value());
     if (PyFunction_Check(reading.value()) || PyType_Check(reading.value()))
-      MG_DO(rely_on(ctx, reading.value(), met));
+      MG_DO(rely_on(ctx, reading.value(), wanted));
   }
   return done;
 }
@@ -116,9 +119,9 @@ Status rely_on_class(Context& ctx, PyTypeObject* type) {
 
 namespace {
 
-Status rely_on(Context& ctx, PyObject* object, Met& met) {
+Status rely_on(Context& ctx, PyObject* object, Wanted& wanted) {
   if (PyMethod_Check(object)) object = PyMethod_GET_FUNCTION(object);
-  if (PyFunction_Check(object)) return rely_on_function(ctx, object, met);
+  if (PyFunction_Check(object)) return rely_on_function(ctx, object, wanted);
   if (!PyType_Check(object)) {
     // Functions in C say the same all the time.
     if (is_fixed(Py_TYPE(object)) && !python::has_dictionary(Py_TYPE(object)))
@@ -134,7 +137,7 @@ Status rely_on(Context& ctx, PyObject* object, Met& met) {
     for (PyTypeObject* asked : {type, Py_TYPE(object)}) {
       PyObject* found = _PyType_Lookup(asked, name);
       if (found && PyFunction_Check(found))
-        MG_DO(rely_on_function(ctx, found, met));
+        MG_DO(rely_on_function(ctx, found, wanted));
     }
   }
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(type->tp_mro); ++i) {
@@ -148,16 +151,16 @@ Status rely_on(Context& ctx, PyObject* object, Met& met) {
           ctx,
           ctx.sources.type_own_attr(source_of(ctx, base),
                                     interned().dunder_annotations),
-          own, false));
+          own, wanted.evaluates));
   }
   return done;
 }
 
 }  // namespace
 
-Status rely_on_definition(Context& ctx, PyObject* object) {
-  Met met;
-  return rely_on(ctx, object, met);
+Status rely_on_definition(Context& ctx, PyObject* object, bool evaluates) {
+  Wanted wanted{evaluates, {}};
+  return rely_on(ctx, object, wanted);
 }
 
 void rely_on_name(Context& ctx, PyObject* function_or_class) {

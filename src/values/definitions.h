@@ -11,8 +11,9 @@ namespace magneto::values {
 // Neither the class nor one of its bases was written to.
 Status rely_on_class(Context& ctx, PyTypeObject* type);
 // ... and all that the function or class says of its parameters and
-// annotations; breaks the graph where that can't be said.
-Status rely_on_definition(Context& ctx, PyObject* object);
+// annotations; breaks the graph where that can't be said, as it can't of
+// annotations in words that are evaluated.
+Status rely_on_definition(Context& ctx, PyObject* object, bool evaluates);
 // What its repr() shows.
 void rely_on_name(Context& ctx, PyObject* function_or_class);
 

@@ -14,6 +14,7 @@ import pytest
 import torch
 
 import magneto
+from magneto.testing import check
 
 # Made anew for each program.
 WORLD = '''
@@ -180,6 +181,16 @@ def test_what_changes_between_calls(row):
     after = run(program)
     assert after != before, "the change shows"
     assert run(compiled) == after
+
+
+def test_a_signature_with_annotations_in_words_is_captured():
+    def helper(a: "int", b: "list[str]" = 1):
+        return a
+
+    def program(x):
+        return list(inspect.signature(helper).parameters), x + 1
+
+    check(program, torch.ones(2), graphs=1, graph_breaks=0)
 
 
 DEFAULTS = [None, (), (2,), (2, 9), (9, 2), (1, 2, 3)]
