@@ -2,8 +2,12 @@
 // Which class derives from which may change while a program runs: by writing to
 // a class's __bases__. CPython tells nobody, and much depends on it
 // (isinstance, except clauses, super(), operators), so the setter is listened
-// to.
+// to. Most writes are to classes that nobody knows yet: each definition of a
+// typing.NamedTuple makes one.
 #pragma once
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
 
 #include <cstdint>
 
@@ -12,7 +16,11 @@ namespace magneto::python {
 // Once, before anything is compiled.
 void listen_to_bases() noexcept;
 
-// Another number behind each write to the __bases__ of any class.
+// What `type` derives from may have been looked at, in some trace.
+void know_class(PyTypeObject* type);
+
+// Another number behind each write to the __bases__ of a class that is known,
+// or that one such derives from.
 uint64_t class_hierarchy() noexcept;
 
 }  // namespace magneto::python

@@ -12,7 +12,7 @@
 namespace magneto {
 
 template <class T>
-const T* forever(T made) {
+T* forever(T made) {
   return new T(std::move(made));
 }
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "python/bind.h"
+#include "python/class_hierarchy.h"
 #include "python/layout.h"
 #include "python/names.h"
 #include "values/definitions.h"
@@ -213,8 +214,10 @@ bool is_declared_slot(PyObject* descriptor) {
 PyObject* type_lookup(Context& ctx, PyTypeObject* type, PyObject* name) {
   PyObject* found = _PyType_Lookup(type, name);
   // Classes written in C can't be changed.
-  if (type->tp_flags & Py_TPFLAGS_HEAPTYPE)
+  if (type->tp_flags & Py_TPFLAGS_HEAPTYPE) {
+    python::know_class(type);
     ctx.guard_type_attribute(type, name, found);
+  }
   return found;
 }
 

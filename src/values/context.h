@@ -296,7 +296,7 @@ class Context final : public Backing,
     guards::Reading reading = guards::Reading::absent();
   };
   KeyPlace place_of(HeapId dict, V key, PyObject* token);
-  V make(Value value) { return arena.make<Value>(value); }
+  V make(Value value);
   V make_tuple(TupleValue value);
   V look_lazy(V value);
   V specialized(V open);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How the trace makes values of its own.
+#include "python/class_hierarchy.h"
 #include "python/layout.h"
 #include "shapes/environment.h"
 #include "values/aliases.h"
@@ -23,6 +24,13 @@ Context::Context() : memo_(std::make_unique<Memo>()) {
 Context::~Context() {
   // Fakes in the graph may outlive the trace, and their sizes the journal.
   if (environment_) environment_->detach();
+}
+
+V Context::make(Value value) {
+  if (value.type) python::know_class(value.type);
+  if (value.kind == Kind::Constant && PyType_Check(value.object))
+    python::know_class(reinterpret_cast<PyTypeObject*>(value.object));
+  return arena.make<Value>(value);
 }
 
 PyObject* Context::keep(Ref object) {
@@ -104,6 +112,7 @@ V Context::tuple(std::span<const V> items, PyTypeObject* type) {
 }
 
 V Context::make_tuple(TupleValue value) {
+  python::know_class(value.type);
   const bool has_attributes = python::has_dictionary(value.type);
   if (has_attributes) value.heap = heap.make();
   V made = arena.make<TupleValue>(value);

@@ -278,3 +278,74 @@ def test_bases_are_written_while_others_are_compiled():
     with pytest.raises(TypeError, match="__bases__ item causes an inheritance"):
         Third.__bases__ = (Third,)
     assert torch.equal(compiled(value, x), program(value, x))
+
+
+def test_bases_of_new_classes_are_written():
+    """A definition of a NamedTuple writes to its class's bases."""
+
+    class Base:
+        pass
+
+    def program(value, x):
+        return x + 1 if isinstance(value, Base) else x
+
+    compiled = magneto.compile(program, backend="eager")
+    x = torch.ones(2)
+    assert torch.equal(compiled(Base(), x), x + 1)
+    recompiles = magneto.stats()["recompiles"]
+
+    class Point(typing.NamedTuple):
+        x: int
+
+    class Unknown(Base):
+        pass
+
+    Unknown.__bases__ = (Base,)
+    assert Point(1).x == 1
+    assert torch.equal(compiled(Base(), x), x + 1)
+    assert magneto.stats()["recompiles"] == recompiles
+    assert torch.equal(compiled(Unknown(), x), x + 1)
+
+
+def test_bases_of_a_class_above_are_written():
+    """What only a class between derives from, and a metaclass."""
+
+    class Root:
+        level = 1
+
+    class Other:
+        level = 2
+
+    class Meta(type):
+        pass
+
+    class Middle(Root):
+        pass
+
+    class Leaf(Middle, metaclass=Meta):
+        pass
+
+    class Counting(type):
+        def __len__(cls):
+            return 3
+
+    def program(value, x):
+        return x * value.level + (len(Leaf) if hasattr(Leaf, "__len__") else 0)
+
+    def measure(x):
+        try:
+            return x * len(Leaf)
+        except TypeError:
+            return x
+
+    compiled = magneto.compile(program, backend="eager")
+    measured = magneto.compile(measure, backend="eager")
+    x = torch.ones(2)
+    leaf = Leaf()
+    assert torch.equal(compiled(leaf, x), x)
+    assert torch.equal(measured(x), x)
+    Middle.__bases__ = (Other,)
+    assert torch.equal(compiled(leaf, x), x * 2)
+    Meta.__bases__ = (Counting,)
+    assert torch.equal(compiled(leaf, x), program(leaf, x))
+    assert torch.equal(measured(x), x * 3)
