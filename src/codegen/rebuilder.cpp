@@ -9,6 +9,7 @@
 #include "support/check.h"
 #include "values/aliases.h"
 #include "values/functions.h"
+#include "values/protocol.h"
 #include "values/torch_types.h"
 
 namespace magneto::codegen {
@@ -319,8 +320,7 @@ Operand Rebuilder::make_iterator(V value) {
   const HeapObject& state = ctx_.heap[value->heap];
   PyTypeObject* type = value->type;
   // What the number counts is the same for all of these.
-  const bool in_order = type == &PyListIter_Type || type == &PyTupleIter_Type ||
-                        type == &PyRangeIter_Type || type == &PySeqIter_Type;
+  const bool in_order = values::goes_by_position(type);
   if (V inside = values::iterator_state(ctx_, value)) return build(inside);
   if (auto how = values::construction(ctx_, value)) return make_by_call(*how);
   if (!in_order)

@@ -105,6 +105,7 @@ class SourceTable {
   void found_at(PyObject* dict, SourceId source) {
     places_.try_emplace(dict, source);
   }
+  bool is_found(PyObject* dict) const { return places_.contains(dict); }
 
   // Any row without an operand: field(f, SourceKind::FunctionCode).
   SourceId field(SourceId base, SourceKind kind);

@@ -69,7 +69,13 @@ Outcome<V> ordered_set_default(Context& ctx, const Arguments& args) {
   MG_TRY(V dict, dict_receiver(ctx, args));
   V key = argument(args, 1, interned().key);
   if (!key) return missing_key(ctx, "setdefault");
-  MG_TRY(V value, dict_get(ctx, dict, key));
+  V value = nullptr;
+  if (dict->type == &PyODict_Type) {
+    MG_TRY(value, dict_get(ctx, dict, key));
+  } else {
+    MG_TRY(bool there, contains(ctx, dict, key));
+    if (there) return get_item(ctx, dict, key);
+  }
   if (value) return value;
   value = argument(args, 2, interned().default_);
   if (!value) value = ctx.none();
@@ -113,10 +119,15 @@ Outcome<V> move_to_end(Context& ctx, const Arguments& args) {
 
 Outcome<V> ordered_copy(Context& ctx, const Arguments& args) {
   MG_TRY(V dict, dict_receiver(ctx, args));
+  if (dict->type == &PyODict_Type)
+    return make_ordered(ctx, {.positional = {&dict, 1}});
   auto* type = reinterpret_cast<PyObject*>(dict->type);
-  if (dict->type != &PyODict_Type)
-    return call(ctx, ctx.known(type, ctx.sources.constant(type)), {dict});
-  return make_ordered(ctx, {.positional = {&dict, 1}});
+  MG_TRY(V made, call(ctx, ctx.known(type, ctx.sources.constant(type)), {}));
+  for (V key : items_of(ctx, dict).keys) {
+    MG_TRY(V value, get_item(ctx, dict, key));
+    MG_DO(set_item(ctx, made, key, value));
+  }
+  return made;
 }
 
 template <bool reflected>

@@ -192,9 +192,10 @@ Outcome<V> is_disjoint(Context& ctx, const Arguments& args) {
     MG_TRY(const bool swaps, truth(ctx, is_larger));
     if (swaps) std::swap(asked, other);
   }
-  std::vector<V> items;
-  MG_DO(unpack(ctx, other, items));
-  for (V item : items) {
+  MG_TRY(V iterator, iterate(ctx, other));
+  for (;;) {
+    MG_TRY(V item, next(ctx, iterator));
+    if (!item) return ctx.boolean(true);
     MG_TRY(const bool found, contains(ctx, asked, item));
     if (found) return ctx.boolean(false);
   }

@@ -53,12 +53,34 @@ Status store(Context& ctx, V dict, V key, V value, bool through_items) {
                        : dict_set(ctx, dict, key, value);
 }
 
+// A key and its value, as OrderedDict takes them out of `pair`.
+Status ordered_pair(Context& ctx, V pair, std::vector<V>& parts) {
+  MG_TRY(V iterator, iterate(ctx, pair));
+  for (;;) {
+    MG_TRY(V part, next(ctx, iterator));
+    if (!part && parts.size() == 2) return done;
+    if (!part)
+      return ctx.raise(PyExc_ValueError,
+                       parts.empty() ? "need more than 0 values to unpack"
+                                     : "need more than 1 value to unpack");
+    if (parts.size() == 2)
+      return ctx.raise(PyExc_ValueError,
+                       "too many values to unpack (expected 2)");
+    parts.push_back(part);
+  }
+}
+
 Status update_from_pairs(Context& ctx, V into, V pairs, bool through_items) {
   MG_TRY(V iterator, iterate(ctx, pairs));
   for (size_t i = 0;; ++i) {
     MG_TRY(V pair, next(ctx, iterator));
     if (!pair) return done;
     std::vector<V> parts;
+    if (through_items) {
+      MG_DO(ordered_pair(ctx, pair, parts));
+      MG_DO(set_item(ctx, into, parts[0], parts[1]));
+      continue;
+    }
     Status unpacked = unpack(ctx, pair, parts);
     if (!unpacked) {
       if (unpacked.signal() == Signal::Raised &&
@@ -75,8 +97,18 @@ Status update_from_pairs(Context& ctx, V into, V pairs, bool through_items) {
                        "dictionary update sequence element #" +
                            std::to_string(i) + " has length " +
                            std::to_string(parts.size()) + "; 2 is required");
-    MG_DO(store(ctx, into, parts[0], parts[1], through_items));
+    MG_DO(dict_set(ctx, into, parts[0], parts[1]));
   }
+}
+
+// Whether what a dict of that class is updated from is what it holds; else its
+// keys() and __getitem__ say. PyDict_Merge looks at __iter__ first, which
+// OrderedDict has one of; OrderedDict looks at nothing.
+bool is_read_directly(Context& ctx, PyTypeObject* type, bool for_ordered) {
+  if (!for_ordered && type->tp_iter == PyDict_Type.tp_iter) return true;
+  if (!for_ordered && type->tp_iter != PyODict_Type.tp_iter) return false;
+  return !own_special(ctx, type, interned().keys) &&
+         !own_special(ctx, type, interned().dunder_getitem);
 }
 
 }  // namespace
@@ -85,10 +117,8 @@ Status update_dict(Context& ctx, V into, V other, const Arguments& keywords,
                    bool through_items) {
   if (other) {
     other = ctx.look(other);
-    // As PyDict_Merge: a subclass that changes iteration goes the long way.
     if (other->kind == Kind::Dict &&
-        (other->type->tp_iter == PyDict_Type.tp_iter ||
-         other->type->tp_iter == PyODict_Type.tp_iter)) {
+        is_read_directly(ctx, other->type, through_items)) {
       Items items = items_of(ctx, other);
       for (size_t i = 0; i < items.keys.size(); ++i)
         MG_DO(store(ctx, into, items.keys[i], items.values[i], through_items));

@@ -204,9 +204,18 @@ Outcome<V> next_filter(Context& ctx, V iterator) {
 
 // -- reversed -----------------------------------------------------------------
 
+Signal not_reversible(Context& ctx, V value) {
+  return ctx.raise(PyExc_TypeError, std::string("'") + value->type->tp_name +
+                                        "' object is not reversible");
+}
+
 Outcome<V> make_reversed(Context& ctx, const Arguments& args) {
   V sequence = ctx.look(args.positional[0]);
+  PyObject* own =
+      values::own_special(ctx, sequence->type, name<"__reversed__">());
+  if (own == Py_None) return not_reversible(ctx, sequence);
   MG_TRY(V method, special_method(ctx, sequence, name<"__reversed__">()));
+  if (own) return call(ctx, method, {});
   if (method && method->kind == Kind::BoundMethod) {
     V function = as<MethodValue>(method)->function;
     // Python's own and a deque's, not list.__reversed__ and the like.
@@ -218,9 +227,7 @@ Outcome<V> make_reversed(Context& ctx, const Arguments& args) {
     return dict_iterator(ctx, sequence, DictPart::Keys, true);
   if (sequence->kind == Kind::Set || sequence->kind == Kind::Iterator ||
       sequence->kind == Kind::Generator)
-    return ctx.raise(PyExc_TypeError, std::string("'") +
-                                          sequence->type->tp_name +
-                                          "' object is not reversible");
+    return not_reversible(ctx, sequence);
   if (sequence->kind == Kind::Tensor)
     return call_method(ctx, sequence, name<"__reversed__">(), {});
   if (method && sequence->kind == Kind::Object) return call(ctx, method, {});
@@ -228,11 +235,11 @@ Outcome<V> make_reversed(Context& ctx, const Arguments& args) {
                                ? PySequence_Check(sequence->object)
                                : sequence->type->tp_as_sequence &&
                                      sequence->type->tp_as_sequence->sq_item;
-  if (!is_sequence)
-    return ctx.raise(PyExc_TypeError, std::string("'") +
-                                          sequence->type->tp_name +
-                                          "' object is not reversible");
-  MG_TRY(V count, length(ctx, sequence));
+  if (!is_sequence) return not_reversible(ctx, sequence);
+  // A list is gone through without asking its class.
+  MG_TRY(V count, is_instance_of(sequence, &PyList_Type)
+                      ? values::plain_length(ctx, sequence)
+                      : length(ctx, sequence));
   MG_TRY(Py_ssize_t size, index_argument(ctx, count));
   return reversed_iterator(ctx, sequence, static_cast<size_t>(size));
 }
@@ -244,8 +251,10 @@ Outcome<V> next_reversed(Context& ctx, V iterator) {
     if (left == 0) ctx.heap.set_number(iterator->heap, kEnded);
     return nullptr;
   }
-  Outcome<V> item =
-      get_item(ctx, slot(ctx, iterator, 0), ctx.integer(left - 1));
+  V sequence = slot(ctx, iterator, 0), position = ctx.integer(left - 1);
+  Outcome<V> item = iterator->type == &PyListRevIter_Type
+                        ? values::plain_get_item(ctx, sequence, position)
+                        : get_item(ctx, sequence, position);
   if (!item) {
     if (item.signal() != Signal::Raised) return item;
     ctx.heap.set_number(iterator->heap, kEnded);
@@ -302,6 +311,9 @@ constexpr Row kRows[] = {
     row::next(kTypes, "dict_reverseitemiterator.__next__", next_simple),
     row::next(kTypes, "odict_iterator.__next__", next_simple),
     row::next(kTypes, "iterator.__next__", next_simple),
+    row::next(kTypes, "str_iterator.__next__", next_simple),
+    row::next(kTypes, "str_ascii_iterator.__next__", next_simple),
+    row::next(kTypes, "bytes_iterator.__next__", next_simple),
     MG_SELF(kTypes, "list_reverseiterator"),
     MG_SELF(kTypes, "list_iterator"),
     MG_SELF(kTypes, "tuple_iterator"),

@@ -17,6 +17,16 @@ PyObject* interned_name(const char* text) {
   return name;
 }
 
+PyObject* disabled_mark() {
+  static PyObject* const name = interned_name("_torchdynamo_disable");
+  return name;
+}
+
+PyObject* constant_mark() {
+  static PyObject* const name = interned_name("_dynamo_marked_constant");
+  return name;
+}
+
 bool has_attribute_mark(PyObject* function, PyObject* name) {
   PyObject* dict = reinterpret_cast<PyFunctionObject*>(function)->func_dict;
   return dict && PyDict_GetItemWithError(dict, name) == Py_True;
@@ -132,18 +142,27 @@ PyObject* code_of_disabled() {
 }  // namespace
 
 Mark mark_of(PyObject* callable) {
-  static PyObject* const disabled = interned_name("_torchdynamo_disable");
-  static PyObject* const constant = interned_name("_dynamo_marked_constant");
   if (PyFunction_Check(callable)) {
-    if (has_attribute_mark(callable, disabled) ||
+    if (has_attribute_mark(callable, disabled_mark()) ||
         reinterpret_cast<PyFunctionObject*>(callable)->func_code ==
             code_of_disabled())
       return Mark::Disabled;
-    if (has_attribute_mark(callable, constant)) return Mark::Constant;
+    if (has_attribute_mark(callable, constant_mark())) return Mark::Constant;
   }
   if (id_sets().allowed.has(callable)) return Mark::InGraph;
   if (id_sets().disallowed.has(callable)) return Mark::Disallowed;
   return Mark::None;
+}
+
+void rely_on_no_mark(Context& ctx, guards::SourceId source,
+                     PyObject* function) {
+  if (!reinterpret_cast<PyFunctionObject*>(function)->func_dict) {
+    ctx.guards.absent(
+        ctx.sources.field(source, guards::SourceKind::InstanceDict));
+    return;
+  }
+  for (PyObject* mark : {disabled_mark(), constant_mark()})
+    ctx.guards.absent(ctx.sources.instance_attr(source, mark));
 }
 
 Outcome<V> call_marked(Context& ctx, PyObject* callable, Mark mark,

@@ -18,6 +18,10 @@ enum class Mark : uint8_t {
 // Runs no user code.
 Mark mark_of(PyObject* callable);
 
+// Guards that a function which has no mark at `source` has none in other calls.
+void rely_on_no_mark(values::Context& ctx, guards::SourceId source,
+                     PyObject* function);
+
 // Calls a callable that has a mark.
 Outcome<values::V> call_marked(values::Context& ctx, PyObject* callable,
                                Mark mark, const values::Arguments& args);

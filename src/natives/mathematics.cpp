@@ -71,10 +71,20 @@ Outcome<V> of_numbers(Context& ctx, const Arguments& args) {
           "data-dependent",
           std::string("math.") + function.text + " of a tensor",
           "use the torch function of that name");
-    if (value->kind == Kind::Object ||
+    if ((value->type->tp_flags & Py_TPFLAGS_HEAPTYPE) ||
+        value->kind == Kind::Object ||
         (value->is_constant() && !is_safe(value->object))) {
       PyObject* const asked[] = {name<methods>()...};
+      const bool is_float = value->is_constant() &&
+                            PyFloat_Check(value->object) &&
+                            asked[0] == name<"__float__">();
       for (PyObject* method : asked) {
+        // Whatever the methods of a class derived from float say.
+        if (is_float) {
+          value = ctx.constant(
+              Ref::steal(PyFloat_FromDouble(PyFloat_AS_DOUBLE(value->object))));
+          break;
+        }
         MG_TRY(V found, special_method(ctx, value, method));
         if (!found) continue;
         MG_TRY(value, call(ctx, found, {}));

@@ -137,9 +137,15 @@ Outcome<V> make_complex(Context& ctx, const Arguments& args) {
   if (args.count() != 1 || args.has_keywords())
     return ctx.graph_break("native-call", "complex() of unknown values",
                            "use Python numbers");
+  V given = ctx.look(args.positional[0]);
+  // A text is read, whatever its class says.
+  if (given->is_constant() && PyUnicode_Check(given->object)) {
+    V text = ctx.constant(Ref::steal(PyUnicode_FromObject(given->object)));
+    return try_really(ctx, type, {.positional = {&text, 1}});
+  }
   PyObject* const methods[] = {name<"__complex__">(), interned().dunder_float,
                                interned().dunder_index};
-  return convert(ctx, ctx.look(args.positional[0]), &PyComplex_Type, methods,
+  return convert(ctx, given, &PyComplex_Type, methods,
                  "complex() first argument must be a string or a number");
 }
 
@@ -179,7 +185,7 @@ Outcome<V> make_bytes(Context& ctx, const Arguments& args) {
     if (number) return make_bytes(ctx, {.positional = {&number, 1}});
   }
   std::vector<V> items;
-  Outcome<V> iterator = iterate(ctx, source);
+  Outcome<V> iterator = values::iterate_and_ask(ctx, source);
   if (!iterator && iterator.signal() == Signal::Raised &&
       ctx.exception_is(PyExc_TypeError)) {
     (void)ctx.take_exception();
@@ -188,7 +194,16 @@ Outcome<V> make_bytes(Context& ctx, const Arguments& args) {
                                           "' object to bytes");
   }
   if (!iterator) return iterator;
-  MG_DO(unpack(ctx, iterator.value(), items));
+  for (;;) {
+    MG_TRY(V item, next(ctx, iterator.value()));
+    if (!item) break;
+    MG_TRY(item, values::as_index(ctx, item));
+    const Py_ssize_t number = PyLong_AsSsize_t(item->object);
+    PyErr_Clear();  // a number that is too large for it
+    if (number < 0 || number > UINT8_MAX)
+      return ctx.raise(PyExc_ValueError, "bytes must be in range(0, 256)");
+    items.push_back(item);
+  }
   V listed = ctx.list(items);
   MG_TRY(plain, try_really(ctx, type, {.positional = {&listed, 1}}));
   if (plain) return plain;

@@ -81,7 +81,7 @@ Outcome<V> index(Context& ctx, const Arguments& args) {
 }
 
 // What operator's functions look through.
-Status searched_items(Context& ctx, V sequence, std::vector<V>& items) {
+Outcome<V> searched(Context& ctx, V sequence) {
   Outcome<V> iterator = iterate(ctx, sequence);
   if (!iterator && iterator.signal() == Signal::Raised &&
       ctx.exception_is(PyExc_TypeError)) {
@@ -90,22 +90,24 @@ Status searched_items(Context& ctx, V sequence, std::vector<V>& items) {
                                           ctx.look(sequence)->type->tp_name +
                                           "' is not iterable");
   }
-  if (!iterator) return iterator.signal();
-  return unpack(ctx, iterator.value(), items);
+  return iterator;
 }
 
 Outcome<V> index_of(Context& ctx, const Arguments& args) {
-  std::vector<V> items;
-  MG_DO(searched_items(ctx, args.positional[0], items));
-  MG_TRY(Py_ssize_t at,
-         find_item(ctx, items, args.positional[1], 0, PY_SSIZE_T_MAX));
-  if (at >= 0) return ctx.integer(at);
+  MG_TRY(V iterator, searched(ctx, args.positional[0]));
+  for (int64_t i = 0;; ++i) {
+    MG_TRY(V item, next(ctx, iterator));
+    if (!item) break;
+    MG_TRY(Py_ssize_t at, find_item(ctx, {&item, 1}, args.positional[1], 0, 1));
+    if (at == 0) return ctx.integer(i);
+  }
   return ctx.raise(PyExc_ValueError, "sequence.index(x): x not in sequence");
 }
 
 Outcome<V> count_of(Context& ctx, const Arguments& args) {
   std::vector<V> items;
-  MG_DO(searched_items(ctx, args.positional[0], items));
+  MG_TRY(V iterator, searched(ctx, args.positional[0]));
+  MG_DO(values::take_all(ctx, iterator, items));
   int64_t count = 0;
   for (V item : items) {
     MG_TRY(Py_ssize_t at, find_item(ctx, {&item, 1}, args.positional[1], 0, 1));

@@ -15,6 +15,7 @@
 #include "natives/text.h"
 #include "python/bind.h"
 #include "python/find.h"
+#include "python/iterator_layout.h"
 #include "python/layout.h"
 #include "python/names.h"
 #include "values/attributes.h"
@@ -36,39 +37,45 @@ struct NamelessType {
   PyTypeObject* type;
 };
 // Classes of CPython's that are no attribute of any module.
-const NamelessType kNamelessTypes[] = {
-    {"dict_keys", &PyDictKeys_Type},
-    {"dict_values", &PyDictValues_Type},
-    {"dict_items", &PyDictItems_Type},
-    {"odict_keys", &PyODictKeys_Type},
-    {"odict_values", &PyODictValues_Type},
-    {"odict_items", &PyODictItems_Type},
-    {"dict_keyiterator", &PyDictIterKey_Type},
-    {"dict_valueiterator", &PyDictIterValue_Type},
-    {"dict_itemiterator", &PyDictIterItem_Type},
-    {"dict_reversekeyiterator", &PyDictRevIterKey_Type},
-    {"dict_reversevalueiterator", &PyDictRevIterValue_Type},
-    {"dict_reverseitemiterator", &PyDictRevIterItem_Type},
-    {"odict_iterator", &PyODictIter_Type},
-    {"list_iterator", &PyListIter_Type},
-    {"tuple_iterator", &PyTupleIter_Type},
-    {"range_iterator", &PyRangeIter_Type},
-    {"set_iterator", &PySetIter_Type},
-    {"iterator", &PySeqIter_Type},
-    {"list_reverseiterator", &PyListRevIter_Type},
-    {"callable_iterator", &PyCallIter_Type},
-    {"generator", &PyGen_Type},
-    {"coroutine", &PyCoro_Type},
-    {"function", &PyFunction_Type},
-    {"method", &PyMethod_Type},
-    {"builtin_function_or_method", &PyCFunction_Type},
-    {"method_descriptor", &PyMethodDescr_Type},
-    {"wrapper_descriptor", &PyWrapperDescr_Type},
-    {"method-wrapper", &_PyMethodWrapper_Type},
-    {"cell", &PyCell_Type},
-    {"module", &PyModule_Type},
-    {"NoneType", Py_TYPE(Py_None)},
-};
+std::span<const NamelessType> nameless_types() {
+  static const NamelessType types[] = {
+      {"dict_keys", &PyDictKeys_Type},
+      {"dict_values", &PyDictValues_Type},
+      {"dict_items", &PyDictItems_Type},
+      {"odict_keys", &PyODictKeys_Type},
+      {"odict_values", &PyODictValues_Type},
+      {"odict_items", &PyODictItems_Type},
+      {"dict_keyiterator", &PyDictIterKey_Type},
+      {"dict_valueiterator", &PyDictIterValue_Type},
+      {"dict_itemiterator", &PyDictIterItem_Type},
+      {"dict_reversekeyiterator", &PyDictRevIterKey_Type},
+      {"dict_reversevalueiterator", &PyDictRevIterValue_Type},
+      {"dict_reverseitemiterator", &PyDictRevIterItem_Type},
+      {"odict_iterator", &PyODictIter_Type},
+      {"list_iterator", &PyListIter_Type},
+      {"tuple_iterator", &PyTupleIter_Type},
+      {"range_iterator", &PyRangeIter_Type},
+      {"set_iterator", &PySetIter_Type},
+      {"iterator", &PySeqIter_Type},
+      {"str_iterator", &PyUnicodeIter_Type},
+      {"str_ascii_iterator", python::ascii_iterator()},
+      {"bytes_iterator", &PyBytesIter_Type},
+      {"list_reverseiterator", &PyListRevIter_Type},
+      {"callable_iterator", &PyCallIter_Type},
+      {"generator", &PyGen_Type},
+      {"coroutine", &PyCoro_Type},
+      {"function", &PyFunction_Type},
+      {"method", &PyMethod_Type},
+      {"builtin_function_or_method", &PyCFunction_Type},
+      {"method_descriptor", &PyMethodDescr_Type},
+      {"wrapper_descriptor", &PyWrapperDescr_Type},
+      {"method-wrapper", &_PyMethodWrapper_Type},
+      {"cell", &PyCell_Type},
+      {"module", &PyModule_Type},
+      {"NoneType", Py_TYPE(Py_None)},
+  };
+  return types;
+}
 
 // What a user calls it, for messages: math.sqrt, list.append.
 // The class that a descriptor belongs to, or null.
@@ -293,7 +300,7 @@ void Registry::refresh() {
 }
 
 PyTypeObject* nameless_type(std::string_view name) {
-  for (const NamelessType& row : kNamelessTypes)
+  for (const NamelessType& row : nameless_types())
     if (name == row.name) return row.type;
   return name == "KeyWrapper" ? python::comparison_key_type() : nullptr;
 }

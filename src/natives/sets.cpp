@@ -128,6 +128,16 @@ Outcome<V> keep_common(Context& ctx, const Arguments& args) {
 
 template <int kind>
 Outcome<V> related(Context& ctx, const Arguments& args) {
+  if (kind == Py_GE && !is_set(ctx.look(args.positional[1]))) {
+    MG_TRY(V set, to_set(ctx, args.positional[0]));
+    MG_TRY(V iterator, iterate(ctx, args.positional[1]));
+    for (;;) {
+      MG_TRY(V item, next(ctx, iterator));
+      if (!item) return ctx.boolean(true);
+      MG_TRY(V found, dict_get(ctx, set, item));
+      if (!found) return ctx.boolean(false);
+    }
+  }
   MG_TRY(V other, to_set(ctx, args.positional[1]));
   MG_TRY(bool result,
          set_compare(ctx, kind, ctx.look(args.positional[0]), other));

@@ -114,6 +114,7 @@ Outcome<Py_ssize_t> index_argument(Context& ctx, V value) {
                                  "' object cannot be interpreted as an "
                                  "integer");
     MG_TRY(value, call(ctx, method, {}));
+    value = ctx.look(value);
     if (!value->is_constant() || !PyLong_Check(value->object))
       return ctx.raise(PyExc_TypeError,
                        std::string("__index__ returned non-int (type ") +

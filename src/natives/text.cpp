@@ -52,7 +52,7 @@ Outcome<V> own_method(Context& ctx, V value, PyObject* method,
   }
   PyObject* found = type_lookup(ctx, value->type, method);
   if (!found) return nullptr;
-  if (PyFunction_Check(found) || ctx.natives->has(found)) {
+  if (values::own_special(ctx, type, method) || ctx.natives->has(found)) {
     MG_TRY(V bound, bind_descriptor(ctx, found, value, value->type, method));
     return call(ctx, bound, Arguments{.positional = more});
   }
@@ -202,10 +202,12 @@ Outcome<V> plain_repr(Context& ctx, V value) {
     case Kind::Dict:
       if (value->type->tp_repr == PyDict_Type.tp_repr)
         return repr_of_mapping(ctx, value);
-      if (value->type->tp_repr == PyODict_Type.tp_repr)
+      if (value->type->tp_repr == PyODict_Type.tp_repr &&
+          !values::own_special(ctx, value->type, name<"items">()))
         return repr_of_ordered(ctx, value);
       break;
     case Kind::Set:
+      if (values::own_special(ctx, value->type, interned().dunder_iter)) break;
       return repr_of_set(ctx, value);
     case Kind::Slice: {
       auto items = tuple_items(value);

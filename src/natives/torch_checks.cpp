@@ -35,6 +35,15 @@ Outcome<V> message_text(Context& ctx, V message) {
 
 // torch._check: the graph raises RuntimeError.
 Outcome<V> assert_in_graph(Context& ctx, shapes::E condition, V message) {
+  // What can't be called is an error once the condition fails.
+  if (message && ctx.look(message) != ctx.none() &&
+      !PyCallable_Check(
+          ctx.look(message)->object
+              ? ctx.look(message)->object
+              : reinterpret_cast<PyObject*>(ctx.look(message)->type))) {
+    ctx.assert_in_graph(condition, "");
+    return ctx.none();
+  }
   MG_TRY(V text, message_text(ctx, message));
   ctx.assert_in_graph(condition,
                       text == ctx.none() ? "" : PyUnicode_AsUTF8(text->object));

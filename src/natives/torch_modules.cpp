@@ -137,6 +137,20 @@ std::span<const PassingFrame> frames_to_forward() {
   return std::span(frames).subspan(kIsImpl ? 1 : 0);
 }
 
+// Whether the program calls the module in a way of its own.
+bool has_own_call(Context& ctx, V module) {
+  PyObject* const called = name<"_call_impl">();
+  PyObject* found = values::type_lookup(ctx, module->type, called);
+  if (!found || !ctx.natives->has(found)) return true;
+  const HeapId attributes = ctx.heap[module->heap].attributes;
+  if (attributes.valid() && ctx.heap.find(attributes, called) >= 0) return true;
+  if (!module->object || !module->source.valid()) return false;
+  if (guards::read_instance_attr(module->object, called).is_present())
+    return true;
+  ctx.guards.absent(ctx.sources.instance_attr(module->source, called));
+  return false;
+}
+
 // Module.__call__: straight to forward unless there are hooks. A module that
 // was compiled for itself is traced like any other.
 template <bool kIsImpl>
@@ -148,6 +162,9 @@ Outcome<V> call_module(Context& ctx, const Arguments& args) {
     return ctx.inliner->inline_function(
         ctx.constant_share(values::torch_types().module_call_impl), args);
   }
+  if (!kIsImpl && has_own_call(ctx, module))
+    return ctx.inliner->inline_function(
+        ctx.constant_share(values::torch_types().module_call), args);
   MG_TRY(bool hooked, has_hooks(ctx, module));
   if (hooked)
     return ctx.inliner->inline_function(
@@ -169,7 +186,11 @@ Outcome<V> module_getattr(Context& ctx, const Arguments& args) {
       if (!mapping) continue;
       mapping = ctx.look(mapping);
       V found = nullptr;
-      if (mapping->kind == Kind::Dict) {
+      const bool is_plain =
+          mapping->kind == Kind::Dict &&
+          !values::own_special(ctx, mapping->type, name<"__contains__">()) &&
+          !values::own_special(ctx, mapping->type, name<"__getitem__">());
+      if (is_plain) {
         found = values::dict_get_string(ctx, mapping, attribute);
       } else {
         MG_TRY(bool there,

@@ -104,19 +104,6 @@ PyTypeObject* type_at(const char* path) {
   return reinterpret_cast<PyTypeObject*>(find_object(path));
 }
 
-PyTypeObject* ascii_iterator() {
-  static PyTypeObject* const type = [] {
-    PyObject* text = PyUnicode_FromString("a");
-    PyObject* iterator = text ? PyObject_GetIter(text) : nullptr;
-    PyTypeObject* found = iterator ? Py_TYPE(iterator) : nullptr;
-    Py_XDECREF(iterator);
-    Py_XDECREF(text);
-    PyErr_Clear();
-    return found;
-  }();
-  return type;
-}
-
 PyTypeObject* deque_iterator(bool is_reversed) {
   static PyTypeObject* const types[] = {
       type_at("_collections._deque_iterator"),
@@ -240,6 +227,19 @@ DequePlace deque_place(PyObject* object, Py_ssize_t count) {
 }
 
 }  // namespace
+
+PyTypeObject* ascii_iterator() noexcept {
+  static PyTypeObject* const type = [] {
+    PyObject* text = PyUnicode_FromString("a");
+    PyObject* iterator = text ? PyObject_GetIter(text) : nullptr;
+    PyTypeObject* found = iterator ? Py_TYPE(iterator) : nullptr;
+    Py_XDECREF(iterator);
+    Py_XDECREF(text);
+    PyErr_Clear();
+    return found;
+  }();
+  return type;
+}
 
 SequenceIterator sequence_iterator(PyObject* object) noexcept {
   PyTypeObject* type = Py_TYPE(object);

@@ -10,6 +10,10 @@
 
 namespace magneto::python {
 
+// The class of the iterators of texts that consist of ASCII letters, which has
+// no name in CPython's headers.
+PyTypeObject* ascii_iterator() noexcept;
+
 // The iterator of a list, tuple, str or bytes, forwards or backwards: what it
 // goes over (borrowed; null at its end), how far it is, and how it goes on.
 struct SequenceIterator {

@@ -71,15 +71,11 @@ Signal positional_only(Context& ctx, PyObject* function_name,
                        all + "'");
 }
 
-SourceId field_of(Context& ctx, PyObject* function, SourceKind kind) {
-  return ctx.sources.field(ctx.sources.constant(function), kind);
-}
-
 // How many there are says which is whose.
 void rely_on_defaults(Context& ctx, const Defaults& defaults) {
   if (!defaults.function) return;
   const SourceId source =
-      field_of(ctx, defaults.function, SourceKind::FunctionDefaults);
+      ctx.sources.field(defaults.source, SourceKind::FunctionDefaults);
   PyObject* real = PyFunction_GetDefaults(defaults.function);
   if (real)
     ctx.guards.length(source, PyTuple_GET_SIZE(real));
@@ -185,7 +181,7 @@ Status bind_arguments(Context& ctx, Frame& frame, PyObject* function_name,
              values::dict_get(ctx, defaults.keyword, ctx.constant_share(name)));
     } else if (defaults.function) {
       ctx.guards.absent(
-          field_of(ctx, defaults.function, SourceKind::FunctionKwDefaults));
+          ctx.sources.field(defaults.source, SourceKind::FunctionKwDefaults));
     }
     if (value)
       frame.locals[i] = value;
@@ -198,6 +194,48 @@ Status bind_arguments(Context& ctx, Frame& frame, PyObject* function_name,
 }
 
 namespace {
+
+// Where what a call needs of the caller's function is read.
+SourceId place_of(Context& ctx, V function) {
+  return function->kind == Kind::Lazy ? function->source
+                                      : ctx.sources.constant(function->object);
+}
+
+// Where a namespace can be read that a function of the caller's has; false if
+// nobody else would keep it alive.
+bool find_namespace(Context& ctx, PyObject* globals) {
+  if (ctx.sources.is_found(globals)) return true;
+  PyObject* name = PyDict_GetItemWithError(globals, interned().dunder_name);
+  PyObject* module =
+      name && PyUnicode_Check(name) ? loaded_module(name) : nullptr;
+  if (!module || !PyModule_Check(module) || PyModule_GetDict(module) != globals)
+    return false;
+  ctx.sources.found_at(globals, ctx.sources.field(ctx.sources.constant(module),
+                                                  SourceKind::InstanceDict));
+  return true;
+}
+
+bool has_own_builtins(const PyFunctionObject* function) {
+  return function->func_builtins != builtins_of(function->func_globals);
+}
+
+// Functions that other functions make are made anew by each call of those. Of
+// one that is only called, its code and what it takes from around it say all;
+// which function object it is, nobody asks. What is found from a fixed object
+// is told by its identity, which takes one guard.
+bool is_told_by_code(Context& ctx, V function) {
+  if (function->kind != Kind::Lazy || ctx.is_looked_at(function)) return false;
+  SourceId root = function->source;
+  while (ctx.sources[root].base.valid()) root = ctx.sources[root].base;
+  const SourceKind kind = ctx.sources[root].kind;
+  if (kind != SourceKind::Local && kind != SourceKind::ClosureCell)
+    return false;
+  const auto* real = reinterpret_cast<PyFunctionObject*>(function->object);
+  const auto* code = reinterpret_cast<PyCodeObject*>(real->func_code);
+  return (code->co_flags & CO_NESTED) &&
+         natives::mark_of(function->object) == natives::Mark::None &&
+         !has_own_builtins(real) && find_namespace(ctx, real->func_globals);
+}
 
 // What a call needs of a function, whoever made it.
 struct Callee {
@@ -231,12 +269,12 @@ void name_generators(Context& ctx, V function, Frame& frame) {
     return;
   }
   const auto* real = reinterpret_cast<PyFunctionObject*>(function->object);
-  frame.function_name =
-      ctx.lazy(real->func_name,
-               field_of(ctx, function->object, SourceKind::FunctionName));
-  frame.qualified_name = ctx.lazy(
-      real->func_qualname,
-      field_of(ctx, function->object, SourceKind::FunctionQualifiedName));
+  const SourceId source = place_of(ctx, function);
+  frame.function_name = ctx.lazy(
+      real->func_name, ctx.sources.field(source, SourceKind::FunctionName));
+  frame.qualified_name =
+      ctx.lazy(real->func_qualname,
+               ctx.sources.field(source, SourceKind::FunctionQualifiedName));
 }
 
 Callee callee_of(Context& ctx, V function) {
@@ -268,12 +306,20 @@ Callee callee_of(Context& ctx, V function) {
   }
   PyObject* object = function->object;
   auto* real = reinterpret_cast<PyFunctionObject*>(object);
-  SourceId source = ctx.sources.constant(object);
+  const SourceId source = place_of(ctx, function);
   callee.defaults.function = object;
+  callee.defaults.source = source;
   callee.code = reinterpret_cast<PyCodeObject*>(real->func_code);
   callee.globals = real->func_globals;
-  ctx.sources.found_at(real->func_globals,
-                       ctx.sources.field(source, SourceKind::FunctionGlobals));
+  const SourceId globals =
+      ctx.sources.field(source, SourceKind::FunctionGlobals);
+  if (function->kind == Kind::Lazy) {
+    ctx.guards.type_is(source, &PyFunction_Type);
+    ctx.guards.same_object(ctx.sources.constant(real->func_globals), globals);
+    natives::rely_on_no_mark(ctx, source, object);
+  } else {
+    ctx.sources.found_at(real->func_globals, globals);
+  }
   callee.name = real->func_qualname;
   ctx.guards.identity(ctx.sources.field(source, SourceKind::FunctionCode),
                       real->func_code);
@@ -304,6 +350,7 @@ Callee callee_of(Context& ctx, V function) {
 
 Outcome<V> Interpreter::inline_function(V function, const Arguments& args) {
   const values::DirectCall direct = std::exchange(ctx.direct_call, {});
+  if (!is_told_by_code(ctx, function)) function = ctx.look(function);
   if (function->is_constant()) {
     const natives::Mark mark = natives::mark_of(function->object);
     if (mark != natives::Mark::None) {
@@ -315,20 +362,18 @@ Outcome<V> Interpreter::inline_function(V function, const Arguments& args) {
       return result;
     }
   }
-  if (function->is_constant()) {
-    const auto* real = reinterpret_cast<PyFunctionObject*>(function->object);
-    if (real->func_builtins != builtins_of(real->func_globals))
-      return ctx.graph_break("native-call", "a function with its own builtins",
-                             "call it outside of the compiled function");
-  }
+  if (function->is_constant() &&
+      has_own_builtins(reinterpret_cast<PyFunctionObject*>(function->object)))
+    return ctx.graph_break("native-call", "a function with its own builtins",
+                           "call it outside of the compiled function");
   Callee callee = callee_of(ctx, function);
   if (callee.code->co_flags & (CO_COROUTINE | CO_ASYNC_GENERATOR))
     return ctx.graph_break("async-function", text(callee.name),
                            "await it outside of the compiled function");
   if (ctx.witness)
-    ctx.witness->met(function->is_constant()
-                         ? function->object
-                         : reinterpret_cast<PyObject*>(callee.code),
+    ctx.witness->met(function->kind == Kind::Function
+                         ? reinterpret_cast<PyObject*>(callee.code)
+                         : function->object,
                      values::Witness::Decision::Inline, "written in Python");
   Frame frame;
   frame.py_code = callee.code;
@@ -342,9 +387,10 @@ Outcome<V> Interpreter::inline_function(V function, const Arguments& args) {
   Status bound = bind_arguments(ctx, frame, callee.name, callee.defaults, args);
   // The message of the exception has the name.
   if (!bound && callee.defaults.function)
-    ctx.guards.constant_equals(field_of(ctx, callee.defaults.function,
-                                        SourceKind::FunctionQualifiedName),
-                               callee.name);
+    ctx.guards.constant_equals(
+        ctx.sources.field(callee.defaults.source,
+                          SourceKind::FunctionQualifiedName),
+        callee.name);
   if (!bound && bound.signal() == Signal::Raised && stands_for_c(frame)) {
     // C code says what is wrong in words of its own.
     (void)ctx.take_exception();

@@ -146,6 +146,7 @@ struct Defaults {
   std::vector<V> positional;     // of the last parameters
   V keyword = nullptr;           // Dict value or null
   PyObject* function = nullptr;  // the caller's that they belong to
+  guards::SourceId source;       // where that is found
 };
 Status bind_arguments(Context& ctx, Frame& frame, PyObject* function_name,
                       const Defaults& defaults, const Arguments& args);

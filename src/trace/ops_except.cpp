@@ -53,8 +53,9 @@ Status caught_types(Context& ctx, V type, std::vector<PyTypeObject*>& types) {
   return done;
 }
 
-// An exception to raise: an instance, or a class to instantiate.
-Outcome<V> as_exception(Context& ctx, V value) {
+// An exception to raise, or the cause of one: an instance, or a class to
+// instantiate; `refusal` says that the value is neither.
+Outcome<V> as_exception(Context& ctx, V value, const char* refusal) {
   value = ctx.look(value);
   if (value->is_constant() && PyType_Check(value->object) &&
       values::is_exception_type(
@@ -73,8 +74,7 @@ Outcome<V> as_exception(Context& ctx, V value) {
   }
   if (value->kind == Kind::Object && values::is_exception_type(value->type))
     return value;
-  return ctx.raise(PyExc_TypeError,
-                   "exceptions must derive from BaseException");
+  return ctx.raise(PyExc_TypeError, refusal);
 }
 
 }  // namespace
@@ -147,11 +147,14 @@ Outcome<Next> op_RaiseVarargs(Interpreter& in, Frame& frame, Instruction ins) {
     return raise_again(in, handled);
   }
   MG_TRY(V exception,
-         as_exception(ctx, frame.top(static_cast<size_t>(ins.arg))));
+         as_exception(ctx, frame.top(static_cast<size_t>(ins.arg)),
+                      "exceptions must derive from BaseException"));
   if (ins.arg == 2) {
     V cause = ctx.look(frame.top(1));
     if (cause != ctx.none()) {
-      MG_TRY(cause, as_exception(ctx, cause));
+      MG_TRY(cause,
+             as_exception(ctx, cause,
+                          "exception causes must derive from BaseException"));
     }
     values::set_exception_field(ctx, exception, interned().dunder_cause, cause);
   }

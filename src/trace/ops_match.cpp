@@ -40,14 +40,25 @@ Outcome<Next> op_MatchKeys(Interpreter& in, Frame& frame, Instruction) {
   // o keys -- o keys values|None
   Context& ctx = in.ctx;
   V subject = ctx.look(frame.top(2));
-  if (subject->kind != Kind::Dict)
-    return ctx.graph_break("unsupported-instruction", "MatchKeys",
-                           "match dicts only");
   std::vector<V> keys, found;
   MG_DO(values::unpack(ctx, frame.top(1), keys));
+  // What a class of the program's has, its get() says.
+  const bool is_plain = subject->kind == Kind::Dict &&
+                        !(subject->type->tp_flags & Py_TPFLAGS_HEAPTYPE);
+  V get = nullptr, missing = nullptr;
+  if (!is_plain && !keys.empty()) {
+    static PyObject* const name = PyUnicode_InternFromString("get");
+    MG_TRY(get, values::get_attribute(ctx, subject, name));
+    missing = ctx.object(&PyBaseObject_Type);
+  }
   for (V key : keys) {
-    MG_TRY(V value, values::dict_get(ctx, subject, key));
-    if (!value) {
+    V value = nullptr;
+    if (is_plain) {
+      MG_TRY(value, values::dict_get(ctx, subject, key));
+    } else {
+      MG_TRY(value, values::call(ctx, get, {key, missing}));
+    }
+    if (!value || value == missing) {
       frame.push(ctx.none());
       return Next::Continue;
     }

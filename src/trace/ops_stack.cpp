@@ -15,12 +15,11 @@ std::string text(PyObject* name) {
   return chars ? chars : "?";
 }
 
+// Unlike a NameError, it doesn't tell the name apart.
 Signal unbound(Context& ctx, PyObject* name) {
-  return values::raise_about_name(
-      ctx, PyExc_UnboundLocalError,
-      "cannot access local variable '" + text(name) +
-          "' where it is not associated with a value",
-      name);
+  return ctx.raise(PyExc_UnboundLocalError,
+                   "cannot access local variable '" + text(name) +
+                       "' where it is not associated with a value");
 }
 
 Signal undefined(Context& ctx, PyObject* name) {

@@ -42,7 +42,10 @@ Status write(Context& ctx, V object, PyObject* name, V value) {
   PyObject* found = type_lookup(ctx, object->type, name);
   if (found && takes_values(ctx, found) && !is_declared_slot(found)) {
     PyTypeObject* kind = Py_TYPE(found);
-    if (PyType_IsSubtype(kind, &PyProperty_Type)) {
+    if (PyType_IsSubtype(kind, &PyProperty_Type) &&
+        !own_special(
+            ctx, kind,
+            value ? interned().dunder_set : interned().dunder_delete)) {
       PyObject* which = value ? interned().fset : interned().fdel;
       Ref setter = Ref::steal(PyObject_GetAttr(found, which));
       if (!setter) return ctx.raise_from_python();
@@ -115,13 +118,13 @@ Status write_through(Context& ctx, V object, PyObject* hook, PyObject* name,
     return ctx.natives->set_tensor_attribute(ctx, object, name, value);
   }
   PyTypeObject* type = object->type;
+  PyObject* method = type_lookup(ctx, type, hook);
   if (type->tp_setattro != PyObject_GenericSetAttr) {
-    PyObject* method = type_lookup(ctx, type, hook);
-    if (method && Py_IS_TYPE(method, &PyFunction_Type)) {
-      V function = ctx.known(method, ctx.sources.constant(method));
+    if (own_special(ctx, type, hook)) {
+      MG_TRY(V bound, bind_descriptor(ctx, method, object, type, hook));
       V key = ctx.constant_share(name);
-      Outcome<V> result = value ? call(ctx, function, {object, key, value})
-                                : call(ctx, function, {object, key});
+      Outcome<V> result =
+          value ? call(ctx, bound, {key, value}) : call(ctx, bound, {key});
       if (!result) return result.signal();
       return done;
     }

@@ -126,6 +126,13 @@ Outcome<V> bind_getset(Context& ctx, PyObject* descriptor, V object,
       return ctx.lazy(PyFunction_GetCode(object->object),
                       ctx.sources.field(ctx.sources.constant(object->object),
                                         guards::SourceKind::FunctionCode));
+    if (name == names.dunder_closure && PyFunction_Check(object->object)) {
+      PyObject* closure = PyFunction_GetClosure(object->object);
+      if (!closure) return ctx.none();
+      return ctx.known(closure,
+                       ctx.sources.field(ctx.sources.constant(object->object),
+                                         guards::SourceKind::FunctionClosure));
+    }
     if (PyFunction_Check(object->object) &&
         attribute_name(name) == "__builtins__") {
       PyObject* builtins =
@@ -221,6 +228,28 @@ PyObject* type_lookup(Context& ctx, PyTypeObject* type, PyObject* name) {
   return found;
 }
 
+PyObject* own_special(Context& ctx, PyTypeObject* type, PyObject* name) {
+  if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) return nullptr;
+  PyObject* found = type_lookup(ctx, type, name);
+  if (!found) return nullptr;
+  // A builtin function may stand for any other.
+  if (PyCFunction_Check(found))
+    return name == interned().dunder_new &&
+                   attribute_name(name) ==
+                       reinterpret_cast<PyCFunctionObject*>(found)
+                           ->m_ml->ml_name
+               ? nullptr
+               : found;
+  const bool is_of_c = Py_IS_TYPE(found, &PyWrapperDescr_Type) ||
+                       Py_IS_TYPE(found, &PyMethodDescr_Type) ||
+                       Py_IS_TYPE(found, &PyClassMethodDescr_Type);
+  // A class may have a method of C's under another name than C has it.
+  return is_of_c && PyDescr_NAME(found) == name &&
+                 PyType_IsSubtype(type, PyDescr_TYPE(found))
+             ? nullptr
+             : found;
+}
+
 bool gives_values(Context& ctx, PyObject* attribute) {
   (void)type_lookup(ctx, Py_TYPE(attribute), interned().dunder_get);
   return Py_TYPE(attribute)->tp_descr_get != nullptr;
@@ -255,6 +284,8 @@ Outcome<V> bind_descriptor(Context& ctx, PyObject* descriptor, V object,
         Ref::steal(PyObject_GetAttr(descriptor, interned().dunder_func));
     if (!function) return ctx.raise_from_python();
     PyObject* kept = ctx.keep(std::move(function));
+    if (!PyFunction_Check(kept) && gives_values(ctx, kept))
+      return bind_descriptor(ctx, kept, class_value(ctx, type), type, name);
     return ctx.method(ctx.known(kept, ctx.sources.constant(kept)),
                       class_value(ctx, type));
   }
@@ -267,7 +298,8 @@ Outcome<V> bind_descriptor(Context& ctx, PyObject* descriptor, V object,
     if (!method) return ctx.raise_from_python();
     return ctx.constant(std::move(method));
   }
-  if (PyType_IsSubtype(kind, &PyProperty_Type)) {
+  if (PyType_IsSubtype(kind, &PyProperty_Type) &&
+      !own_special(ctx, kind, interned().dunder_get)) {
     if (!bound) return class_attribute(ctx, type, name, descriptor);
     // What somebody holds in the hand, its class needn't have.
     if (object->is_constant() && is_safe_type(object->type) &&
@@ -474,6 +506,17 @@ bool is_of_alias(PyObject* name) {
   });
 }
 
+// Of a method written in C: that of the class whose instance it is bound to,
+// and its name.
+Outcome<V> qualified_name_of_bound(Context& ctx, const MethodValue& method) {
+  MG_TRY(V of_class,
+         get_attribute(ctx, class_value(ctx, ctx.look(method.self)->type),
+                       interned().dunder_qualname));
+  MG_TRY(V own, get_attribute(ctx, method.function, interned().dunder_name));
+  return ctx.string(attribute_name(ctx.look(of_class)->object) + "." +
+                    attribute_name(ctx.look(own)->object));
+}
+
 // Looked up by the __getattribute__ of `owner`, a class in C.
 Outcome<V> get_in_c(Context& ctx, V object, PyObject* wanted,
                     PyTypeObject* owner) {
@@ -518,6 +561,12 @@ Outcome<V> lookup(Context& ctx, V object, PyObject* name) {
       }
       if (found && !is_data_descriptor(found) && name != interned().dunder_doc)
         return bind_descriptor(ctx, found, object, object->type, name);
+      if (object->type != &PyMethod_Type) {
+        if (!found) return nullptr;
+        if (name == interned().dunder_qualname &&
+            object->type == &PyCFunction_Type)
+          return qualified_name_of_bound(ctx, *method);
+      }
       return get_attribute(ctx, method->function, name);
     }
     case Kind::Constant:
@@ -525,8 +574,11 @@ Outcome<V> lookup(Context& ctx, V object, PyObject* name) {
         if (Py_TYPE(object->object)->tp_getattro == PyType_Type.tp_getattro ||
             _PyType_Lookup(Py_TYPE(object->object),
                            interned().dunder_getattribute) ==
-                _PyType_Lookup(&PyType_Type, interned().dunder_getattribute))
+                _PyType_Lookup(&PyType_Type, interned().dunder_getattribute)) {
+          (void)type_lookup(ctx, Py_TYPE(object->object),
+                            interned().dunder_getattribute);
           return type_get(ctx, object, name);
+        }
         break;
       }
       if (PyModule_Check(object->object) &&
@@ -537,7 +589,11 @@ Outcome<V> lookup(Context& ctx, V object, PyObject* name) {
       break;
   }
   PyTypeObject* type = object->type;
-  if (uses_generic_get(type)) return generic_get(ctx, object, name);
+  if (uses_generic_get(type)) {
+    // A class may get one later.
+    (void)type_lookup(ctx, type, interned().dunder_getattribute);
+    return generic_get(ctx, object, name);
+  }
   PyObject* getattribute =
       type_lookup(ctx, type, interned().dunder_getattribute);
   PyObject* plain =

@@ -14,10 +14,6 @@ namespace magneto::values {
 
 namespace {
 
-Outcome<V> call_found(Context& ctx, PyObject* function, const Arguments& args) {
-  return call(ctx, ctx.known(function, ctx.sources.constant(function)), args);
-}
-
 // A vector that starts with `first`.
 std::vector<V> prepend(V first, std::span<const V> rest) {
   std::vector<V> all;
@@ -73,16 +69,11 @@ Outcome<V> call_class(Context& ctx, V class_value, const Arguments& args) {
       }
       return ctx.graph_break("instantiate", "an enum made while tracing");
     }
-    PyObject* meta_call = type_lookup(ctx, meta, interned().dunder_call);
-    // typing.TypedDict: its classes make dicts.
-    if (meta_call && PyType_Check(meta_call))
-      return call_found(ctx, meta_call, args);
-    if (meta_call && Py_IS_TYPE(meta_call, &PyFunction_Type)) {
-      std::vector<V> positional = prepend(class_value, args.positional);
-      return call_found(ctx, meta_call,
-                        {.positional = positional,
-                         .keyword_values = args.keyword_values,
-                         .keyword_names = args.keyword_names});
+    // typing.TypedDict's is a class: dict.
+    if (PyObject* found = own_special(ctx, meta, interned().dunder_call)) {
+      MG_TRY(V bound, bind_descriptor(ctx, found, class_value, meta,
+                                      interned().dunder_call));
+      return call(ctx, bound, args);
     }
   }
   return instantiate(ctx, class_value, args);
@@ -139,18 +130,17 @@ Outcome<V> instantiate(Context& ctx, V class_value, const Arguments& args) {
 
   PyObject* new_found = type_lookup(ctx, type, interned().dunder_new);
   V made = nullptr;
-  PyObject* new_function = new_found;
-  if (new_found && Py_IS_TYPE(new_found, &PyStaticMethod_Type)) {
-    Ref inner = Ref::steal(PyObject_GetAttr(new_found, interned().dunder_func));
-    if (!inner) return ctx.raise_from_python();
-    new_function = ctx.keep(std::move(inner));
-  }
-  if (new_function && Py_IS_TYPE(new_function, &PyFunction_Type)) {
+  const bool has_own_new =
+      own_special(ctx, type, interned().dunder_new) != nullptr;
+  if (has_own_new) {
+    // As type.__call__ reads it, which for a static method is the function.
+    MG_TRY(V own, bind_descriptor(ctx, new_found, nullptr, type,
+                                  interned().dunder_new));
     std::vector<V> positional = prepend(class_value, args.positional);
-    MG_TRY(made, call_found(ctx, new_function,
-                            {.positional = positional,
-                             .keyword_values = args.keyword_values,
-                             .keyword_names = args.keyword_names}));
+    MG_TRY(made, call(ctx, own,
+                      {.positional = positional,
+                       .keyword_values = args.keyword_values,
+                       .keyword_names = args.keyword_names}));
   } else {
     MG_TRY(made, builtin_new(ctx, type, new_found, args));
   }
@@ -159,24 +149,27 @@ Outcome<V> instantiate(Context& ctx, V class_value, const Arguments& args) {
 
   PyObject* init = type_lookup(ctx, made->type, interned().dunder_init);
   if (init == nullptr) return made;
-  if (Py_IS_TYPE(init, &PyFunction_Type) || ctx.natives->has(init)) {
+  const bool has_own_init =
+      own_special(ctx, made->type, interned().dunder_init) != nullptr;
+  if (has_own_init || ctx.natives->has(init)) {
     // object.__init__ has nothing to do.
     static PyObject* const object_init =
         _PyType_Lookup(&PyBaseObject_Type, interned().dunder_init);
     if (init == object_init) {
-      if ((args.count() || args.has_keywords()) &&
-          (!new_function || !Py_IS_TYPE(new_function, &PyFunction_Type)) &&
+      if ((args.count() || args.has_keywords()) && !has_own_new &&
           type->tp_new == PyBaseObject_Type.tp_new)
         return ctx.raise(PyExc_TypeError,
                          std::string(type->tp_name) + "() takes no arguments");
       return made;
     }
-    std::vector<V> positional = prepend(made, args.positional);
-    MG_TRY(V ignored, call_found(ctx, init,
-                                 {.positional = positional,
-                                  .keyword_values = args.keyword_values,
-                                  .keyword_names = args.keyword_names}));
-    (void)ignored;
+    MG_TRY(V bound, bind_descriptor(ctx, init, made, made->type,
+                                    interned().dunder_init));
+    MG_TRY(V given, call(ctx, bound, args));
+    given = ctx.look(given);
+    if (has_own_init && given != ctx.none())
+      return ctx.raise(PyExc_TypeError,
+                       std::string("__init__() should return None, not '") +
+                           given->type->tp_name + "'");
   } else if (!is_exception_type(type) && made->kind != Kind::Tuple) {
     return ctx.graph_break("instantiate",
                            std::string("__init__ of ") + type->tp_name);
@@ -186,6 +179,12 @@ Outcome<V> instantiate(Context& ctx, V class_value, const Arguments& args) {
 
 Outcome<V> call(Context& ctx, V callable, const Arguments& args) {
   const DirectCall direct = std::exchange(ctx.direct_call, {});
+  if (callable->kind == Kind::Lazy &&
+      Py_IS_TYPE(callable->object, &PyFunction_Type) &&
+      !ctx.natives->has(callable->object)) {
+    ctx.direct_call = direct;
+    return ctx.inliner->inline_function(callable, args);
+  }
   callable = ctx.look(callable);
   switch (callable->kind) {
     case Kind::Function:

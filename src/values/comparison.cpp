@@ -76,6 +76,17 @@ Outcome<V> compare_sequences(Context& ctx, int kind, V left, V right) {
   }
 }
 
+// A slice's start, stop and step.
+std::vector<V> parts_of_slice(Context& ctx, V slice) {
+  if (slice->kind == Kind::Slice) {
+    auto items = tuple_items(slice);
+    return {items.begin(), items.end()};
+  }
+  const auto* real = reinterpret_cast<PySliceObject*>(slice->object);
+  return {ctx.constant_share(real->start), ctx.constant_share(real->stop),
+          ctx.constant_share(real->step)};
+}
+
 Outcome<V> compare_mappings(Context& ctx, int kind, V left, V right) {
   auto a = dict_entries(ctx, left);
   bool same = a.size() == dict_entries(ctx, right).size();
@@ -242,6 +253,11 @@ Outcome<V> plain_compare(Context& ctx, int kind, V left, V right) {
     }
     return compare_mappings(ctx, kind, left, right);
   }
+  // As tuples, in which what is one object is equal.
+  if (left->type == &PySlice_Type && right->type == &PySlice_Type &&
+      (left->kind == Kind::Slice || right->kind == Kind::Slice))
+    return compare_sequences(ctx, kind, ctx.tuple(parts_of_slice(ctx, left)),
+                             ctx.tuple(parts_of_slice(ctx, right)));
   // C code of another class may know how to compare with a container.
   if (equality &&
       (is_sequence(left) || left->kind == Kind::Dict || is_sequence(right) ||

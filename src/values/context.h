@@ -174,6 +174,8 @@ class Context final : public Backing,
   // -- what comes from the caller (wrapping.cpp)
   // A value for a real object found at `source`, not yet looked at.
   V lazy(PyObject* object, SourceId source);
+  // Whether a lazy value was looked at.
+  bool is_looked_at(V lazy) const;
   // A value for a real object whose identity is certain already (found under a
   // guard on a class, say): no guard for the identity.
   V known(PyObject* object, SourceId source);

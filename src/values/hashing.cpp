@@ -23,9 +23,8 @@ bool inherits_plain_key(PyTypeObject* type) {
 }
 
 Outcome<V> own_hash(Context& ctx, V value) {
-  if (!(value->type->tp_flags & Py_TPFLAGS_HEAPTYPE)) return nullptr;
-  PyObject* found = type_lookup(ctx, value->type, interned().dunder_hash);
-  if (!found || !PyFunction_Check(found)) return nullptr;
+  PyObject* found = own_special(ctx, value->type, interned().dunder_hash);
+  if (!found || found == Py_None) return nullptr;
   return bind_descriptor(ctx, found, value, value->type,
                          interned().dunder_hash);
 }

@@ -14,11 +14,10 @@ namespace magneto::values {
 
 namespace {
 
-// The class's own method, if Python code defines it; null otherwise.
+// The method, where it is the program's own; null otherwise.
 Outcome<V> overridden(Context& ctx, V value, PyObject* name) {
-  if (!(value->type->tp_flags & Py_TPFLAGS_HEAPTYPE)) return nullptr;
-  PyObject* found = type_lookup(ctx, value->type, name);
-  if (!found || !Py_IS_TYPE(found, &PyFunction_Type)) return nullptr;
+  PyObject* found = own_special(ctx, value->type, name);
+  if (!found) return nullptr;
   return bind_descriptor(ctx, found, value, value->type, name);
 }
 
@@ -27,6 +26,10 @@ Outcome<V> overridden(Context& ctx, V value, PyObject* name) {
 Outcome<V> as_index(Context& ctx, V value) {
   value = ctx.look(value);
   if (value->is_constant() && PyLong_CheckExact(value->object)) return value;
+  // Whatever the __index__ of a class derived from int says.
+  if (value->is_constant() && PyLong_Check(value->object))
+    return ctx.constant(Ref::steal(
+        _PyLong_Copy(reinterpret_cast<PyLongObject*>(value->object))));
   MG_TRY(V method, overridden(ctx, value, interned().dunder_index));
   if (method) {
     MG_TRY(V called, call(ctx, method, {}));
@@ -89,6 +92,10 @@ Outcome<PyObject*> index_object(Context& ctx, V key) {
     Ref slice = Ref::steal(PySlice_New(bounds[0], bounds[1], bounds[2]));
     MG_CHECK(slice, "out of memory");
     return ctx.keep(std::move(slice));
+  }
+  if (key->is_constant() && PyLong_Check(key->object)) {
+    MG_TRY(key, as_index(ctx, key));
+    return key->object;
   }
   MG_TRY(V method, overridden(ctx, key, interned().dunder_index));
   if (!method) return nullptr;

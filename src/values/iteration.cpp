@@ -3,6 +3,7 @@
 // container: slot 0 is what it goes over, its number is the position, -1 at the
 // end. Iterators of C classes with more to them (zip, map, itertools) have rows
 // in the natives' tables.
+#include "python/iterator_layout.h"
 #include "python/names.h"
 #include "values/dict_iterators.h"
 #include "values/exceptions.h"
@@ -54,19 +55,38 @@ Outcome<V> next_of_range(Context& ctx, V iterator, PyObject* range,
 
 }  // namespace
 
+namespace {
+
+// What an __iter__ gives must be an iterator.
+Outcome<V> checked_iterator(Context& ctx, V made) {
+  made = ctx.look(made);
+  if (made->kind == Kind::Iterator || made->kind == Kind::Generator)
+    return made;
+  (void)type_lookup(ctx, made->type, interned().dunder_next);
+  if (made->type->tp_iternext &&
+      made->type->tp_iternext != &_PyObject_NextNotImplemented)
+    return made;
+  return ctx.raise(PyExc_TypeError,
+                   std::string("iter() returned non-iterator of type '") +
+                       made->type->tp_name + "'");
+}
+
+}  // namespace
+
 Outcome<V> iterate(Context& ctx, V iterable) {
   iterable = ctx.look(iterable);
   if (iterable->kind == Kind::Iterator || iterable->kind == Kind::Generator)
     return iterable;
   PyTypeObject* type = iterable->type;
-  if (type->tp_flags & Py_TPFLAGS_HEAPTYPE && iterable->kind != Kind::Tensor) {
-    PyObject* found = type_lookup(ctx, type, interned().dunder_iter);
-    if (found && Py_IS_TYPE(found, &PyFunction_Type)) {
+  if (iterable->kind != Kind::Tensor) {
+    PyObject* found = own_special(ctx, type, interned().dunder_iter);
+    if (found == Py_None) return not_iterable(ctx, type);
+    if (found) {
       MG_TRY(V method, bind_descriptor(ctx, found, iterable, type,
                                        interned().dunder_iter));
-      return call(ctx, method, {});
+      MG_TRY(V made, call(ctx, method, {}));
+      return checked_iterator(ctx, made);
     }
-    if (found == Py_None) return not_iterable(ctx, type);
   }
   return plain_iterate(ctx, iterable);
 }
@@ -90,7 +110,20 @@ Outcome<V> tensor_rows(Context& ctx, V tensor) {
   return ctx.arena.make<TupleValue>(all);
 }
 
+PyTypeObject* type_of_text_iterator(PyObject* text) {
+  return PyBytes_Check(text)        ? &PyBytesIter_Type
+         : PyUnicode_IS_ASCII(text) ? python::ascii_iterator()
+                                    : &PyUnicodeIter_Type;
+}
+
 }  // namespace
+
+bool goes_by_position(PyTypeObject* type) {
+  return type == &PyListIter_Type || type == &PyTupleIter_Type ||
+         type == &PyRangeIter_Type || type == &PySeqIter_Type ||
+         type == python::ascii_iterator() || type == &PyUnicodeIter_Type ||
+         type == &PyBytesIter_Type;
+}
 
 Outcome<V> plain_iterate(Context& ctx, V iterable) {
   PyTypeObject* type = iterable->type;
@@ -116,7 +149,7 @@ Outcome<V> plain_iterate(Context& ctx, V iterable) {
       if (PyTuple_Check(object)) return over(ctx, &PyTupleIter_Type, iterable);
       if (PyRange_Check(object)) return over(ctx, &PyRangeIter_Type, iterable);
       if (PyUnicode_Check(object) || PyBytes_Check(object))
-        return over(ctx, &PySeqIter_Type, iterable);
+        return over(ctx, type_of_text_iterator(object), iterable);
       if (PyFrozenSet_Check(object) || PyType_Check(object) ||
           Py_IS_TYPE(object, &PyDictProxy_Type)) {
         // An enum class: its members; other classes aren't iterable.
@@ -174,7 +207,7 @@ Outcome<V> next_item(Context& ctx, V iterator, V* ended) {
                                             iterator->type->tp_name +
                                             "' object is not an iterator");
     // An iterator that the caller has begun: to advance it is its own affair.
-    if (!Py_IS_TYPE(found, &PyFunction_Type))
+    if (!own_special(ctx, iterator->type, interned().dunder_next))
       return ctx.graph_break("caller-iterator",
                              std::string("a ") + iterator->type->tp_name +
                                  " that was made outside of the trace",
@@ -188,9 +221,7 @@ Outcome<V> next_item(Context& ctx, V iterator, V* ended) {
   if (is_begun(iterator)) return next_begun(ctx, iterator);
   if (is_dict_iterator(iterator)) return next_of_dict(ctx, iterator);
   if (is_set_iterator(iterator)) return next_of_set(ctx, iterator);
-  if (type != &PyListIter_Type && type != &PyTupleIter_Type &&
-      type != &PyRangeIter_Type && type != &PySeqIter_Type)
-    return next_of_native(ctx, iterator, ended);
+  if (!goes_by_position(type)) return next_of_native(ctx, iterator, ended);
 
   const HeapObject& state = ctx.heap[iterator->heap];
   const int64_t position = state.number;
@@ -267,6 +298,10 @@ Status unpack(Context& ctx, V iterable, std::vector<V>& into) {
     return done;
   }
   MG_TRY(V iterator, iterate(ctx, iterable));
+  return take_all(ctx, iterator, into);
+}
+
+Status take_all(Context& ctx, V iterator, std::vector<V>& into) {
   for (;;) {
     MG_TRY(V item, next(ctx, iterator));
     if (!item) return done;

@@ -71,10 +71,7 @@ bool may_answer(V object) {
 
 }  // namespace
 
-namespace {
-
-// iter(iterable), which then has been asked how many there are.
-Outcome<V> asked_iterator(Context& ctx, V iterable) {
+Outcome<V> iterate_and_ask(Context& ctx, V iterable) {
   iterable = ctx.look(iterable);
   V asked = iterable;
   if (iterable->kind == Kind::Iterator) asked = asked_by(ctx, iterable);
@@ -83,6 +80,8 @@ Outcome<V> asked_iterator(Context& ctx, V iterable) {
   if (asked && may_answer(asked)) MG_DO(ask_length(ctx, asked));
   return iterator;
 }
+
+namespace {
 
 // Of which the items are taken as they are.
 bool is_plain_sequence(V value) {
@@ -94,8 +93,8 @@ bool is_plain_sequence(V value) {
 Status unpack_to_list(Context& ctx, V iterable, std::vector<V>& into) {
   iterable = ctx.look(iterable);
   if (is_plain_sequence(iterable)) return unpack(ctx, iterable, into);
-  MG_TRY(V iterator, asked_iterator(ctx, iterable));
-  return unpack(ctx, iterator, into);
+  MG_TRY(V iterator, iterate_and_ask(ctx, iterable));
+  return take_all(ctx, iterator, into);
 }
 
 Status list_extend(Context& ctx, V list, V iterable) {
@@ -107,7 +106,7 @@ Status list_extend(Context& ctx, V list, V iterable) {
     return done;
   }
   // One by one: whoever yields them may look at the list, or raise.
-  MG_TRY(V iterator, asked_iterator(ctx, iterable));
+  MG_TRY(V iterator, iterate_and_ask(ctx, iterable));
   for (;;) {
     MG_TRY(V item, next(ctx, iterator));
     if (!item) return done;

@@ -137,10 +137,11 @@ bool is_basic(V value) {
 
 Outcome<V> python_method(Context& ctx, V value, PyObject* name) {
   if (is_basic(value)) return nullptr;
-  PyObject* found = type_lookup(ctx, value->type, name);
-  if (!found ||
-      !(Py_IS_TYPE(found, &PyFunction_Type) || ctx.natives->has(found)))
-    return nullptr;
+  PyObject* found = own_special(ctx, value->type, name);
+  if (!found) {
+    found = type_lookup(ctx, value->type, name);
+    if (!found || !ctx.natives->has(found)) return nullptr;
+  }
   return bind_descriptor(ctx, found, value, value->type, name);
 }
 
@@ -253,9 +254,9 @@ std::vector<V> items_of(Context& ctx, V sequence) {
 }
 
 bool is_users_method(V method) {
-  if (!method || method->kind != Kind::BoundMethod) return false;
-  V function = as<MethodValue>(method)->function;
-  return function->is_constant() && PyFunction_Check(function->object);
+  if (!method) return false;
+  // A method of C's is bound by its row.
+  return method->kind != Kind::BoundMethod || method->type == &PyMethod_Type;
 }
 
 namespace {
@@ -490,7 +491,11 @@ Outcome<V> binary_operation(Context& ctx, int kind, V left, V right) {
     // A class of the user's may take over with a reflected method.
     if (left->kind == Kind::Tensor && right->kind == Kind::Object) {
       MG_TRY(V reflected, python_method(ctx, right, table.reflected[at]));
-      if (reflected) return call(ctx, reflected, {left});
+      if (reflected) {
+        MG_TRY(V result, call(ctx, reflected, {left}));
+        if (!is_not_implemented(ctx, result)) return result;
+        return unsupported_operands(ctx, in_place, op, left, right);
+      }
     }
     V operands[] = {left, right};
     return record_function(

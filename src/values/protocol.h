@@ -23,6 +23,10 @@ Status generic_set(Context& ctx, V object, PyObject* name, V value);
 // The attribute of an object's class, unbound; null if there is none. Guards
 // that the class isn't changed.
 PyObject* type_lookup(Context& ctx, PyTypeObject* type, PyObject* name);
+// What type_lookup finds, if it is the program's own, of whatever kind: a
+// function, a descriptor, None. Null for what a class written in C has under
+// that name, which the protocol knows.
+PyObject* own_special(Context& ctx, PyTypeObject* type, PyObject* name);
 // Binds what type_lookup found, as a special method is: never through the
 // instance. Null if the class has no such method.
 Outcome<V> special_method(Context& ctx, V object, PyObject* name);
@@ -95,6 +99,8 @@ Outcome<V> iterate(Context& ctx, V iterable);
 void rely_on_no_iteration(Context& ctx, PyTypeObject* type);
 // The same without __iter__ of a class made in Python: list.__iter__(x).
 Outcome<V> plain_iterate(Context& ctx, V iterable);
+// Whether iterators of that class count what they have given of a container.
+bool goes_by_position(PyTypeObject* type);
 // The next value, or null at the end; then `*ended` is what the end brings:
 // what a generator returned, or the value of a StopIteration; None if nothing.
 Outcome<V> next(Context& ctx, V iterator, V* ended = nullptr);
@@ -102,9 +108,13 @@ Outcome<V> next(Context& ctx, V iterator, V* ended = nullptr);
 Outcome<V> unless_stopped(Context& ctx, Outcome<V> item, V* ended);
 // All values of an iterable.
 Status unpack(Context& ctx, V iterable, std::vector<V>& into);
+// What is left of an iterator.
+Status take_all(Context& ctx, V iterator, std::vector<V>& into);
 // The same as list() does it, which asks the iterable how many there are
 // (length_hint.cpp).
 Status unpack_to_list(Context& ctx, V iterable, std::vector<V>& into);
+// iter(iterable), which then has been asked how many there are.
+Outcome<V> iterate_and_ask(Context& ctx, V iterable);
 // list.extend
 Status list_extend(Context& ctx, V list, V iterable);
 

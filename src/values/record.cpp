@@ -409,6 +409,10 @@ Outcome<V> record_function_as(Context& ctx, PyObject* callable, PyObject* run,
       ctx.graph.call_function(callable, lowered.args, lowered.keywords,
                               result.share(), ctx.inliner->origin());
   if (has_effect) ctx.graph.set_has_effect(node);
+  // What writes to a list of tensors gives back that list.
+  for (size_t i = 0; i < args.count(); ++i)
+    if (result.get() == lowered.reals[i] && !tensor::is_tensor(result))
+      return args.positional[i];
   return lift(ctx, ctx.keep(std::move(result)), node);
 }
 

@@ -244,6 +244,13 @@ std::vector<V> inserted_items(Context& ctx, V set) {
   return keys_of(dict_entries(ctx, set));
 }
 
+// Of a set its own items, whatever the __iter__ of its class says.
+Status take_items(Context& ctx, V iterable, std::vector<V>& into) {
+  if (iterable->kind != Kind::Set) return unpack(ctx, iterable, into);
+  into = ordered_items(ctx, iterable);
+  return done;
+}
+
 Status discard(Context& ctx, V set, V item) {
   MG_TRY(V old, dict_pop(ctx, set, item));
   (void)old;
@@ -254,9 +261,23 @@ Status discard(Context& ctx, V set, V item) {
 // are in the other one: so does this, for the order of what comes out.
 Status add_common(Context& ctx, V made, V left, V right) {
   right = ctx.look(right);
+  if (!is_set(right)) {
+    // Until there is nothing left to find.
+    MG_TRY(V wanted, to_set(ctx, left));
+    const size_t most = dict_entries(ctx, wanted).size();
+    MG_TRY(V iterator, iterate(ctx, right));
+    for (;;) {
+      MG_TRY(V item, next(ctx, iterator));
+      if (!item) return done;
+      MG_TRY(V found, dict_get(ctx, wanted, item));
+      if (!found) continue;
+      MG_DO(set_add(ctx, made, item));
+      if (dict_entries(ctx, made).size() >= most) return done;
+    }
+  }
   std::vector<V> items, others;
-  MG_DO(unpack(ctx, right, items));
-  MG_DO(unpack(ctx, left, others));
+  MG_DO(take_items(ctx, right, items));
+  MG_DO(take_items(ctx, left, others));
   if (is_set(right) && items.size() > others.size()) {
     std::swap(left, right);
     std::swap(items, others);
@@ -294,7 +315,7 @@ Status set_update(Context& ctx, SetOperation operation, V left, V right) {
   // Those of other iterables come out of a set of them.
   std::vector<V> items;
   if (is_set(right) || right->type == &PyDict_Type)
-    MG_DO(unpack(ctx, right, items));
+    MG_DO(take_items(ctx, right, items));
   else
     items = ordered_items(ctx, other);
   for (V item : items)
@@ -320,8 +341,8 @@ Status combine_two(Context& ctx, SetOperation operation, V made, V left,
       (is_set(right) || right->type == &PyDict_Type)) {
     // From a set that is not much larger CPython picks what stays.
     std::vector<V> items, others;
-    MG_DO(unpack(ctx, left, items));
-    MG_DO(unpack(ctx, right, others));
+    MG_DO(take_items(ctx, left, items));
+    MG_DO(take_items(ctx, right, others));
     if (items.size() / 4 <= others.size()) {
       MG_TRY(V container, to_set(ctx, right));
       for (V item : items) {
@@ -408,6 +429,16 @@ Outcome<bool> set_compare(Context& ctx, int kind, V left, V right) {
 
 Outcome<bool> set_is_disjoint(Context& ctx, V left, V right) {
   MG_TRY(V a, to_set(ctx, left));
+  right = ctx.look(right);
+  if (right->type != &PySet_Type && right->type != &PyFrozenSet_Type) {
+    MG_TRY(V iterator, iterate(ctx, right));
+    for (;;) {
+      MG_TRY(V item, next(ctx, iterator));
+      if (!item) return true;
+      MG_TRY(V found, dict_get(ctx, a, item));
+      if (found) return false;
+    }
+  }
   MG_TRY(V b, to_set(ctx, right));
   if (dict_entries(ctx, a).size() > dict_entries(ctx, b).size())
     std::swap(a, b);

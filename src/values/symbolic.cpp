@@ -111,11 +111,15 @@ Outcome<V> symbolic_binary(Context& ctx, int op, V left, V right) {
   if (!a || !b) return nullptr;
   Expressions& table = ctx.environment()->expressions();
   const Arithmetic what = kArithmetic[op];
-  const bool is_logic = what == Arithmetic::And || what == Arithmetic::Or;
-  if (is_logic && a->type == Type::Boolean && b->type == Type::Boolean)
-    return made(ctx, table.make(what == Arithmetic::And ? Operation::And
-                                                        : Operation::Or,
-                                a, b));
+  if (a->type == Type::Boolean && b->type == Type::Boolean) {
+    const E both = table.make(Operation::And, a, b);
+    const E any = table.make(Operation::Or, a, b);
+    if (what == Arithmetic::And) return made(ctx, both);
+    if (what == Arithmetic::Or) return made(ctx, any);
+    if (what == Arithmetic::Xor)
+      return made(ctx,
+                  table.make(Operation::And, any, table.logical_not(both)));
+  }
   if (!unify(table, a, b)) return nullptr;
   const E zero = table.integer(0);
   const bool integral = is_integral(a, b);

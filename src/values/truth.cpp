@@ -45,6 +45,13 @@ Outcome<bool> truth(Context& ctx, V value) {
   }
   switch (value->kind) {
     case Kind::Constant: {
+      // Numbers don't look at a __len__ of their class's.
+      const PyNumberMethods* number = value->type->tp_as_number;
+      if (!(number && number->nb_bool) &&
+          own_special(ctx, value->type, interned().dunder_len)) {
+        MG_TRY(V count, length(ctx, value));
+        return truth(ctx, count);
+      }
       if (value->object == Py_NotImplemented)
         return ctx.graph_break("c-protocol",
                                "the truth of NotImplemented, which warns",
@@ -54,7 +61,6 @@ Outcome<bool> truth(Context& ctx, V value) {
       return result == 1;
     }
     case Kind::Tuple:
-      return !tuple_items(value).empty();
     case Kind::List:
     case Kind::Dict:
     case Kind::Set: {
@@ -79,12 +85,12 @@ Outcome<bool> contains(Context& ctx, V container, V item) {
   container = ctx.look(container);
   V method = nullptr;
   if (container->kind != Kind::Tensor) {
-    MG_TRY(method, python_method(ctx, container, interned().dunder_contains));
-    if (!method && type_lookup(ctx, container->type,
-                               interned().dunder_contains) == Py_None)
+    if (own_special(ctx, container->type, interned().dunder_contains) ==
+        Py_None)
       return ctx.raise(PyExc_TypeError, std::string("'") +
                                             container->type->tp_name +
                                             "' object is not a container");
+    MG_TRY(method, python_method(ctx, container, interned().dunder_contains));
   }
   if (method) {
     MG_TRY(V result, call(ctx, method, {item}));

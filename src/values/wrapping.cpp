@@ -24,6 +24,10 @@ V Context::lazy(PyObject* object, SourceId source) {
                .object = object});
 }
 
+bool Context::is_looked_at(V value) const {
+  return memo_->looked.contains(value);
+}
+
 V Context::look_lazy(V value) {
   auto found = memo_->looked.find(value);
   if (found != memo_->looked.end()) return found->second;
