@@ -10,6 +10,7 @@
 #include "python/set_table.h"
 #include "values/exceptions.h"
 #include "values/functions.h"
+#include "values/gradients.h"
 #include "values/sets.h"
 
 namespace magneto::codegen {
@@ -118,6 +119,9 @@ void Rebuilder::fill(V value, Operand target) {
     case Kind::Function:
       fill_function(value, target);
       break;
+    case Kind::Tensor:
+      set_gradient(value, target);
+      break;
     default:
       if (value->type == &PyTraceBack_Type)
         fill_traceback(state, target);
@@ -126,6 +130,12 @@ void Rebuilder::fill(V value, Operand target) {
       break;
   }
   fill_attributes(state, target);
+}
+
+void Rebuilder::set_gradient(V tensor, Operand target) {
+  if (V gradient = values::written_gradient(ctx_, tensor))
+    builder_.act(StepOp::SetAttribute,
+                 {target, text(interned().grad), build(gradient)});
 }
 
 void Rebuilder::fill_attributes(const HeapObject& state, Operand target) {

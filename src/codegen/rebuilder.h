@@ -41,6 +41,8 @@ class Rebuilder {
   void fill_all();
   // Gives the dict at `target` the items that the trace wrote, or all.
   void set_items(const values::DictState& dict, Operand target, bool all);
+  // What was written to the tensor's `grad`, if anything.
+  void set_gradient(values::V tensor, Operand target);
   // Does to the set at `target` what the trace has done to it, in order.
   void change_set(const values::HeapObject& set, Operand target);
   void call(const values::Construction& what) { (void)make_by_call(what); }

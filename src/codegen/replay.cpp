@@ -70,7 +70,8 @@ void Replay::replay(const HeapObject& state) {
     case Kind::Iterator:
       return replay_iterator(owner, state);
     case Kind::Tensor:
-      return;  // in-place operations are in the graph
+      // In-place operations are in the graph.
+      return rebuilder_.set_gradient(owner, rebuilder_.build(owner));
     default:
       cannot_rebuild(std::string("a change to a ") + owner->type->tp_name);
   }

@@ -45,10 +45,20 @@ Outcome<V> remove(Context& ctx, const Arguments& args) {
 
 // -- namespaces ---------------------------------------------------------------
 
+// One dict for the frame, brought up to date by each call.
 Outcome<V> local_namespace(Context& ctx) {
-  V made = ctx.dict();
-  for (auto [key, value] : ctx.inliner->current_locals())
-    MG_DO(dict_set(ctx, made, ctx.constant_share(key), value));
+  V& known = ctx.inliner->current_namespace();
+  V made = known ? known : ctx.dict();
+  for (auto [name, value] : ctx.inliner->current_locals()) {
+    V key = ctx.constant_share(name);
+    if (value) {
+      MG_DO(dict_set(ctx, made, key, value));
+    } else if (known) {
+      MG_TRY(V dropped, dict_pop(ctx, made, key));
+      (void)dropped;
+    }
+  }
+  known = made;
   return made;
 }
 

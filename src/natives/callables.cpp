@@ -5,6 +5,7 @@
 #include "natives/signature.h"
 #include "python/find.h"
 #include "python/names.h"
+#include "values/attributes.h"
 #include "values/construction.h"
 #include "values/exceptions.h"
 
@@ -41,9 +42,12 @@ Outcome<V> bind_other(Context& ctx, const Arguments& args) {
     if (owner->is_constant() && PyType_Check(owner->object))
       type = reinterpret_cast<PyTypeObject*>(owner->object);
   }
-  if (!descriptor->is_constant() ||
-      (is_none && Py_IS_TYPE(descriptor->object, &PyProperty_Type)))
-    return descriptor;
+  const bool is_property = is_instance_of(descriptor, &PyProperty_Type);
+  if (is_none && is_property) return descriptor;
+  if (is_property && descriptor->object)
+    return values::bind_property(ctx, descriptor->object, object, type,
+                                 interned().dunder_get);
+  if (!descriptor->is_constant()) return descriptor;
   return bind_descriptor(ctx, descriptor->object, is_none ? nullptr : object,
                          type, interned().dunder_get);
 }

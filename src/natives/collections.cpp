@@ -44,7 +44,7 @@ Signal missing_key(Context& ctx, const char* method) {
 
 Outcome<V> make_ordered(Context& ctx, const Arguments& args) {
   V made = ctx.dict(&PyODict_Type);
-  MG_DO(update_dict(ctx, made, argument(args, 0), args, false));
+  MG_DO(update_dict(ctx, made, argument(args, 0), args, true));
   return made;
 }
 
@@ -198,11 +198,15 @@ Status set_factory(Context& ctx, V dict, V factory) {
 
 Outcome<V> default_initialise(Context& ctx, const Arguments& args) {
   MG_TRY(V dict, dict_receiver(ctx, args));
-  V factory = args.count() > 1 ? ctx.look(args.positional[1]) : ctx.none();
-  if (factory->is_constant() && factory->object != Py_None &&
-      !PyCallable_Check(factory->object))
-    return ctx.raise(PyExc_TypeError,
-                     "first argument must be callable or None");
+  V factory = args.count() > 1 ? args.positional[1] : ctx.none();
+  if (factory != ctx.none() && ctx.look(factory) != ctx.none()) {
+    PyObject* const callable = PyDict_GetItemString(builtins(), "callable");
+    MG_TRY(V answer, call(ctx, ctx.constant_share(callable), {factory}));
+    MG_TRY(const bool is_callable, truth(ctx, answer));
+    if (!is_callable)
+      return ctx.raise(PyExc_TypeError,
+                       "first argument must be callable or None");
+  }
   MG_DO(set_factory(ctx, dict, factory));
   MG_DO(update_dict(ctx, dict, argument(args, 2), args, false));
   return ctx.none();

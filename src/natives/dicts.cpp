@@ -101,12 +101,8 @@ Status update_from_pairs(Context& ctx, V into, V pairs, bool through_items) {
   }
 }
 
-// Whether what a dict of that class is updated from is what it holds; else its
-// keys() and __getitem__ say. PyDict_Merge looks at __iter__ first, which
-// OrderedDict has one of; OrderedDict looks at nothing.
-bool is_read_directly(Context& ctx, PyTypeObject* type, bool for_ordered) {
-  if (!for_ordered && type->tp_iter == PyDict_Type.tp_iter) return true;
-  if (!for_ordered && type->tp_iter != PyODict_Type.tp_iter) return false;
+// The same of what an OrderedDict is updated from, which looks at no __iter__.
+bool is_taken_directly(Context& ctx, PyTypeObject* type) {
   return !own_special(ctx, type, interned().keys) &&
          !own_special(ctx, type, interned().dunder_getitem);
 }
@@ -118,7 +114,8 @@ Status update_dict(Context& ctx, V into, V other, const Arguments& keywords,
   if (other) {
     other = ctx.look(other);
     if (other->kind == Kind::Dict &&
-        is_read_directly(ctx, other->type, through_items)) {
+        (through_items ? is_taken_directly(ctx, other->type)
+                       : is_merged_directly(ctx, other->type))) {
       Items items = items_of(ctx, other);
       for (size_t i = 0; i < items.keys.size(); ++i)
         MG_DO(store(ctx, into, items.keys[i], items.values[i], through_items));

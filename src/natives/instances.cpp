@@ -175,6 +175,11 @@ Outcome<V> is_subclass(Context& ctx, const Arguments& args) {
     if (bases)
       return ctx.graph_break("native-call",
                              "issubclass() of an object with __bases__");
+    // There is nothing to compare it with.
+    V options = ctx.look(args.positional[1]);
+    if (options->is_constant() && PyTuple_CheckExact(options->object) &&
+        PyTuple_GET_SIZE(options->object) == 0)
+      return ctx.boolean(false);
     return ctx.raise(PyExc_TypeError, "issubclass() arg 1 must be a class");
   }
   MG_TRY(bool matches,

@@ -39,9 +39,20 @@ Outcome<V> rounded(Context& ctx, const Arguments& args) {
         "use the torch function of that name");
   MG_TRY(V found, special_method(ctx, value, name<method>()));
   if (found) return call(ctx, found, {});
+  constexpr bool kIsTrunc = std::string_view(function.text) == "trunc";
+  for (PyObject* asked : {name<"__float__">(), name<"__index__">()}) {
+    if (kIsTrunc) break;
+    MG_TRY(found, special_method(ctx, value, asked));
+    if (!found) continue;
+    MG_TRY(V number,
+           call(ctx,
+                ctx.constant_share(reinterpret_cast<PyObject*>(&PyFloat_Type)),
+                {value}));
+    return call(ctx, ctx.constant_share(real), {number});
+  }
   const std::string type = value->type->tp_name;
   return ctx.raise(PyExc_TypeError,
-                   std::string_view(function.text) == "trunc"
+                   kIsTrunc
                        ? "type " + type + " doesn't define __trunc__ method"
                        : "must be real number, not " + type);
 }

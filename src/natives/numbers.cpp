@@ -180,6 +180,12 @@ Outcome<V> make_bytes(Context& ctx, const Arguments& args) {
     return ctx.raise(PyExc_TypeError, "encoding without a string argument");
   MG_TRY(plain, try_special(ctx, source, name<"__bytes__">()));
   if (plain) return plain;
+  if (source->is_constant() && PyUnicode_Check(source->object))
+    return ctx.raise(PyExc_TypeError, "string argument without an encoding");
+  if (source->is_constant() && PyLong_Check(source->object)) {
+    MG_TRY(V number, values::as_index(ctx, source));
+    return make_bytes(ctx, {.positional = {&number, 1}});
+  }
   if (source->kind == Kind::Object) {
     MG_TRY(V number, try_special(ctx, source, interned().dunder_index));
     if (number) return make_bytes(ctx, {.positional = {&number, 1}});

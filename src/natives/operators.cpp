@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The operator module: the protocol's operations as functions, and the objects
 // that itemgetter, attrgetter and methodcaller make.
+#include "values/operators.h"
+
 #include "natives/lists.h"
 #include "natives/signature.h"
 #include "python/find.h"
@@ -233,6 +235,13 @@ Outcome<V> concatenate(Context& ctx, const Arguments& args) {
   if (!(methods && methods->sq_concat) && !may_add)
     return ctx.raise(PyExc_TypeError, std::string("'") + left->type->tp_name +
                                           "' object can't be concatenated");
+  // A tuple's own, whatever is added to it.
+  if (left->type == &PyTuple_Type && values::is_tuple_like(right)) {
+    std::vector<V> items = values::items_of(ctx, left);
+    const std::vector<V> more = values::items_of(ctx, right);
+    items.insert(items.end(), more.begin(), more.end());
+    return ctx.tuple(items);
+  }
   return binary<operation>(ctx, args);
 }
 

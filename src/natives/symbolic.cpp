@@ -49,6 +49,13 @@ E rounded(Context& ctx, std::span<const E> numbers) {
   return made(ctx, operation, numbers[0]);
 }
 
+// A float stands for no index.
+E index_of(Context& ctx, std::span<const E> numbers) {
+  return numbers.size() == 1 && numbers[0]->type != Type::Float
+             ? as_int(ctx, numbers[0])
+             : nullptr;
+}
+
 E to_float(Context& ctx, std::span<const E> numbers) {
   return numbers.size() == 1 ? as_float(ctx, numbers[0]) : nullptr;
 }
@@ -113,7 +120,7 @@ constexpr SymbolicRow kRows[] = {
     {"builtins", "min", extreme<Operation::Minimum>},
     {"builtins", "max", extreme<Operation::Maximum>},
     {"builtins", "round", rounded<Operation::Round>},
-    {"_operator", "index", rounded<Operation::Truncate>},
+    {"_operator", "index", index_of},
     {"_operator", "abs", absolute},
     {"_operator", "not_", negation},
     {"math", "floor", rounded<Operation::Floor>},

@@ -126,6 +126,13 @@ Outcome<V> repr_of_mapping(Context& ctx, V value) {
 
 Outcome<V> repr_of_ordered(Context& ctx, V value) {
   std::vector<V> pairs;
+  if (values::own_special(ctx, value->type, name<"items">()) &&
+      !dict_entries(ctx, value).empty()) {
+    MG_TRY(V items, values::call_method(ctx, value, name<"items">(), {}));
+    MG_DO(unpack(ctx, items, pairs));
+    return repr_of_all(ctx, pairs,
+                       std::string(_PyType_Name(value->type)) + "([", "])");
+  }
   for (const DictEntry* entry : dict_entries(ctx, value)) {
     V pair[] = {entry->key, entry->value};
     pairs.push_back(ctx.tuple(pair));
@@ -141,6 +148,10 @@ Outcome<V> repr_of_set(Context& ctx, V value) {
     items.push_back(entry->key);
   const std::string type = _PyType_Name(value->type);
   if (items.empty()) return ctx.string(type + "()");
+  if (values::own_special(ctx, value->type, interned().dunder_iter)) {
+    items.clear();
+    MG_DO(unpack(ctx, value, items));
+  }
   if (value->type == &PySet_Type) return repr_of_all(ctx, items, "{", "}");
   return repr_of_all(ctx, items, type + "({", "})");
 }
@@ -202,12 +213,10 @@ Outcome<V> plain_repr(Context& ctx, V value) {
     case Kind::Dict:
       if (value->type->tp_repr == PyDict_Type.tp_repr)
         return repr_of_mapping(ctx, value);
-      if (value->type->tp_repr == PyODict_Type.tp_repr &&
-          !values::own_special(ctx, value->type, name<"items">()))
+      if (value->type->tp_repr == PyODict_Type.tp_repr)
         return repr_of_ordered(ctx, value);
       break;
     case Kind::Set:
-      if (values::own_special(ctx, value->type, interned().dunder_iter)) break;
       return repr_of_set(ctx, value);
     case Kind::Slice: {
       auto items = tuple_items(value);
@@ -419,6 +428,10 @@ Outcome<V> call_format(Context& ctx, const Arguments& args) {
 Outcome<V> slot_repr(Context& ctx, const Arguments& args) {
   return plain_repr(ctx, ctx.look(args.positional[0]));
 }
+// object.__repr__, which says where the object is.
+Outcome<V> object_repr(Context& ctx, const Arguments& args) {
+  return address_in_text(ctx, ctx.look(args.positional[0]));
+}
 Outcome<V> slot_format(Context& ctx, const Arguments& args) {
   return plain_format(ctx, ctx.look(args.positional[0]), args.positional[1]);
 }
@@ -560,7 +573,7 @@ constexpr Row kRows[] = {
     {kBuiltins, "set.__repr__", slot_repr, 1, 1, nullptr},
     {kBuiltins, "frozenset.__repr__", slot_repr, 1, 1, nullptr},
     {kBuiltins, "slice.__repr__", slot_repr, 1, 1, nullptr},
-    {kBuiltins, "object.__repr__", slot_repr, 1, 1, nullptr},
+    {kBuiltins, "object.__repr__", object_repr, 1, 1, nullptr},
     {kBuiltins, "object.__str__", slot_repr_as_str, 1, 1, nullptr},
     {kBuiltins, "object.__format__", slot_format, 2, 2, nullptr},
     {kBuiltins, "BaseException.__repr__", slot_repr, 1, 1, nullptr},

@@ -12,6 +12,7 @@
 #include "python/find.h"
 #include "python/names.h"
 #include "values/attributes.h"
+#include "values/gradients.h"
 
 namespace magneto::natives {
 
@@ -88,6 +89,7 @@ Outcome<V> get_grad_fn(Context& ctx, V tensor, PyObject* name) {
 }
 
 Outcome<V> get_grad(Context& ctx, V tensor, PyObject* name) {
+  if (V written = values::written_gradient(ctx, tensor)) return written;
   // A leaf that the trace made has none before a backward pass.
   if (!tensor->source.valid() || tensor->object == nullptr) return ctx.none();
   auto grad = guards::hooks().tensor.grad;
@@ -95,6 +97,20 @@ Outcome<V> get_grad(Context& ctx, V tensor, PyObject* name) {
   if (real == nullptr) return refuse_attribute(ctx, name, "is not known");
   return ctx.lazy(
       real, ctx.sources.field(tensor->source, guards::SourceKind::TensorGrad));
+}
+
+// Torch's own setter, on the fakes, says whether the gradient fits.
+Status set_grad(Context& ctx, V tensor, PyObject* name, V value) {
+  value = ctx.look(value);
+  const bool is_none = value == ctx.none();
+  if (!is_none && value->kind != Kind::Tensor)
+    return refuse_attribute(ctx, name, "is set to what is no tensor");
+  PyObject* fake = fake_of(tensor);
+  if (PyObject_SetAttr(fake, name, is_none ? Py_None : fake_of(value)) < 0 ||
+      PyObject_SetAttr(fake, name, Py_None) < 0)
+    return ctx.raise_from_python();
+  values::write_gradient(ctx, tensor, value);
+  return done;
 }
 
 Outcome<V> get_class(Context& ctx, V tensor, PyObject*) {
@@ -237,6 +253,8 @@ Status set_tensor_attribute(Context& ctx, V tensor, PyObject* name, V value) {
           is_leaf(ctx, tensor) == true)
         return done;
     }
+    if (value && getter_of(name) == get_grad)
+      return set_grad(ctx, tensor, name, value);
     return refuse_attribute(ctx, name, "is written to");
   }
   V mapping = attribute_mapping(ctx, tensor);

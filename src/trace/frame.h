@@ -18,12 +18,13 @@ struct Frame {
   PyCodeObject* py_code = nullptr;
   const bytecode::Code* code = nullptr;
   PyObject* globals = nullptr;
-  V globals_value = nullptr;   // Dict
-  std::vector<V> locals;       // localsplus; Null where unbound
-  std::vector<V> stack;        // may hold Null
-  std::span<const V> closure;  // cells, for CopyFreeVars
-  int32_t pc = 0;              // next instruction
-  int32_t current = 0;         // the one being executed
+  V globals_value = nullptr;    // Dict
+  V namespace_value = nullptr;  // Dict: what locals() gave
+  std::vector<V> locals;        // localsplus; Null where unbound
+  std::vector<V> stack;         // may hold Null
+  std::span<const V> closure;   // cells, for CopyFreeVars
+  int32_t pc = 0;               // next instruction
+  int32_t current = 0;          // the one being executed
   Frame* caller = nullptr;
   graph::LocationId caller_location;  // valid once asked for
   V result = nullptr;                 // of Return and Yield

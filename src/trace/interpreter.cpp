@@ -379,8 +379,8 @@ std::vector<std::pair<PyObject*, V>> Interpreter::current_locals() {
         is_cell_slot(frame, static_cast<int32_t>(i)))
       value = ctx.look(value);
     if (value->kind == Kind::Cell) value = ctx.heap[value->heap].slots[0];
-    if (value && !value->is_null())
-      all.emplace_back(frame.local_name(static_cast<int32_t>(i)), value);
+    if (value && value->is_null()) value = nullptr;
+    all.emplace_back(frame.local_name(static_cast<int32_t>(i)), value);
   }
   return all;
 }

@@ -67,6 +67,7 @@ class Interpreter final : public values::Inliner, public Journaled {
   size_t depth() const override;
   PyObject* current_globals() override;
   std::vector<std::pair<PyObject*, V>> current_locals() override;
+  V& current_namespace() override { return frame_->namespace_value; }
   V handled_exception() override { return handled; }
   bool surely_lives(PyObject* object) const override;
 

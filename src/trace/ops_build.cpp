@@ -160,10 +160,8 @@ Status update(Context& ctx, V dict, V mapping, bool unique) {
     }
     return values::dict_set(ctx, dict, key, value);
   };
-  // As PyDict_Merge: a subclass that changes iteration goes the long way.
   if (mapping->kind == Kind::Dict &&
-      (mapping->type->tp_iter == PyDict_Type.tp_iter ||
-       mapping->type->tp_iter == PyODict_Type.tp_iter)) {
+      values::is_merged_directly(ctx, mapping->type)) {
     for (const values::DictEntry* entry : values::dict_entries(ctx, mapping))
       MG_DO(add(entry->key, entry->value));
     return done;

@@ -261,6 +261,24 @@ bool takes_values(Context& ctx, PyObject* attribute) {
   return is_data_descriptor(attribute);
 }
 
+Outcome<V> bind_property(Context& ctx, PyObject* descriptor, V object,
+                         PyTypeObject* type, PyObject* name) {
+  if (!object) return class_attribute(ctx, type, name, descriptor);
+  // What somebody holds in the hand, its class needn't have.
+  if (object->is_constant() && is_safe_type(object->type) &&
+      _PyType_Lookup(object->type, name) == descriptor) {
+    Ref value = Ref::steal(PyObject_GetAttr(object->object, name));
+    if (!value) return ctx.raise_from_python();
+    return from_constant(ctx, std::move(value));
+  }
+  Ref getter = Ref::steal(PyObject_GetAttr(descriptor, interned().fget));
+  if (!getter) return ctx.raise_from_python();
+  if (getter.get() == Py_None)
+    return ctx.graph_break("descriptor", "a property without a getter");
+  PyObject* kept = ctx.keep(std::move(getter));
+  return call(ctx, ctx.known(kept, ctx.sources.constant(kept)), {object});
+}
+
 Outcome<V> bind_descriptor(Context& ctx, PyObject* descriptor, V object,
                            PyTypeObject* type, PyObject* name) {
   PyTypeObject* kind = Py_TYPE(descriptor);
@@ -300,20 +318,7 @@ Outcome<V> bind_descriptor(Context& ctx, PyObject* descriptor, V object,
   }
   if (PyType_IsSubtype(kind, &PyProperty_Type) &&
       !own_special(ctx, kind, interned().dunder_get)) {
-    if (!bound) return class_attribute(ctx, type, name, descriptor);
-    // What somebody holds in the hand, its class needn't have.
-    if (object->is_constant() && is_safe_type(object->type) &&
-        _PyType_Lookup(object->type, name) == descriptor) {
-      Ref value = Ref::steal(PyObject_GetAttr(object->object, name));
-      if (!value) return ctx.raise_from_python();
-      return from_constant(ctx, std::move(value));
-    }
-    Ref getter = Ref::steal(PyObject_GetAttr(descriptor, interned().fget));
-    if (!getter) return ctx.raise_from_python();
-    if (getter.get() == Py_None)
-      return ctx.graph_break("descriptor", "a property without a getter");
-    PyObject* kept = ctx.keep(std::move(getter));
-    return call(ctx, ctx.known(kept, ctx.sources.constant(kept)), {object});
+    return bind_property(ctx, descriptor, object, type, name);
   }
   if (kind == &PyMemberDescr_Type) {
     if (!bound) return ctx.constant_share(descriptor);

@@ -30,6 +30,11 @@ inline bool is_data_descriptor(PyObject* descriptor) {
   return Py_TYPE(descriptor)->tp_descr_set != nullptr;
 }
 
+// What property.__get__ does, whatever a class derived from it says; `object`
+// may be null.
+Outcome<V> bind_property(Context& ctx, PyObject* descriptor, V object,
+                         PyTypeObject* type, PyObject* name);
+
 // One that __slots__ of a class written in Python makes.
 bool is_declared_slot(PyObject* descriptor);
 

@@ -45,8 +45,10 @@ class Inliner {
   virtual bool super_arguments(V* type, V* self) = 0;
   // The globals of the frame that runs, for globals() and imports.
   virtual PyObject* current_globals() = 0;
-  // Names and values of the frame's locals, for locals().
+  // Names and values of the frame's locals, for locals(); null if unbound.
   virtual std::vector<std::pair<PyObject*, V>> current_locals() = 0;
+  // The dict that locals() gives in the frame; null before it was called.
+  virtual V& current_namespace() = 0;
   // The exception being handled (sys.exc_info), or null.
   virtual V handled_exception() = 0;
   // How many calls the trace is in: 0 in the outermost frame.

@@ -536,6 +536,14 @@ Outcome<V> dict_pop(Context& ctx, V dict, V key) {
   return old;
 }
 
+bool is_merged_directly(Context& ctx, PyTypeObject* type) {
+  if (type->tp_iter == PyDict_Type.tp_iter) return true;
+  // An OrderedDict's way of iteration is another one, and is not looked at.
+  return type->tp_iter == PyODict_Type.tp_iter &&
+         !own_special(ctx, type, interned().keys) &&
+         !own_special(ctx, type, interned().dunder_getitem);
+}
+
 std::vector<const DictEntry*> dict_entries(Context& ctx, V dict) {
   dict = ctx.look(dict);
   ctx.heap.dict_complete(dict->heap, ctx);

@@ -537,6 +537,10 @@ Outcome<V> binary_operation(Context& ctx, int kind, V left, V right) {
   // The right operand's class goes first if it is a proper subclass.
   const bool backward_first =
       backward && PyType_IsSubtype(right->type, left->type);
+  // A text has an answer to whatever it is given.
+  if (op == kModulo && left->is_constant() && PyUnicode_Check(left->object) &&
+      !forward && !backward_first)
+    return percent_format(ctx, left, right);
   if (forward || backward) {
     const char* symbol = kBinary[op].symbol;
     for (const bool is_forward : {!backward_first, backward_first}) {

@@ -211,15 +211,16 @@ Status Percent::refuse(Py_UCS4 letter, V value) {
   const bool integral = letter < 128 && std::strchr("oxX", letter);
   if (value->type->tp_flags & Py_TPFLAGS_HEAPTYPE) {
     const Names& names = interned();
-    MG_TRY(V method,
-           special_method(ctx_, value,
-                          real                        ? names.dunder_float
-                          : integral || letter == 'c' ? names.dunder_index
-                                                      : names.dunder_int));
-    if (method)
+    for (PyObject* asked : {real                        ? names.dunder_float
+                            : integral || letter == 'c' ? names.dunder_index
+                                                        : names.dunder_int,
+                            names.dunder_index}) {
+      MG_TRY(V method, special_method(ctx_, value, asked));
+      if (!method) continue;
       return ctx_.graph_break("operator",
                               std::string("% of a ") + value->type->tp_name,
                               "convert it with int() or float()");
+    }
   }
   if (letter == 'c')
     return ctx_.raise(PyExc_TypeError, "%c requires int or char");

@@ -92,6 +92,9 @@ Outcome<V> dict_pop(Context& ctx, V dict, V key);
 // Keys (and values) in order; completes the mapping.
 std::vector<const DictEntry*> dict_entries(Context& ctx, V dict);
 V dict_get_string(Context& ctx, V dict, PyObject* key);
+// Whether what a dict is updated from, of that class derived from dict's, is
+// what that holds, as PyDict_Merge has it; else its keys() and __getitem__ say.
+bool is_merged_directly(Context& ctx, PyTypeObject* type);
 
 // -- iteration (iteration.cpp) ------------------------------------------------
 Outcome<V> iterate(Context& ctx, V iterable);

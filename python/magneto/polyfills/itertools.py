@@ -317,6 +317,14 @@ class Islice(State):
         return _in_state(itertools.islice(it, wanted, stop, by), position)
 
 
+def _bound(value: Any) -> int:
+    # -1, which is none, whatever is wrong with it.
+    try:
+        return operator.index(value)
+    except Exception:
+        return -1
+
+
 def islice(iterable: Iterable[Any], *bounds: Any) -> Any:
     """``iterable[start:stop:step]`` of an iterator."""
     if not 1 <= len(bounds) <= 3:
@@ -326,25 +334,23 @@ def islice(iterable: Iterable[Any], *bounds: Any) -> Any:
         )
     start, stop, step = 0, bounds[0], 1
     if len(bounds) > 1:
-        start = 0 if bounds[0] is None else bounds[0]
+        start = 0 if bounds[0] is None else _bound(bounds[0])
         stop = bounds[1]
-    if len(bounds) > 2:
-        step = 1 if bounds[2] is None else bounds[2]
-    if stop is not None and (not isinstance(stop, int) or stop == -1):
+    if stop is not None:
+        stop = _bound(stop)
+    if stop == -1:
         raise ValueError(
             "Stop argument for islice() must be None or an integer: "
             "0 <= x <= sys.maxsize."
         )
-    if (
-        not isinstance(start, int)
-        or start < 0
-        or (stop is not None and stop < 0)
-    ):
+    if start < 0 or (stop is not None and stop < 0):
         raise ValueError(
             "Indices for islice() must be None or an integer: "
             "0 <= x <= sys.maxsize."
         )
-    if not isinstance(step, int) or step < 1:
+    if len(bounds) > 2:
+        step = 1 if bounds[2] is None else _bound(bounds[2])
+    if step < 1:
         raise ValueError(
             "Step for islice() must be a positive integer or None."
         )
