@@ -33,8 +33,8 @@ _NO_TENSORS = "has no tensor operations of its own"
 _AT_WORK = "is a compiler or its tracer, at work"
 _OF_MODELS = "is part of the user's model"
 
-# Where code is (a folder or a file), what to do with it, and why: what is there
-# ... The longest path that fits decides.
+# Where code is (a folder or a file, and which functions there if not all), what
+# to do with it, and why: what is there ... The longest that fits decides.
 _RULES = (
     ("<frozen", WHOLE, _NO_TENSORS),
     # What somebody gave to exec(), often a generated __init__.
@@ -55,6 +55,10 @@ _RULES = (
         EVALUATE,
         "only calls hooks",
     ),
+    (f"{_TORCH}/nn/modules/module.py::_apply", WHOLE, "moves parameters"),
+    (f"{_TORCH}/nn/modules::__init__", WHOLE, "makes parameters"),
+    (f"{_TORCH}/nn/modules::reset_parameters", WHOLE, "fills parameters"),
+    (f"{_TORCH}/nn/init.py", WHOLE, "fills parameters"),
     (f"{_TORCH}/nn/attention/__init__.py", EVALUATE, "chooses kernels"),
     (f"{_TORCH}/nn/parameter.py", EVALUATE, "makes and copies parameters"),
     (f"{_TORCH}/nn/parallel", EVALUATE, "moves data between processes"),

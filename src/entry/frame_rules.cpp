@@ -14,10 +14,11 @@ using python::FrameAction;
 
 struct Rule {
   std::string path;
+  std::string function;  // empty: all that are there
   FrameAction action;
 };
 
-// The longest path first.
+// The longest first.
 std::vector<Rule>& rules() {
   static std::vector<Rule> rules;
   return rules;
@@ -73,18 +74,27 @@ bool set_frame_rules(PyObject* given) {
                    path);
       return false;
     }
-    found.push_back({name, *action});
+    const std::string_view place = name;
+    const size_t colons = place.find("::");
+    Rule rule{std::string(place.substr(0, colons)), {}, *action};
+    if (colons != std::string_view::npos)
+      rule.function = place.substr(colons + 2);
+    found.push_back(std::move(rule));
   }
-  std::ranges::sort(found, std::greater{},
-                    [](const Rule& rule) { return rule.path.size(); });
+  std::ranges::sort(found, std::greater{}, [](const Rule& rule) {
+    return rule.path.size() + rule.function.size();
+  });
   rules() = std::move(found);
   return true;
 }
 
 FrameAction frame_rule(PyCodeObject* code) noexcept {
   const std::string_view filename = text(code->co_filename);
-  const auto rule = std::ranges::find_if(
-      rules(), [&](const Rule& each) { return fits(each.path, filename); });
+  const std::string_view function = text(code->co_name);
+  const auto rule = std::ranges::find_if(rules(), [&](const Rule& each) {
+    return fits(each.path, filename) &&
+           (each.function.empty() || each.function == function);
+  });
   const FrameAction action =
       rule == rules().end() ? FrameAction::Handle : rule->action;
   return action == FrameAction::Handle && is_part_of_a_function(code)

@@ -245,6 +245,14 @@ values::SymbolPolicy::Sizes FrameSymbols::symbolic_sizes(
   return sizes;
 }
 
+bool FrameSymbols::is_symbolic_stride(guards::SourceId source,
+                                      size_t dimension) {
+  return mode_ == Mode::Varied && !varied_.empty() &&
+         varied_.contains(guards::number_name(sources_.print(source),
+                                              guards::IntKind::Stride,
+                                              static_cast<int64_t>(dimension)));
+}
+
 std::optional<FrameSymbols::Broken> FrameSymbols::broken_promise(
     values::Context& ctx) const {
   if (contradiction_) return contradiction_;

@@ -17,6 +17,7 @@ class FrameSymbols final : public values::SymbolPolicy {
   FrameSymbols(CodeCache& cache, const guards::SourceTable& sources);
 
   Sizes symbolic_sizes(PyObject* tensor, guards::SourceId source) override;
+  bool is_symbolic_stride(guards::SourceId source, size_t dimension) override;
   bool is_symbolic(PyObject* number, guards::SourceId source) override;
   bool has_symbolic_items(PyObject* tuple, guards::SourceId source) override;
   bool has_enough_of_symbol(guards::SourceId source) const override;

@@ -66,10 +66,12 @@ struct TensorHooks {
   int64_t (*size)(PyObject* tensor, int64_t dim) noexcept = nullptr;
   int64_t (*stride)(PyObject* tensor, int64_t dim) noexcept = nullptr;
   int64_t (*storage_offset)(PyObject* tensor) noexcept = nullptr;
-  // The dimensions whose size is another one than the snapshot's, for a tensor
-  // that has as many dimensions; optional.
+  // The dimensions whose size, or whose stride, is another one than the
+  // snapshot's, for a tensor that has as many dimensions; optional.
   std::vector<uint32_t> (*other_sizes)(PyObject* tensor,
                                        const void* snapshot) = nullptr;
+  std::vector<uint32_t> (*other_strides)(PyObject* tensor,
+                                         const void* snapshot) = nullptr;
 };
 
 struct AmbientHook {

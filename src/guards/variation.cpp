@@ -47,9 +47,14 @@ namespace {
 // `wanted`.
 void add_variations(PyObject* wanted, PyObject* value, const std::string& path,
                     std::vector<std::string>& names) {
-  if (Py_TYPE(value) != Py_TYPE(wanted) || same_constant(wanted, value)) return;
+  if (same_constant(wanted, value)) return;
+  if (Py_TYPE(value) != Py_TYPE(wanted)) {
+    // An int in one call, a float in the next.
+    if (is_number(value) && is_number(wanted)) names.push_back(path);
+    return;
+  }
   names.push_back(path);
-  if (!PyTuple_CheckExact(value)) return;
+  if (!PyTuple_Check(value)) return;
   const Py_ssize_t count = PyTuple_GET_SIZE(value);
   if (count != PyTuple_GET_SIZE(wanted)) return;
   for (Py_ssize_t i = 0; i < count; ++i)
@@ -85,6 +90,11 @@ std::vector<std::string> GuardProgram::variations(const CallView& view) const {
              hooks().tensor.other_sizes(value, check.snapshot))
           names.push_back(
               size_name(print_path(sources, SourceId(i)), dimension));
+        if (hooks().tensor.other_strides == nullptr) continue;
+        for (uint32_t dimension :
+             hooks().tensor.other_strides(value, check.snapshot))
+          names.push_back(number_name(print_path(sources, SourceId(i)),
+                                      IntKind::Stride, dimension));
       }
     }
   }

@@ -50,6 +50,10 @@ Outcome<V> make_of_class(Context& ctx, const Arguments& args) {
     return ctx.raise(PyExc_TypeError,
                      "set.__new__(X): X is not a subtype of set");
   const bool frozen = PyType_IsSubtype(type, &PyFrozenSet_Type);
+  if (frozen)
+    MG_DO(check_iterable_argument(
+        ctx, args, args.has_keywords() ? "frozenset" : type->tp_name,
+        type->tp_init != PyFrozenSet_Type.tp_init));
   MG_TRY(V made,
          fill(ctx, ctx.set(type), frozen ? argument(args, 1) : nullptr));
   return settle_frozenset(ctx, made);
@@ -57,6 +61,8 @@ Outcome<V> make_of_class(Context& ctx, const Arguments& args) {
 
 Outcome<V> initialise(Context& ctx, const Arguments& args) {
   MG_TRY(V set, set_receiver(ctx, args));
+  MG_DO(check_iterable_argument(
+      ctx, args, args.has_keywords() ? "set" : set->type->tp_name, false));
   if (!dict_entries(ctx, set).empty()) MG_DO(set_clear(ctx, set));
   MG_TRY(set, fill(ctx, set, argument(args, 1)));
   return ctx.none();
@@ -187,7 +193,7 @@ constexpr const char* kBuiltins = "builtins";
       MG_OPERATOR(type, "xor", SetOperation::SymmetricDifference)
 
 #define MG_COMMON(type)                                                 \
-  {kBuiltins, type ".__new__", make_of_class, 1, 2, nullptr},           \
+  {kBuiltins, type ".__new__", make_of_class, 1, kAny, "*"},            \
       {kBuiltins, type ".copy", copy, 1, 1, nullptr},                   \
       {kBuiltins, type ".union", combine<SetOperation::Union>,          \
        1,         kAny,          nullptr},                              \
@@ -228,7 +234,7 @@ constexpr Row kRows[] = {
      nullptr},
     {kBuiltins, "set.__ixor__", slot_update<SetOperation::SymmetricDifference>,
      2, 2, nullptr},
-    {kBuiltins, "set.__init__", initialise, 1, 2, nullptr},
+    {kBuiltins, "set.__init__", initialise, 1, kAny, "*"},
     {kBuiltins, "set.add", add, 2, 2, nullptr},
     {kBuiltins, "set.discard", discard, 2, 2, nullptr},
     {kBuiltins, "set.remove", remove, 2, 2, nullptr},

@@ -125,6 +125,18 @@ Outcome<Py_ssize_t> index_argument(Context& ctx, V value) {
   return number;
 }
 
+Status check_iterable_argument(Context& ctx, const Arguments& args,
+                               const char* name, bool takes_keywords) {
+  if (args.has_keywords() && !takes_keywords)
+    return ctx.raise(PyExc_TypeError,
+                     std::string(name) + "() takes no keyword arguments");
+  if (args.count() > 2)
+    return ctx.raise(PyExc_TypeError, std::string(name) +
+                                          " expected at most 1 argument, got " +
+                                          std::to_string(args.count() - 1));
+  return done;
+}
+
 Outcome<V> operator_index(Context& ctx, V value) {
   value = ctx.look(value);
   if (value->is_constant() && PyLong_Check(value->object)) {

@@ -51,6 +51,10 @@ Outcome<Py_ssize_t> index_argument(Context& ctx, V value);
 
 // operator.index(): an int of any size; of a tensor, one that the graph's run
 // tells.
+// One iterable at most besides the class, by position: what the constructors of
+// tuple, set and frozenset take. `name`: whose text it is.
+Status check_iterable_argument(Context& ctx, const Arguments& args,
+                               const char* name, bool takes_keywords);
 Outcome<V> operator_index(Context& ctx, V value);
 
 }  // namespace magneto::natives

@@ -72,13 +72,14 @@ int64_t storage_offset(PyObject* object) noexcept {
   return tensor::is_tensor(object) ? tensor::storage_offset(object) : -1;
 }
 
-std::vector<uint32_t> other_sizes(PyObject* object, const void* snapshot) {
+template <tensor::DimArray tensor::TensorSnapshot::*dims, auto read>
+std::vector<uint32_t> others(PyObject* object, const void* snapshot) {
   std::vector<uint32_t> dimensions;
-  const auto wanted = snapshot_of(snapshot).sizes.span();
+  const auto wanted = (snapshot_of(snapshot).*dims).span();
   if (!tensor::is_tensor(object) ||
       tensor::dim(object) != static_cast<int64_t>(wanted.size()))
     return dimensions;
-  const auto now = tensor::sizes(object);
+  const auto now = read(object);
   for (uint32_t i = 0; i < wanted.size(); ++i)
     if (wanted[i] != tensor::TensorSnapshot::kDynamic && wanted[i] != now[i])
       dimensions.push_back(i);
@@ -123,18 +124,21 @@ static_assert(std::size(kStates) == guards::kAmbientCount);
 
 void install_guard_hooks() {
   guards::Hooks& hooks = guards::hooks();
-  hooks.tensor = {.is_tensor = tensor::is_tensor,
-                  .matches = matches,
-                  .first_mismatch = first_mismatch,
-                  .words = words,
-                  .explain = explain,
-                  .describe = describe,
-                  .grad = tensor::grad_of,
-                  .view = view,
-                  .size = size,
-                  .stride = stride,
-                  .storage_offset = storage_offset,
-                  .other_sizes = other_sizes};
+  hooks.tensor = {
+      .is_tensor = tensor::is_tensor,
+      .matches = matches,
+      .first_mismatch = first_mismatch,
+      .words = words,
+      .explain = explain,
+      .describe = describe,
+      .grad = tensor::grad_of,
+      .view = view,
+      .size = size,
+      .stride = stride,
+      .storage_offset = storage_offset,
+      .other_sizes = others<&tensor::TensorSnapshot::sizes, tensor::sizes>,
+      .other_strides =
+          others<&tensor::TensorSnapshot::strides, tensor::strides>};
   for (const StateRow& row : kStates)
     hooks.ambient[static_cast<size_t>(row.id)] = {.read = row.read,
                                                   .print = row.print};

@@ -27,6 +27,11 @@ Outcome<V> make_of_class(Context& ctx, const Arguments& args) {
                         &PyTuple_Type))
     return ctx.raise(PyExc_TypeError,
                      "tuple.__new__(X): X is not a subtype of tuple");
+  // A class with an __init__ of its own may take others.
+  const bool has_init =
+      reinterpret_cast<PyTypeObject*>(type->object)->tp_init !=
+      PyTuple_Type.tp_init;
+  MG_DO(check_iterable_argument(ctx, args, "tuple", has_init));
   std::vector<V> items;
   if (args.count() > 1) MG_DO(unpack_to_list(ctx, args.positional[1], items));
   return ctx.tuple(items, reinterpret_cast<PyTypeObject*>(type->object));
@@ -83,7 +88,7 @@ constexpr const char* kBuiltins = "builtins";
 
 constexpr Row kRows[] = {
     {kBuiltins, "tuple", make_tuple, 0, 1, nullptr},
-    {kBuiltins, "tuple.__new__", make_of_class, 1, 2, nullptr},
+    {kBuiltins, "tuple.__new__", make_of_class, 1, kAny, "*"},
     {kBuiltins, "tuple.index", index, 2, 4, nullptr},
     {kBuiltins, "tuple.count", count, 2, 2, nullptr},
     {kBuiltins, "slice", make_slice, 1, 3, nullptr},

@@ -69,6 +69,8 @@ class SymbolPolicy {
   // symbol. Empty: none is.
   using Sizes = std::vector<std::optional<Size>>;
   virtual Sizes symbolic_sizes(PyObject* tensor, SourceId source) = 0;
+  // Whether such a stride is one that follows from no size.
+  virtual bool is_symbolic_stride(SourceId source, size_t dimension) = 0;
   // Of a plain int or float, or what an iterator counts.
   virtual bool is_symbolic(PyObject* number, SourceId source) = 0;
   // Whether any number in a tuple of constants is; else it is one constant.

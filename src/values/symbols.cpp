@@ -155,12 +155,8 @@ V Context::wrap_number(PyObject* object, SourceId source) {
   } else if (PyLong_CheckExact(object)) {
     int overflow = 0;
     const int64_t integer = PyLong_AsLongLongAndOverflow(object, &overflow);
-    // 0 and 1 mean something of their own too often; nothing is computed with
-    // what 64 bits hardly hold.
-    const bool means_something = (integer == 0 || integer == 1) &&
-                                 !symbol_policy->has_enough_of_constant(source);
-    if (overflow || means_something || integer < -kSizes.most ||
-        integer > kSizes.most)
+    // Nothing is computed with what 64 bits hardly hold.
+    if (overflow || integer < -kSizes.most || integer > kSizes.most)
       return nullptr;
     value = Number::of(integer);
     type = Type::Integer;
@@ -173,23 +169,29 @@ V Context::wrap_number(PyObject* object, SourceId source) {
 }
 
 // Which sizes of an input are symbols, and its strides in terms of them. What
-// follows from the sizes is a relation that the guards check; other strides
-// are what they are.
+// follows from the sizes is a relation that the guards check; other strides are
+// what they are, until they vary.
 std::optional<tensor::SymbolicShape> Context::symbolic_shape(
     PyObject* real, SourceId source, tensor::TensorSnapshot& snapshot) {
   if (!symbol_policy || !snapshot.plain) return {};
   const SymbolPolicy::Sizes wanted =
       symbol_policy->symbolic_sizes(real, source);
-  if (std::none_of(wanted.begin(), wanted.end(),
-                   [](const auto& size) { return size.has_value(); }))
-    return {};
+  // One of 0 or 1 says how the tensor lies in memory.
+  const auto has_own_stride = [&](size_t i) {
+    return snapshot.strides.span()[i] > 1 &&
+           symbol_policy->is_symbolic_stride(source, i);
+  };
+  bool is_symbolic = false;
+  for (size_t i = 0; i < wanted.size(); ++i)
+    is_symbolic = is_symbolic || wanted[i].has_value() || has_own_stride(i);
+  if (!is_symbolic) return {};
   shapes::Expressions& table = environment()->expressions();
   tensor::SymbolicShape shape;
   const std::vector<int64_t> sizes(snapshot.sizes.span().begin(),
                                    snapshot.sizes.span().end());
   const std::vector<int64_t> strides(snapshot.strides.span().begin(),
                                      snapshot.strides.span().end());
-  bool is_symbolic = false;
+  is_symbolic = false;
   for (uint32_t i = 0; i < sizes.size(); ++i) {
     // A size of 0 or 1 has a meaning of its own: what broadcasts, what is
     // empty.
@@ -203,6 +205,8 @@ std::optional<tensor::SymbolicShape> Context::symbolic_shape(
         size_symbol(*size, sizes[i], {IntKind::Size, source, i}));
     snapshot.mark_dynamic(i);
   }
+  for (size_t i = 0; i < sizes.size(); ++i)
+    is_symbolic = is_symbolic || has_own_stride(i);
   if (!is_symbolic) return {};
   std::vector<uint32_t> order(sizes.size());
   std::iota(order.begin(), order.end(), 0);
@@ -226,10 +230,13 @@ std::optional<tensor::SymbolicShape> Context::symbolic_shape(
       if (!product || product->is_constant()) continue;
       stride = product;
     }
-    if (!stride->is_constant()) {
+    if (!stride->is_constant() || has_own_stride(i)) {
       E own = new_symbol(Number::of(strides[i]), {IntKind::Stride, source, i},
                          Type::Integer, {}, kSizes);
-      environment()->require(table.equal(own, stride));
+      if (stride->is_constant())
+        stride = own;
+      else
+        environment()->require(table.equal(own, stride));
       snapshot.mark_stride_dynamic(i);
     }
     shape.strides[i] = stride;

@@ -107,11 +107,12 @@ V Context::wrap(PyObject* object, SourceId source, bool known) {
   if (may_vary) {
     if (V number = wrap_number(object, source)) return number;
   }
-  const bool varies = may_vary && is_numpy_number(type)
-                          ? symbol_policy->is_symbolic(object, source)
-                      : may_vary && PyTuple_CheckExact(object)
-                          ? symbol_policy->has_symbolic_items(object, source)
-                          : false;
+  const bool varies =
+      may_vary && is_numpy_number(type)
+          ? symbol_policy->is_symbolic(object, source)
+      : may_vary && (PyTuple_CheckExact(object) || type == torch_types().size)
+          ? symbol_policy->has_symbolic_items(object, source)
+          : false;
   if (guards::is_constant(object) && !varies) {
     if (may_vary && object != Py_None && !PyBool_Check(object) &&
         symbol_policy->has_enough_of_constant(source))

@@ -158,8 +158,8 @@ PASSED = {
     "lambda": (lambda i: lambda x: x * 2, 1),
     "closure": (lambda i: product_with(2), 1),
     "closure-over-tensor": (lambda i: product_with(X + i), 1),
-    # 0 and 1 are constants, then the number varies.
-    "closure-over-number": (product_with, 3),
+    # A constant first, then it varies.
+    "closure-over-number": (product_with, 2),
     "default": (lambda i: lambda x, a=3: x * a, 1),
     "partial": (lambda i: functools.partial(lambda a, x: x * a, 2), 1),
     "without-grad": (lambda i: torch.no_grad()(lambda x: x * 2), 1),

@@ -160,7 +160,7 @@ class GraphSymbols:
         for real, ours in zip(inputs, self.examples, strict=True):
             if not isinstance(real, torch.Tensor):
                 continue
-            if any(map(is_symbolic, ours.shape)):
+            if any(map(is_symbolic, (*ours.shape, *ours.stride()))):
                 fake = self.fake(ours)
                 self.mode.fake_tensor_converter.set_tensor_memo(real, fake)
             else:
