@@ -10,6 +10,20 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 
+class Given:
+    """Passes an iterator on to C code, which asks for one: that of the user's
+    class itself, whose ``__iter__`` the program has called already.
+    """
+
+    __slots__ = ("iterator",)
+
+    def __init__(self, iterator: Any) -> None:
+        self.iterator = iterator
+
+    def __iter__(self) -> Any:
+        return self.iterator
+
+
 def call(
     callable: Callable[..., Any],
     args: Sequence[Any],

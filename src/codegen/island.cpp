@@ -125,7 +125,8 @@ Op stand_in(Op op) {
 }
 
 // Instructions that break the graph for what they let go of, which dies between
-// the pieces: nothing is left to do here.
+// the pieces: nothing is left to do here, but to raise where there is nothing
+// to delete.
 bool only_lets_go(Op op) {
   return op == Op::StoreFast || op == Op::DeleteFast || op == Op::ReturnValue;
 }
@@ -212,7 +213,7 @@ bytecode::EncodedCode assemble(const Code& code, int32_t index,
   Label raised = builder.label();
   const bool is_caught = code.handler_for(index) != nullptr;
   if (is_caught) builder.begin_try(raised, 0, false);
-  if (only_lets_go(instruction.op))
+  if (only_lets_go(instruction.op) && instruction.op != Op::DeleteFast)
     builder.emit(Op::Nop);
   else if (island.jump)
     builder.jump(instruction.op, taken);

@@ -447,11 +447,16 @@ bool may_compile(CodeCache& cache, const python::FrameRequest& request,
       cache.compilations < most) {
     return true;
   }
+  *instead = Compiled::Plain;
+  // Where no tensor is computed, nothing is lost.
+  if (std::ranges::none_of(cache.entries(), [](const EntryHold& entry) {
+        return entry->has_calls;
+      }))
+    return false;
   Details details;
   details.add_place(request.code, request.start)
       .add("limit", std::min<int64_t>(cache.compilations, most));
   add_why_missed(details, cache, request);
-  *instead = Compiled::Plain;
   if (cache.settings()->fullgraph) {
     (void)tell_user("limit_reached_in_full_graph", details);
     *instead = Compiled::Error;

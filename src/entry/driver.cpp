@@ -16,6 +16,7 @@
 #include "python/handled.h"
 #include "python/pending_error.h"
 #include "support/check.h"
+#include "tensor/ambient.h"
 #include "tensor/hidden_effects.h"
 #include "tensor/saved_tensors.h"
 
@@ -37,6 +38,17 @@ enum class Piece : uint8_t {
   GraphFailed,  // a Python error is set, and nothing was done
   Failed,       // a Python error is set
 };
+
+// A hook of the program's that packs tensors may raise within the graph, as
+// activation checkpoints do to end a recomputation: of a class in Python, as
+// operators' own errors are not. Such a run is at its end, and isn't made
+// again.
+bool may_be_a_hooks() {
+  PyObject* type = PyErr_Occurred();
+  return tensor::has_saved_tensor_hooks() && PyType_Check(type) &&
+         PyType_HasFeature(reinterpret_cast<PyTypeObject*>(type),
+                           Py_TPFLAGS_HEAPTYPE);
+}
 
 // What it takes to undo a run whose graph fails, which must be asked for
 // before.
@@ -90,7 +102,8 @@ Piece run_entry(CodeCache& cache, size_t index, PyObject** slots,
   const codegen::RunEnd end = program.run(slots, target);
   if (end == codegen::RunEnd::Failed) return Piece::Failed;
   const bool failed = end == codegen::RunEnd::GraphFailed;
-  if (failed && PyErr_ExceptionMatches(PyExc_Exception))
+  if (failed && PyErr_ExceptionMatches(PyExc_Exception) &&
+      (entry->calls_in_blocks || !may_be_a_hooks()))
     broken->is_undone = undo.run();
   entry->has_run = entry->has_run || !failed;
   if (!failed && !entry->rest) return Piece::Returned;

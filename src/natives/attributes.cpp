@@ -8,6 +8,7 @@
 #include "natives/signature.h"
 #include "python/find.h"
 #include "python/names.h"
+#include "tensor/fake_tensor.h"
 #include "values/definitions.h"
 #include "values/hashing.h"
 #include "values/torch_types.h"
@@ -138,10 +139,17 @@ Outcome<V> make_super(Context& ctx, const Arguments& args) {
   if (!self)
     return ctx.graph_break("native-call", "super() without an instance",
                            "call super() or super(Class, self)");
+  auto* start = reinterpret_cast<PyTypeObject*>(type->object);
+  // Of what the graph breaks at, the class is enough: no other frame than the
+  // program's knows what super() means in it.
+  if (self->kind == Kind::Lazy && PyType_IsSubtype(self->type, start) &&
+      tensor::is_tensor(self->object)) {
+    ctx.guards.type_is(self->source, self->type);
+    return ctx.super(type, self);
+  }
   self = ctx.look(self);
   if (self->is_constant() && self->object == Py_None)
     return ctx.super(type, self);
-  auto* start = reinterpret_cast<PyTypeObject*>(type->object);
   const bool of_class =
       self->is_constant() && PyType_Check(self->object) &&
       PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(self->object), start);
@@ -159,7 +167,7 @@ Outcome<V> make_super(Context& ctx, const Arguments& args) {
 }
 
 Outcome<V> is_callable(Context& ctx, const Arguments& args) {
-  V value = ctx.look(args.positional[0]);
+  V value = ctx.look_function(args.positional[0]);
   switch (value->kind) {
     case Kind::Function:
     case Kind::BoundMethod:

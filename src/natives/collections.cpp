@@ -199,7 +199,7 @@ Status set_factory(Context& ctx, V dict, V factory) {
 Outcome<V> default_initialise(Context& ctx, const Arguments& args) {
   MG_TRY(V dict, dict_receiver(ctx, args));
   V factory = args.count() > 1 ? args.positional[1] : ctx.none();
-  if (factory != ctx.none() && ctx.look(factory) != ctx.none()) {
+  if (callable_argument(ctx, factory)) {
     PyObject* const callable = PyDict_GetItemString(builtins(), "callable");
     MG_TRY(V answer, call(ctx, ctx.constant_share(callable), {factory}));
     MG_TRY(const bool is_callable, truth(ctx, answer));

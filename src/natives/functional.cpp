@@ -59,7 +59,7 @@ V make(Context& ctx, PyTypeObject* type, V function, std::span<const V> args,
 }
 
 Outcome<V> make_partial(Context& ctx, const Arguments& args) {
-  V function = ctx.look(args.positional[0]);
+  V function = ctx.look_function(args.positional[0]);
   V callable = ctx.constant_share(PyDict_GetItemString(builtins(), "callable"));
   MG_TRY(V answer, call(ctx, callable, {function}));
   MG_TRY(const bool is_callable, truth(ctx, answer));

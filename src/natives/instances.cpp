@@ -161,7 +161,7 @@ Outcome<bool> check(Context& ctx, V value, PyTypeObject* type, V classinfo,
 }
 
 Outcome<V> is_instance(Context& ctx, const Arguments& args) {
-  V value = ctx.look_open(args.positional[0]);
+  V value = ctx.look_function(args.positional[0]);
   MG_TRY(bool matches, check(ctx, value, value->type, args.positional[1],
                              name<"__instancecheck__">(), true));
   return ctx.boolean(matches);

@@ -185,10 +185,10 @@ Outcome<V> make_filter(Context& ctx, const Arguments& args) {
 }
 
 Outcome<V> next_filter(Context& ctx, V iterator) {
-  V function = ctx.look(slot(ctx, iterator, 0));
+  V function = callable_argument(ctx, slot(ctx, iterator, 0));
   const bool by_truth =
-      function->is_constant() &&
-      (function->object == Py_None ||
+      !function ||
+      (function->is_constant() &&
        function->object == reinterpret_cast<PyObject*>(&PyBool_Type));
   for (;;) {
     MG_TRY(V item, next(ctx, slot(ctx, iterator, 1)));

@@ -90,7 +90,12 @@ Outcome<V> of_numbers(Context& ctx, const Arguments& args) {
                             PyFloat_Check(value->object) &&
                             asked[0] == name<"__float__">();
       for (PyObject* method : asked) {
-        // Whatever the methods of a class derived from float say.
+        // Whatever the methods of a class derived from int or float say.
+        if (value->is_constant() && PyLong_Check(value->object) &&
+            method == name<"__index__">()) {
+          MG_TRY(value, values::as_index(ctx, value));
+          break;
+        }
         if (is_float) {
           value = ctx.constant(
               Ref::steal(PyFloat_FromDouble(PyFloat_AS_DOUBLE(value->object))));

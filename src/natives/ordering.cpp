@@ -4,14 +4,14 @@
 #include <algorithm>
 
 #include "natives/merge_sort.h"
+#include "natives/signature.h"
 #include "python/names.h"
 
 namespace magneto::natives {
 
 Status sort(Context& ctx, std::vector<V>& items, const Arguments& args) {
   V key = args.keyword(interned().key);
-  if (key) key = ctx.look(key);
-  if (key && key->is_constant() && key->object == Py_None) key = nullptr;
+  if (key) key = callable_argument(ctx, key);
   bool reverse = false;
   if (V given = args.keyword(interned().reverse)) {
     MG_TRY(V number, as_index(ctx, given));

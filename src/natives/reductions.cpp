@@ -50,9 +50,7 @@ Outcome<V> all(Context& ctx, const Arguments& args) {
 
 V key_function(Context& ctx, const Arguments& args) {
   V key = args.keyword(interned().key);
-  if (!key) return nullptr;
-  key = ctx.look(key);
-  return key->is_constant() && key->object == Py_None ? nullptr : key;
+  return key ? callable_argument(ctx, key) : nullptr;
 }
 
 // min() and max(): `kind` is what a better item's key is to the best so far.

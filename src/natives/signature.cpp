@@ -125,6 +125,11 @@ Outcome<Py_ssize_t> index_argument(Context& ctx, V value) {
   return number;
 }
 
+V callable_argument(Context& ctx, V value) {
+  value = ctx.look_function(value);
+  return value == ctx.none() ? nullptr : value;
+}
+
 Status check_iterable_argument(Context& ctx, const Arguments& args,
                                const char* name, bool takes_keywords) {
   if (args.has_keywords() && !takes_keywords)

@@ -51,6 +51,9 @@ Outcome<Py_ssize_t> index_argument(Context& ctx, V value);
 
 // operator.index(): an int of any size; of a tensor, one that the graph's run
 // tells.
+// What is only called, looked at for that (Context::look_function). Null for
+// None.
+V callable_argument(Context& ctx, V value);
 // One iterable at most besides the class, by position: what the constructors of
 // tuple, set and frozenset take. `name`: whose text it is.
 Status check_iterable_argument(Context& ctx, const Arguments& args,

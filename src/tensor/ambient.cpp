@@ -6,6 +6,7 @@
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <ATen/PythonTorchFunctionTLS.h>
+#include <ATen/SavedTensorHooks.h>
 #include <ATen/autocast_mode.h>
 #include <c10/core/AutogradState.h>
 #include <c10/core/DefaultDtype.h>
@@ -382,6 +383,10 @@ PyObject* grad_of(PyObject* object) noexcept {
   Ref wrapped = Ref::steal(THPVariable_Wrap(grad));
   if (!wrapped) PyErr_Clear();
   return wrapped.get();
+}
+
+bool has_saved_tensor_hooks() noexcept {
+  return !at::SavedTensorDefaultHooks::get_tls_state().stack.empty();
 }
 
 }  // namespace magneto::tensor

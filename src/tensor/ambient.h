@@ -75,6 +75,9 @@ class AutocastScope {
 
 // ---- Numbers that are equal exactly when the state is equal
 // ------------------
+// Whether hooks of the program's get what operators keep for backward
+// (torch.autograd.graph.saved_tensors_hooks, activation checkpoints).
+bool has_saved_tensor_hooks() noexcept;
 int64_t grad_mode_state() noexcept;
 int64_t inference_mode_state() noexcept;
 int64_t autocast_cpu_state() noexcept;

@@ -197,8 +197,9 @@ namespace {
 
 // Where what a call needs of the caller's function is read.
 SourceId place_of(Context& ctx, V function) {
-  return function->kind == Kind::Lazy ? function->source
-                                      : ctx.sources.constant(function->object);
+  return values::is_any_function(function)
+             ? function->source
+             : ctx.sources.constant(function->object);
 }
 
 // Where a namespace can be read that a function of the caller's has; false if
@@ -219,21 +220,12 @@ bool has_own_builtins(const PyFunctionObject* function) {
   return function->func_builtins != builtins_of(function->func_globals);
 }
 
-// Functions that other functions make are made anew by each call of those. Of
-// one that is only called, its code and what it takes from around it say all;
-// which function object it is, nobody asks. What is found from a fixed object
-// is told by its identity, which takes one guard.
+// Of a local function that is called, its code and what it takes from around it
+// say all, unless it has a mark or lives nowhere.
 bool is_told_by_code(Context& ctx, V function) {
-  if (function->kind != Kind::Lazy || ctx.is_looked_at(function)) return false;
-  SourceId root = function->source;
-  while (ctx.sources[root].base.valid()) root = ctx.sources[root].base;
-  const SourceKind kind = ctx.sources[root].kind;
-  if (kind != SourceKind::Local && kind != SourceKind::ClosureCell)
-    return false;
+  if (!values::is_any_function(function)) return false;
   const auto* real = reinterpret_cast<PyFunctionObject*>(function->object);
-  const auto* code = reinterpret_cast<PyCodeObject*>(real->func_code);
-  return (code->co_flags & CO_NESTED) &&
-         natives::mark_of(function->object) == natives::Mark::None &&
+  return natives::mark_of(function->object) == natives::Mark::None &&
          !has_own_builtins(real) && find_namespace(ctx, real->func_globals);
 }
 
@@ -261,7 +253,7 @@ bool stands_for_c(const Frame& frame) {
 // What a generator is called that the function makes.
 void name_generators(Context& ctx, V function, Frame& frame) {
   using values::FunctionField;
-  if (function->kind == Kind::Function) {
+  if (function->kind == Kind::Function && !function->object) {
     frame.function_name =
         values::written_field(ctx, function, FunctionField::Name);
     frame.qualified_name =
@@ -279,7 +271,7 @@ void name_generators(Context& ctx, V function, Frame& frame) {
 
 Callee callee_of(Context& ctx, V function) {
   Callee callee;
-  if (function->kind == Kind::Function) {
+  if (function->kind == Kind::Function && !function->object) {
     const auto* made = values::as<values::FunctionValue>(function);
     callee.code = made->code;
     callee.globals = made->globals;
@@ -313,8 +305,7 @@ Callee callee_of(Context& ctx, V function) {
   callee.globals = real->func_globals;
   const SourceId globals =
       ctx.sources.field(source, SourceKind::FunctionGlobals);
-  if (function->kind == Kind::Lazy) {
-    ctx.guards.type_is(source, &PyFunction_Type);
+  if (values::is_any_function(function)) {
     ctx.guards.same_object(ctx.sources.constant(real->func_globals), globals);
     natives::rely_on_no_mark(ctx, source, object);
   } else {
@@ -371,9 +362,9 @@ Outcome<V> Interpreter::inline_function(V function, const Arguments& args) {
     return ctx.graph_break("async-function", text(callee.name),
                            "await it outside of the compiled function");
   if (ctx.witness)
-    ctx.witness->met(function->kind == Kind::Function
-                         ? reinterpret_cast<PyObject*>(callee.code)
-                         : function->object,
+    ctx.witness->met(function->object
+                         ? function->object
+                         : reinterpret_cast<PyObject*>(callee.code),
                      values::Witness::Decision::Inline, "written in Python");
   Frame frame;
   frame.py_code = callee.code;

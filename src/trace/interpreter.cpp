@@ -348,7 +348,7 @@ bool Interpreter::super_arguments(V* type, V* self) {
     V content = ctx.heap[ctx.look(cell)->heap].slots[0];
     if (!content || content->is_null() || first->is_null()) return false;
     *type = ctx.look(content);
-    *self = ctx.look(first);
+    *self = first;
     return true;
   }
   return false;

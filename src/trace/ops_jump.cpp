@@ -50,7 +50,7 @@ bool raises(const Frame& frame, int32_t at) {
 // `at` is where it goes on if `wanted` isn't the condition's truth.
 Outcome<bool> is_asserted(Interpreter& in, Frame& frame, int32_t at,
                           bool wanted) {
-  V condition = in.ctx.look_open(frame.top());
+  V condition = in.ctx.look_function(frame.top());
   const bool is_tensor = condition->kind == values::Kind::Tensor;
   if (!values::is_symbol(condition) && !(is_tensor && in.ctx.takes_data))
     return false;

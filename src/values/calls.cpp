@@ -179,13 +179,8 @@ Outcome<V> instantiate(Context& ctx, V class_value, const Arguments& args) {
 
 Outcome<V> call(Context& ctx, V callable, const Arguments& args) {
   const DirectCall direct = std::exchange(ctx.direct_call, {});
-  if (callable->kind == Kind::Lazy &&
-      Py_IS_TYPE(callable->object, &PyFunction_Type) &&
-      !ctx.natives->has(callable->object)) {
-    ctx.direct_call = direct;
-    return ctx.inliner->inline_function(callable, args);
-  }
-  callable = ctx.look(callable);
+  callable = ctx.look_function(callable);
+  if (values::is_open(callable)) callable = ctx.look(callable);
   switch (callable->kind) {
     case Kind::Function:
       ctx.direct_call = direct;

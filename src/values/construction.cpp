@@ -168,6 +168,28 @@ bool is_outdated(const Context& ctx, V deque_iterator) {
   return ctx.heap[slots[0]->heap].number != PyLong_AsLongLong(slots[1]->object);
 }
 
+namespace {
+
+PyTypeObject* type_given() {
+  static PyObject* const type = [] {
+    Ref module = import_module("magneto.construct");
+    MG_CHECK(module, "a module of magneto's");
+    return PyObject_GetAttrString(module, "Given");
+  }();
+  return reinterpret_cast<PyTypeObject*>(type);
+}
+
+// Iterators that C code goes over: of the program's classes the very objects,
+// which aren't asked for an iterator again.
+std::vector<V> given(Context& ctx, std::vector<V> slots, size_t first) {
+  for (size_t i = first; i < slots.size(); ++i)
+    if (slots[i] && slots[i]->kind == Kind::Object)
+      slots[i] = ctx.iterator(type_given(), {&slots[i], 1}, 0, Kind::Object);
+  return slots;
+}
+
+}  // namespace
+
 std::optional<Construction> construction(Context& ctx, V value) {
   if (!value->heap.valid()) return std::nullopt;
   const HeapObject& state = ctx.heap[value->heap];
@@ -178,12 +200,17 @@ std::optional<Construction> construction(Context& ctx, V value) {
     Outcome<Done> set =
         dict_set(ctx, keywords, ctx.string("strict"), ctx.boolean(true));
     MG_CHECK(set, "a string is hashable");
-    return with_keywords(ctx, class_value(ctx, value), ctx.tuple(state.slots),
-                         keywords);
+    return with_keywords(ctx, class_value(ctx, value),
+                         ctx.tuple(given(ctx, state.slots, 0)), keywords);
   }
-  if (type == &PyEnum_Type || type == &PyZip_Type || type == &PyMap_Type ||
-      type == &PyFilter_Type)
+  if (type == type_given())
     return Construction{class_value(ctx, value), state.slots};
+  if (type == &PyEnum_Type || type == &PyZip_Type || type == &PyMap_Type ||
+      type == &PyFilter_Type) {
+    const bool has_function = type == &PyMap_Type || type == &PyFilter_Type;
+    return Construction{class_value(ctx, value),
+                        given(ctx, state.slots, has_function ? 1 : 0)};
+  }
   if (type == &PyReversed_Type || type == &PyListRevIter_Type)
     return of_reversed(ctx, state);
   if (is_dict_iterator(value)) {

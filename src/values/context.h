@@ -174,8 +174,6 @@ class Context final : public Backing,
   // -- what comes from the caller (wrapping.cpp)
   // A value for a real object found at `source`, not yet looked at.
   V lazy(PyObject* object, SourceId source);
-  // Whether a lazy value was looked at.
-  bool is_looked_at(V lazy) const;
   // A value for a real object whose identity is certain already (found under a
   // guard on a class, say): no guard for the identity.
   V known(PyObject* object, SourceId source);
@@ -187,7 +185,8 @@ class Context final : public Backing,
   // which is traced, under a guard: few need to know of symbols.
   V look(V value) {
     if (value->kind == Kind::Lazy) value = look_lazy(value);
-    return is_open(value) ? specialized(value) : value;
+    return is_open(value) || is_any_function(value) ? specialized(value)
+                                                    : value;
   }
   // The same, but a number may be a Symbol.
   V look_symbolic(V value) {
@@ -196,6 +195,12 @@ class Context final : public Backing,
   }
   // The same, but a number may be a Symbol, and a str a Text.
   V look_open(V value) {
+    value = look_function(value);
+    return is_any_function(value) ? specialized(value) : value;
+  }
+  // The same, but a function may be any with the same code (a Function with an
+  // object): local functions are made anew for each call. Its type is known.
+  V look_function(V value) {
     if (value->kind == Kind::Lazy) value = look_lazy(value);
     return value->kind == Kind::Symbol ? simplified(value) : value;
   }
@@ -323,6 +328,7 @@ class Context final : public Backing,
   V wrap_mapping_proxy(PyObject* object, SourceId source);
   V wrap_method(PyObject* object, SourceId source);
   V wrap_cell(PyObject* object, SourceId source);
+  V wrap_function(PyObject* object, SourceId source);
 
   std::vector<Ref> kept_;
   std::vector<PyObject*> made_aliases_;

@@ -41,12 +41,15 @@ Outcome<bool> identical(Context& ctx, V left, V right) {
   if (left == right) return true;
   // Nothing that is made while tracing is one of the singletons; and a caller's
   // object that is compared with None needs no more than that guard.
-  left = ctx.look_open(left);
-  right = ctx.look_open(right);
+  left = ctx.look_function(left);
+  right = ctx.look_function(right);
   if (left == right) return true;
-  if (is_open(left) || is_open(right)) {
-    // A number is none of the objects that aren't numbers. Whether two are one
-    // object is as for numbers that are known.
+  const auto is_vague = [](V value) {
+    return is_open(value) || is_any_function(value);
+  };
+  if (is_vague(left) || is_vague(right)) {
+    // A number is none of the objects that aren't numbers, a function none that
+    // isn't one. Whether two are one object is as for those that are known.
     if (left->type != right->type) return false;
     left = ctx.look(left);
     right = ctx.look(right);

@@ -28,7 +28,6 @@ struct Arguments {
 // Implemented by trace/: runs a Python function's body over symbolic values.
 class Inliner {
  public:
-  // A function that the program hasn't looked at yet may be told by its code.
   virtual Outcome<V> inline_function(V function, const Arguments& args) = 0;
   // Runs a generator until it yields: the value, or null at its end, when
   // *returned is what it returned. `sent` is None for next(); `thrown`, if not

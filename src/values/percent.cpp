@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "python/names.h"
+#include "values/operators.h"
 #include "values/protocol.h"
 #include "values/symbolic.h"
 #include "values/texts.h"
@@ -238,7 +239,8 @@ Status Percent::refuse(Py_UCS4 letter, V value) {
 Outcome<V> Percent::run() {
   is_tuple_ = is_instance_of(values_, &PyTuple_Type);
   if (is_tuple_) {
-    MG_DO(unpack(ctx_, values_, items_));
+    // Its own, whatever the __iter__ of its class says.
+    items_ = items_of(ctx_, values_);
   } else {
     items_.push_back(values_);
     is_mapping_ = values_->kind != Kind::Tensor &&

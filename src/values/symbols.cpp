@@ -125,6 +125,13 @@ void Context::leave_varying(SourceId source, const std::string& name) {
 
 V Context::specialized(V value) {
   if (value->kind == Kind::Text) return known_text(*this, value);
+  if (value->kind == Kind::Function) {
+    guards.identity(value->source, value->object);
+    return make({.kind = Kind::Constant,
+                 .source = value->source,
+                 .type = value->type,
+                 .object = value->object});
+  }
   E number = as<SymbolValue>(value)->number;
   if (symbol_policy) {
     shapes::for_each_symbol(

@@ -14,7 +14,7 @@
 namespace magneto::values {
 
 Outcome<bool> truth(Context& ctx, V value) {
-  value = ctx.look_open(value);
+  value = ctx.look_function(value);
   switch (value->kind) {
     case Kind::Text:
       return true;  // no number is written as nothing

@@ -63,6 +63,12 @@ inline bool is_open(V value) {
   return value->kind == Kind::Symbol || value->kind == Kind::Text;
 }
 
+// A function of the caller's of which nobody has asked which object it is: see
+// Context::look_function.
+inline bool is_any_function(V value) {
+  return value->kind == Kind::Function && value->object != nullptr;
+}
+
 // An int, float or bool: a size of an input, a number that the caller passes,
 // or what was computed from such. See Context::look_symbolic.
 struct SymbolValue : Value {

@@ -24,10 +24,6 @@ V Context::lazy(PyObject* object, SourceId source) {
                .object = object});
 }
 
-bool Context::is_looked_at(V value) const {
-  return memo_->looked.contains(value);
-}
-
 V Context::look_lazy(V value) {
   auto found = memo_->looked.find(value);
   if (found != memo_->looked.end()) return found->second;
@@ -120,6 +116,9 @@ V Context::wrap(PyObject* object, SourceId source, bool known) {
     if (!known) guards.constant_equals(source, object);
     if (object == Py_None) return none_;
     return constant_share(object);
+  }
+  if (!known && type == &PyFunction_Type) {
+    if (V function = wrap_function(object, source)) return function;
   }
   if (is_identity_constant(object) && !is_numpy_number(type)) {
     if (!known) guards.identity(source, object);
@@ -374,6 +373,26 @@ V Context::wrap_method(PyObject* object, SourceId source) {
   value.self = lazy(PyMethod_GET_SELF(object),
                     sources.field(source, SourceKind::MethodSelf));
   return arena.make<MethodValue>(value);
+}
+
+// Functions that other functions make are made anew by each call of those. What
+// is found from a fixed object is told by its identity, which takes one guard.
+V Context::wrap_function(PyObject* object, SourceId source) {
+  SourceId root = source;
+  while (sources[root].base.valid()) root = sources[root].base;
+  const SourceKind kind = sources[root].kind;
+  auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(object));
+  if ((kind != SourceKind::Local && kind != SourceKind::ClosureCell) ||
+      !(code->co_flags & CO_NESTED) || natives->has(object))
+    return nullptr;
+  guards.type_is(source, &PyFunction_Type);
+  keep(Ref::share(object));
+  FunctionValue value{};
+  value.kind = Kind::Function;
+  value.source = source;
+  value.type = &PyFunction_Type;
+  value.object = object;
+  return arena.make<FunctionValue>(value);
 }
 
 V Context::wrap_cell(PyObject* object, SourceId source) {

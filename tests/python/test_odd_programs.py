@@ -8,6 +8,7 @@ from collections import OrderedDict, UserDict, defaultdict, deque
 
 import pytest
 import torch
+import torch.utils.checkpoint
 from expressions import check_error, check_expression, lines
 
 import magneto
@@ -60,6 +61,11 @@ class OtherItems(OrderedDict):
 
 
 class LyingSet(set):
+    def __iter__(self):
+        return iter([9, 8])
+
+
+class LyingTuple(tuple):
     def __iter__(self):
         return iter([9, 8])
 
@@ -200,6 +206,8 @@ list(itertools.islice(range(9), Number(1), Number(7), Number(2)))
 math.floor(Real()), math.ceil(Real()), math.floor(Number(3))
 list(enumerate("ab", OneAsIndex(5))), [1, 2, 3][OneAsIndex(2)]
 math.sqrt(OtherAsFloat(2.5))
+math.isqrt(OneAsIndex(9)), math.gcd(OneAsIndex(9), 6), math.comb(OneAsIndex(5), 2)
+"%s %s" % LyingTuple((1, 2))
 bytes(OneAsIndex(3))
 issubclass({1: 2}, ())
 operator.concat((3, 1), x.shape), type(operator.concat((3, 1), x.shape))
@@ -470,6 +478,149 @@ def test_metaclass_hooks_that_come_later():
     assert torch.equal(compiled(X), X)
     Meta.__getattribute__ = lambda cls, name: 100
     assert torch.equal(compiled(X), X * 100)
+
+
+# -- iterators that live across a graph break ---------------------------------
+
+LIVING = """
+map(lambda q: q, Logged(log))
+filter(None, Logged(log))
+zip(Logged(log), [4, 5, 6])
+zip([4, 5, 6], Logged(log), strict=True)
+enumerate(Logged(log))
+itertools.islice(Logged(log), 2)
+itertools.accumulate(Logged(log))
+itertools.takewhile(lambda q: q < 3, Logged(log))
+itertools.dropwhile(lambda q: q < 2, Logged(log))
+itertools.starmap(lambda q: q, zip(Logged(log)))
+itertools.zip_longest(Logged(log), [1])
+itertools.pairwise(Logged(log))
+itertools.groupby(Logged(log))
+itertools.compress(Logged(log), Logged(log))
+itertools.filterfalse(lambda q: q < 2, Logged(log))
+itertools.chain(Logged(log), [1])
+"""
+
+
+@pytest.mark.parametrize("begun", [False, True])
+@pytest.mark.parametrize("expression", lines(LIVING))
+def test_iterators_of_new_objects(expression, begun):
+    source = (
+        "def program(x):\n"
+        "    log = []\n"
+        f"    iterator = {expression}\n"
+        f"    first = next(iterator) if {begun} else None\n"
+        "    magneto.graph_break()\n"
+        "    rest = [str(type(each)) if callable(each) else each\n"
+        "            for each in iterator if not isinstance(each, tuple)]\n"
+        "    return x + 1, rest, log, type(first).__name__\n"
+    )
+    scope = dict(NAMESPACE)
+    exec(source, scope)
+    check(scope["program"], X)
+
+
+# -- variables that aren't there -----------------------------------------------
+
+
+def broken_rows(x):
+    magneto.graph_break()
+    yield x
+
+
+def deleted_in_a_loop(x):
+    for _ in broken_rows(x):
+        del missing  # noqa: F821
+    missing = 1
+    return x + 1, missing
+
+
+def deleted_in_finally(x):
+    y = x + 1
+    try:
+        try:
+            open("/no such file")  # noqa: SIM115
+        finally:
+            del missing  # noqa: F821
+    except Exception as error:
+        return y, type(error), type(error.__context__)
+    missing = 1
+    return missing
+
+
+def deleted_twice(x):
+    for _ in broken_rows(x):
+        there = 1
+        magneto.graph_break()
+        del there
+        try:
+            del there  # noqa: F821
+        except UnboundLocalError as error:
+            return x + 1, str(error)
+
+
+@pytest.mark.parametrize(
+    "program", [deleted_in_a_loop, deleted_in_finally, deleted_twice]
+)
+def test_variables_that_are_not_there(program):
+    check(program, X)
+
+
+# -- hooks that raise ---------------------------------------------------------
+
+
+class Stop(Exception):
+    pass
+
+
+def test_a_hook_that_raises_is_not_called_again():
+    packed = []
+
+    def pack(tensor):
+        packed.append(1)
+        if len(packed) == 2:
+            raise Stop
+        return tensor
+
+    compiled = magneto.compile(lambda x: x.sin().tanh(), backend="eager")
+    x = X.clone().requires_grad_()
+    for _ in range(2):
+        packed.clear()
+        with (
+            torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t),
+            pytest.raises(Stop),
+        ):
+            compiled(x)
+        assert len(packed) == 2
+
+
+def test_checkpoints_of_pieces():
+    def program(x):
+        y = x.sin()
+        magneto.graph_break()
+        return y.tanh()
+
+    def gradient(call):
+        x = X.clone().requires_grad_()
+        torch.utils.checkpoint.checkpoint(
+            call, x, use_reentrant=False
+        ).sum().backward()
+        return x.grad
+
+    compiled = magneto.compile(program, backend="eager")
+    for _ in range(2):
+        assert torch.equal(gradient(compiled), gradient(program))
+
+
+class Summing(torch.Tensor):
+    def sum(self):
+        return super().sum() + 1
+
+
+def test_super_of_a_tensors_class():
+    compiled = magneto.compile(lambda x: x.sum(), backend="eager")
+    x = torch.ones(3).as_subclass(Summing)
+    assert torch.equal(compiled(x), x.sum())
 
 
 # -- gradients that are written -----------------------------------------------

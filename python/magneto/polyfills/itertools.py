@@ -12,6 +12,7 @@ import operator
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from magneto.construct import Given
 from magneto.polyfills.iterators import END, State, made
 
 
@@ -50,7 +51,7 @@ class Accumulate(State):
     @staticmethod
     def real(it: Any, func: Any, total: Any, initial: Any) -> Any:
         """See State."""
-        iterator = itertools.accumulate(it, func, initial=initial)
+        iterator = itertools.accumulate(Given(it), func, initial=initial)
         return iterator if total is END else _in_state(iterator, total)
 
 
@@ -116,7 +117,11 @@ class Compress(State):
     parts = ("data", "selectors")
     __slots__ = parts
     stands_for = itertools.compress
-    real = itertools.compress
+
+    @staticmethod
+    def real(data: Any, selectors: Any) -> Any:
+        """See State."""
+        return itertools.compress(Given(data), Given(selectors))
 
     def __init__(self, data: Iterator[Any], selectors: Iterator[Any]) -> None:
         self.data = data
@@ -204,7 +209,7 @@ class Cycle(State):
     def real(it: Any, saved: list[Any], index: int) -> Any:
         """See State."""
         if it is not END:
-            return _in_state(itertools.cycle(it), (saved, False))
+            return _in_state(itertools.cycle(Given(it)), (saved, False))
         rest = _in_state(iter(saved), index)
         return _in_state(itertools.cycle(rest), (saved, True))
 
@@ -239,7 +244,7 @@ class DropWhile(State):
     @staticmethod
     def real(predicate: Any, it: Any, started: bool) -> Any:
         """See State."""
-        return _in_state(itertools.dropwhile(predicate, it), started)
+        return _in_state(itertools.dropwhile(predicate, Given(it)), started)
 
 
 def dropwhile(predicate: Callable[[Any], Any], iterable: Iterable[Any]) -> Any:
@@ -253,7 +258,11 @@ class FilterFalse(State):
     parts = ("predicate", "it")
     __slots__ = parts
     stands_for = itertools.filterfalse
-    real = itertools.filterfalse
+
+    @staticmethod
+    def real(predicate: Any, it: Any) -> Any:
+        """See State."""
+        return itertools.filterfalse(predicate, Given(it))
 
     def __init__(self, predicate: Any, it: Iterator[Any]) -> None:
         self.predicate = predicate
@@ -314,7 +323,9 @@ class Islice(State):
         """See State."""
         if it is END:
             return itertools.islice((), 0)
-        return _in_state(itertools.islice(it, wanted, stop, by), position)
+        return _in_state(
+            itertools.islice(Given(it), wanted, stop, by), position
+        )
 
 
 def _bound(value: Any) -> int:
@@ -391,8 +402,8 @@ class Pairwise(State):
         if it is END:
             return itertools.pairwise(())
         if before is END:
-            return itertools.pairwise(it)
-        return itertools.pairwise(itertools.chain((before,), it))
+            return itertools.pairwise(Given(it))
+        return itertools.pairwise(itertools.chain((before,), Given(it)))
 
 
 def pairwise(iterable: Iterable[Any]) -> Any:
@@ -439,7 +450,11 @@ class StarMap(State):
     parts = ("function", "it")
     __slots__ = parts
     stands_for = itertools.starmap
-    real = itertools.starmap
+
+    @staticmethod
+    def real(function: Any, it: Any) -> Any:
+        """See State."""
+        return itertools.starmap(function, Given(it))
 
     def __init__(self, function: Any, it: Iterator[Any]) -> None:
         self.function = function
@@ -480,7 +495,7 @@ class TakeWhile(State):
     @staticmethod
     def real(predicate: Any, it: Any, stopped: bool) -> Any:
         """See State."""
-        return _in_state(itertools.takewhile(predicate, it), stopped)
+        return _in_state(itertools.takewhile(predicate, Given(it)), stopped)
 
 
 def takewhile(predicate: Callable[[Any], Any], iterable: Iterable[Any]) -> Any:
@@ -524,7 +539,7 @@ class ZipLongest(State):
         """See State."""
         if not active:
             return itertools.zip_longest(fillvalue=fillvalue)
-        rest = [() if it is END else it for it in iterators]
+        rest = [() if it is END else Given(it) for it in iterators]
         return itertools.zip_longest(*rest, fillvalue=fillvalue)
 
 

@@ -7,6 +7,7 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from magneto.construct import Given
 from magneto.polyfills.iterators import END, State, made, state_of
 
 _GROUPER = type(next(itertools.groupby([0]))[1])
@@ -63,7 +64,7 @@ class GroupBy(State):
         it: Any, key: Any, wanted: Any, current_key: Any, current: Any
     ) -> Any:
         """See State."""
-        iterator = itertools.groupby(it, key)
+        iterator = itertools.groupby(Given(it), key)
         if wanted is not END and current is END:
             # Where a group has given an item: it is given here.
             iterator.__setstate__((wanted, None, wanted))
