@@ -168,6 +168,12 @@ bool run_island(const python::FrameRequest& frame, Broken broken,
                                              : broken.results.take(next));
     ++next;
   }
+  // What has been raised has a traceback, if only None: CPython's instructions
+  // that hand one on take it for granted.
+  for (PyObject* operand : inside.span().subspan(slots))
+    if (operand && PyExceptionInstance_Check(operand) &&
+        !reinterpret_cast<PyBaseExceptionObject*>(operand)->traceback)
+      PyException_SetTraceback(operand, Py_None);
   if (at.inner) {
     // The second operand is the function; in front of it is NULL.
     Ref inner = make_inner(frame, broken,

@@ -280,7 +280,8 @@ Outcome<V> bind_property(Context& ctx, PyObject* descriptor, V object,
 }
 
 Outcome<V> bind_descriptor(Context& ctx, PyObject* descriptor, V object,
-                           PyTypeObject* type, PyObject* name) {
+                           PyTypeObject* type, PyObject* name,
+                           PyTypeObject* owner) {
   PyTypeObject* kind = Py_TYPE(descriptor);
   const bool bound = object != nullptr;
   if (!gives_values(ctx, descriptor))
@@ -340,7 +341,8 @@ Outcome<V> bind_descriptor(Context& ctx, PyObject* descriptor, V object,
       (Py_IS_TYPE(getter, &PyFunction_Type) || ctx.natives->has(getter))) {
     V self = class_attribute(ctx, type, name, descriptor);
     return call(ctx, ctx.known(getter, ctx.sources.constant(getter)),
-                {self, bound ? object : ctx.none(), class_value(ctx, type)});
+                {self, bound ? object : ctx.none(),
+                 class_value(ctx, owner ? owner : type)});
   }
   return ctx.graph_break(
       "descriptor", std::string(kind->tp_name) + " in class " + type->tp_name +
@@ -715,7 +717,8 @@ Outcome<V> super_attribute(Context& ctx, V super_value, PyObject* name) {
     if (Py_IS_TYPE(found, &PyClassMethod_Type) ||
         Py_IS_TYPE(found, &PyClassMethodDescr_Type))
       return bind_descriptor(ctx, found, nullptr, start, name);
-    return bind_descriptor(ctx, found, of_class ? nullptr : self, type, name);
+    return bind_descriptor(ctx, found, of_class ? nullptr : self, type, name,
+                           start);
   }
   return own_attribute(ctx, *super, start, name);
 }

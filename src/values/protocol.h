@@ -37,8 +37,10 @@ Outcome<V> call_special(Context& ctx, V object, PyObject* name,
                         std::initializer_list<V> args);
 // What a class attribute `descriptor` gives for `object` of `type`; for a null
 // object, what it gives for the class.
+// `owner`, if not null: which class a descriptor of the program's is told.
 Outcome<V> bind_descriptor(Context& ctx, PyObject* descriptor, V object,
-                           PyTypeObject* type, PyObject* name);
+                           PyTypeObject* type, PyObject* name,
+                           PyTypeObject* owner = nullptr);
 // The object's instance dictionary as a Dict value; null if it has none.
 V attribute_mapping(Context& ctx, V object);
 // super(): attribute of `super_value`.

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Programs whose result in plain Python is easily missed."""
 
+import contextlib
 import itertools
 import math
 import operator
@@ -141,6 +142,29 @@ class Reflected:
         return "added"
 
 
+class Owner:
+    def __get__(self, instance, owner=None):
+        return owner.__name__
+
+
+class Above:
+    owner = Owner()
+
+
+class Between(Above):
+    def owners(self):
+        mine = super().owner, super(Between, self).owner
+        return *mine, super(Between, Between).owner
+
+    @classmethod
+    def of_class(cls):
+        return super().owner
+
+
+class Below(Between):
+    pass
+
+
 def doubling(kind):
     made = kind()
     (OrderedDict if kind is Doubling else dict).__setitem__(made, "a", 3)
@@ -238,6 +262,7 @@ consumed(lambda i: operator.indexOf(i, 1))
 consumed(lambda i: bytes(v * 200 for v in i))
 OnClass.value, OnClass().value, OnClass.made()
 WithProperty().value, WithProperty.value
+Below().owners(), Below.of_class()
 same_namespaces()
 own_key_in_namespace()
 type(iter("abcd")).__name__, type(iter("\\u00e9")).__name__
@@ -564,6 +589,33 @@ def deleted_twice(x):
 )
 def test_variables_that_are_not_there(program):
     check(program, X)
+
+
+# -- groups of exceptions that leave a with block -----------------------------
+
+
+@pytest.mark.parametrize("iterates", [False, True])
+def test_groups_that_leave_a_with_block(iterates):
+    def raising():
+        raise KeyError
+        yield
+
+    def program(x, rows):
+        with contextlib.nullcontext():
+            try:
+                raise ExceptionGroup("g", [KeyError(1), IndexError(1)])
+            except* IndexError:
+                next(rows) if rows else open("/no such file")  # noqa: SIM115
+
+    compiled = magneto.compile(program, backend="eager")
+    for call in (compiled, program, compiled):
+        with pytest.raises(ExceptionGroup) as caught:
+            call(X, raising() if iterates else None)
+        kinds = [type(each) for each in caught.value.exceptions]
+        assert kinds == [
+            KeyError if iterates else FileNotFoundError,
+            ExceptionGroup,
+        ]
 
 
 # -- hooks that raise ---------------------------------------------------------
