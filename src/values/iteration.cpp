@@ -150,6 +150,9 @@ Outcome<V> plain_iterate(Context& ctx, V iterable) {
       if (PyRange_Check(object)) return over(ctx, &PyRangeIter_Type, iterable);
       if (PyUnicode_Check(object) || PyBytes_Check(object))
         return over(ctx, type_of_text_iterator(object), iterable);
+      if (PyType_Check(object) &&
+          own_special(ctx, type, interned().dunder_getitem))
+        return over(ctx, &PySeqIter_Type, iterable);
       if (PyFrozenSet_Check(object) || PyType_Check(object) ||
           Py_IS_TYPE(object, &PyDictProxy_Type)) {
         // An enum class: its members; other classes aren't iterable.

@@ -160,6 +160,11 @@ Outcome<bool> plain_contains(Context& ctx, V container, V item) {
   }
   switch (container->kind) {
     case Kind::Constant: {
+      // A metaclass of the program's says what is in a class.
+      if (PyType_Check(container->object) &&
+          (own_special(ctx, container->type, interned().dunder_iter) ||
+           own_special(ctx, container->type, interned().dunder_getitem)))
+        return contains_by_iteration(ctx, container, item);
       V looked = ctx.look(item);
       if (is_safe_type(container->type) && is_safe_constant(looked) &&
           PySequence_Check(container->object)) {
