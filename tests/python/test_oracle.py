@@ -2,11 +2,12 @@
 """check() must find what a compiler gets wrong: here, wrong backends."""
 
 import random
+import sys
 
 import pytest
 import torch
 
-from magneto.testing import Difference, check, check_calls
+from magneto.testing import Difference, check, check_calls, compare
 
 
 def add(x, y):
@@ -91,3 +92,17 @@ def test_check_gives_each_side_inputs_of_its_own():
     items = []
     check(append, torch.ones(2), items)
     assert items == []
+
+
+def test_what_is_deeply_nested_is_compared():
+    def nested(last):
+        made = [last]
+        for _ in range(2000):
+            made = [made]
+        return made
+
+    limit = sys.getrecursionlimit()
+    compare(nested(1), nested(1))
+    with pytest.raises(Difference):
+        compare(nested(1), nested(2))
+    assert sys.getrecursionlimit() == limit

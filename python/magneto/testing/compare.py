@@ -14,6 +14,7 @@ import functools
 import itertools
 import math
 import struct
+import sys
 import types
 import weakref
 from collections import OrderedDict, deque
@@ -75,6 +76,10 @@ class Comparison:
         return False
 
 
+# Calls, of which a level of what is compared takes a few.
+_DEEPEST = 200_000
+
+
 def compare(
     a: Any, b: Any, *, rtol: float = 0.0, atol: float = 0.0, where: str = "it"
 ) -> None:
@@ -84,7 +89,12 @@ def compare(
     `requires_grad` and values; values bit by bit unless `rtol` or `atol` is
     given (then as `torch.testing.assert_close`). NaN equals NaN.
     """
-    _compare(a, b, where, Comparison(rtol, atol))
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, _DEEPEST))
+    try:
+        _compare(a, b, where, Comparison(rtol, atol))
+    finally:
+        sys.setrecursionlimit(limit)
 
 
 def _compare(a: Any, b: Any, where: str, state: Comparison) -> None:
