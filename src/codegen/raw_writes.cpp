@@ -77,13 +77,16 @@ bool write_attribute(PyObject* object, PyObject* name, PyObject* value) {
   const descrsetfunc set = found ? Py_TYPE(found)->tp_descr_set : nullptr;
   if (set == nullptr)
     return written(PyObject_GenericSetAttr(object, name, value));
-  if (Py_IS_TYPE(found, &PyMemberDescr_Type) ||
-      Py_IS_TYPE(found, &PyGetSetDescr_Type)) {
+  const bool is_of_all_objects =
+      PyUnicode_CompareWithASCIIString(name, "__dict__") == 0 ||
+      PyUnicode_CompareWithASCIIString(name, "__class__") == 0;
+  if (!is_of_all_objects && (Py_IS_TYPE(found, &PyMemberDescr_Type) ||
+                             Py_IS_TYPE(found, &PyGetSetDescr_Type))) {
     Ref descriptor = Ref::share(found);
     return written(set(descriptor, object, value));
   }
-  // A property or another descriptor of the user's hides the instance's entry;
-  // the program wrote to __dict__ behind it.
+  // A property, __class__ or another descriptor hides the instance's entry; the
+  // program wrote to __dict__ behind it.
   Ref dict = Ref::steal(PyObject_GenericGetDict(object, nullptr));
   return dict && write_item(dict, name, value);
 }

@@ -101,12 +101,6 @@ bool is_view(V value) {
          is_items_view(value);
 }
 
-// A keys or items view as a set; anything else as it is.
-Outcome<V> set_of(Context& ctx, V value) {
-  value = ctx.look(value);
-  return is_view(value) ? to_set(ctx, value) : value;
-}
-
 // What follows does as CPython does, which the order of the result tells.
 
 Outcome<V> intersection(Context& ctx, V left, V right) {
@@ -172,13 +166,35 @@ Outcome<V> combine(Context& ctx, const Arguments& args) {
   return made;
 }
 
+// Whether each item of `some` is in `all`, which needn't be hashable.
+Outcome<bool> are_all_in(Context& ctx, V some, V all) {
+  MG_TRY(V iterator, iterate(ctx, some));
+  for (;;) {
+    MG_TRY(V item, next(ctx, iterator));
+    if (!item) return true;
+    MG_TRY(const bool found, contains(ctx, all, item));
+    if (!found) return false;
+  }
+}
+
 template <int kind>
 Outcome<V> compared(Context& ctx, const Arguments& args) {
-  MG_TRY(V left, set_of(ctx, args.positional[0]));
-  MG_TRY(V right, set_of(ctx, args.positional[1]));
-  if (!is_set(right)) return ctx.constant_share(Py_NotImplemented);
-  MG_TRY(bool result, set_compare(ctx, kind, left, right));
-  return ctx.boolean(result);
+  V left = receiver(ctx, args), right = ctx.look(args.positional[1]);
+  if (!is_set(right) && !is_view(right))
+    return ctx.constant_share(Py_NotImplemented);
+  constexpr bool is_equality = kind == Py_EQ || kind == Py_NE;
+  if (kind == Py_GT || kind == Py_GE) std::swap(left, right);
+  MG_TRY(V left_size, length(ctx, left));
+  MG_TRY(V right_size, length(ctx, right));
+  constexpr int sizes = is_equality                      ? Py_EQ
+                        : kind == Py_LT || kind == Py_GT ? Py_LT
+                                                         : Py_LE;
+  MG_TRY(V fits, compare(ctx, sizes, left_size, right_size));
+  MG_TRY(bool result, truth(ctx, fits));
+  if (result) {
+    MG_TRY(result, are_all_in(ctx, left, right));
+  }
+  return ctx.boolean(result == (kind != Py_NE));
 }
 
 // Asks one for the other's items, which needn't be hashable then.

@@ -121,8 +121,6 @@ Outcome<Py_ssize_t> find_item(Context& ctx, std::span<const V> items, V wanted,
   return -1;
 }
 
-namespace {}  // namespace
-
 Outcome<Py_ssize_t> bound_argument(Context& ctx, V value) {
   value = ctx.look(value);
   const bool has_index =

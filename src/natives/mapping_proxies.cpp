@@ -36,6 +36,16 @@ Outcome<V> get(Context& ctx, const Arguments& args) {
   return args.count() > 2 ? args.positional[2] : ctx.none();
 }
 
+template <int kind>
+Outcome<V> compared(Context& ctx, const Arguments& args) {
+  V dict = dict_behind(ctx, args.positional[0]);
+  if (!dict)
+    return ctx.graph_break("native-call",
+                           "a class's namespace is compared with something",
+                           "compare it outside of the compiled function");
+  return compare(ctx, kind, dict, args.positional[1]);
+}
+
 Outcome<V> make(Context& ctx, const Arguments& args) {
   V mapping = ctx.look(args.positional[0]);
   if (mapping->kind != Kind::Dict || mapping->type == &PyDictProxy_Type)
@@ -56,6 +66,8 @@ constexpr Row kRows[] = {
     {kTypes, "MappingProxyType.items", ask<"items">, 1, 1, nullptr},
     {kTypes, "MappingProxyType.get", get, 2, 3, nullptr},
     {kTypes, "MappingProxyType.copy", ask<"copy">, 1, 1, nullptr},
+    {kTypes, "MappingProxyType.__eq__", compared<Py_EQ>, 2, 2, nullptr},
+    {kTypes, "MappingProxyType.__ne__", compared<Py_NE>, 2, 2, nullptr},
 };
 
 }  // namespace

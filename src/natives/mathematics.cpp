@@ -103,7 +103,9 @@ Outcome<V> of_numbers(Context& ctx, const Arguments& args) {
         }
         MG_TRY(V found, special_method(ctx, value, method));
         if (!found) continue;
-        MG_TRY(value, call(ctx, found, {}));
+        MG_TRY(value, method == name<"__index__">()
+                          ? values::as_index(ctx, value)
+                          : call(ctx, found, {}));
         break;
       }
     }

@@ -187,7 +187,7 @@ Outcome<V> make_bytes(Context& ctx, const Arguments& args) {
     return make_bytes(ctx, {.positional = {&number, 1}});
   }
   if (source->kind == Kind::Object) {
-    MG_TRY(V number, try_special(ctx, source, interned().dunder_index));
+    MG_TRY(V number, values::own_position(ctx, source));
     if (number) return make_bytes(ctx, {.positional = {&number, 1}});
   }
   std::vector<V> items;

@@ -12,6 +12,7 @@ constexpr int kAdd = 0;  // NB_ADD
 
 Outcome<V> sum(Context& ctx, const Arguments& args) {
   V total = argument(args, 1, name<"start">());
+  MG_TRY(V iterator, iterate(ctx, args.positional[0]));
   if (!total) {
     total = ctx.integer(0);
   } else {
@@ -23,7 +24,6 @@ Outcome<V> sum(Context& ctx, const Arguments& args) {
       return ctx.raise(PyExc_TypeError,
                        "sum() can't sum bytes [use b''.join(seq) instead]");
   }
-  MG_TRY(V iterator, iterate(ctx, args.positional[0]));
   for (;;) {
     MG_TRY(V item, next(ctx, iterator));
     if (!item) return total;

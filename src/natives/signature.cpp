@@ -103,22 +103,16 @@ Outcome<PyObject*> attribute_name(Context& ctx, V value, const char* message) {
 Outcome<Py_ssize_t> index_argument(Context& ctx, V value) {
   value = ctx.look(value);
   if (!value->is_constant() || !PyIndex_Check(value->object)) {
-    MG_TRY(V method, special_method(ctx, value, interned().dunder_index));
-    if (!method || value->kind == Kind::Tensor)
-      return value->kind == Kind::Tensor
-                 ? ctx.graph_break("data-dependent",
-                                   "a tensor in the place of an integer",
-                                   "pass a Python integer")
-                 : ctx.raise(PyExc_TypeError,
-                             std::string("'") + value->type->tp_name +
-                                 "' object cannot be interpreted as an "
-                                 "integer");
-    MG_TRY(value, call(ctx, method, {}));
-    value = ctx.look(value);
-    if (!value->is_constant() || !PyLong_Check(value->object))
+    if (value->kind == Kind::Tensor)
+      return ctx.graph_break("data-dependent",
+                             "a tensor in the place of an integer",
+                             "pass a Python integer");
+    MG_TRY(V number, values::own_position(ctx, value));
+    if (!number)
       return ctx.raise(PyExc_TypeError,
-                       std::string("__index__ returned non-int (type ") +
-                           value->type->tp_name + ")");
+                       std::string("'") + value->type->tp_name +
+                           "' object cannot be interpreted as an integer");
+    value = number;
   }
   Py_ssize_t number = PyNumber_AsSsize_t(value->object, PyExc_OverflowError);
   if (number == -1 && PyErr_Occurred()) return ctx.raise_from_python();

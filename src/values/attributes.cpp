@@ -206,6 +206,9 @@ Signal attribute_error(Context& ctx, V object, PyObject* name) {
 
 V class_attribute(Context& ctx, PyTypeObject* type, PyObject* name,
                   PyObject* object) {
+  // What a classmethod wraps isn't itself what the class has there.
+  if (_PyType_Lookup(type, name) != object)
+    return ctx.known(object, ctx.sources.constant(object));
   return ctx.known(object, ctx.sources.type_attr(type_source(ctx, type), name));
 }
 

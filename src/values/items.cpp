@@ -21,7 +21,40 @@ Outcome<V> overridden(Context& ctx, V value, PyObject* name) {
   return bind_descriptor(ctx, found, value, value->type, name);
 }
 
+// What an __index__ of the program's own gives; null where there is none.
+Outcome<V> own_index(Context& ctx, V value) {
+  MG_TRY(V method, overridden(ctx, value, interned().dunder_index));
+  if (!method) return nullptr;
+  MG_TRY(V called, call(ctx, method, {}));
+  V number = ctx.look(called);
+  if (number->is_constant() && PyLong_CheckExact(number->object)) return number;
+  if (!PyType_IsSubtype(number->type, &PyLong_Type))
+    return ctx.raise(PyExc_TypeError,
+                     std::string("__index__ returned non-int (type ") +
+                         number->type->tp_name + ")");
+  // With a warning of Python's.
+  return ctx.graph_break(
+      "c-protocol",
+      std::string("the index that a ") + value->type->tp_name + " stands for",
+      "use a plain int");
+}
+
 }  // namespace
+
+Outcome<V> own_position(Context& ctx, V value) {
+  MG_TRY(V number, own_index(ctx, value));
+  if (!number) return nullptr;
+  // Some of Python's functions clamp it, some raise, each in words of its own.
+  if (PyLong_AsSsize_t(number->object) == -1 && PyErr_Occurred()) {
+    PyErr_Clear();
+    return ctx.graph_break("c-protocol",
+                           std::string("the index that a ") +
+                               value->type->tp_name +
+                               " stands for, which is no position",
+                           "use a plain int");
+  }
+  return number;
+}
 
 Outcome<V> as_index(Context& ctx, V value) {
   value = ctx.look(value);
@@ -30,26 +63,17 @@ Outcome<V> as_index(Context& ctx, V value) {
   if (value->is_constant() && PyLong_Check(value->object))
     return ctx.constant(Ref::steal(
         _PyLong_Copy(reinterpret_cast<PyLongObject*>(value->object))));
-  MG_TRY(V method, overridden(ctx, value, interned().dunder_index));
-  if (method) {
-    MG_TRY(V called, call(ctx, method, {}));
-    V number = ctx.look(called);
-    if (number->is_constant() && PyLong_CheckExact(number->object))
-      return number;
-    if (!PyType_IsSubtype(number->type, &PyLong_Type))
-      return ctx.raise(PyExc_TypeError,
-                       std::string("__index__ returned non-int (type ") +
-                           number->type->tp_name + ")");
-    value = number;  // with a warning of Python's
-  } else if (value->is_constant() && is_safe_type(value->type)) {
+  MG_TRY(V own, own_index(ctx, value));
+  if (own) return own;
+  if (value->is_constant() && is_safe_type(value->type)) {
     Ref number = Ref::steal(PyNumber_Index(value->object));
     if (!number) return ctx.raise_from_python();
     return ctx.constant(std::move(number));
-  } else if (!type_lookup(ctx, value->type, interned().dunder_index)) {
+  }
+  if (!type_lookup(ctx, value->type, interned().dunder_index))
     return ctx.raise(PyExc_TypeError,
                      std::string("'") + value->type->tp_name +
                          "' object cannot be interpreted as an integer");
-  }
   return ctx.graph_break(
       "c-protocol",
       std::string("the index that a ") + value->type->tp_name + " stands for",
@@ -97,15 +121,13 @@ Outcome<PyObject*> index_object(Context& ctx, V key) {
     MG_TRY(key, as_index(ctx, key));
     return key->object;
   }
-  MG_TRY(V method, overridden(ctx, key, interned().dunder_index));
-  if (!method) return nullptr;
-  MG_TRY(V number, call(ctx, method, {}));
-  number = ctx.look(number);
-  if (number->is_constant() && PyLong_Check(number->object))
-    return number->object;
-  return ctx.raise(PyExc_TypeError,
-                   std::string("__index__ returned non-int (type ") +
-                       number->type->tp_name + ")");
+  if (key->type == &PySlice_Type)
+    return ctx.graph_break("c-protocol",
+                           "a slice of the caller's with bounds "
+                           "that aren't plain numbers",
+                           "use plain ints");
+  MG_TRY(V number, own_position(ctx, key));
+  return number ? number->object : nullptr;
 }
 
 Py_ssize_t size_of(Context& ctx, V sequence) {

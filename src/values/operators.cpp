@@ -267,12 +267,7 @@ Outcome<V> repetitions(Context& ctx, V count) {
   if (is_safe_constant(count) ||
       (count->is_constant() && PyLong_Check(count->object)))
     return PyIndex_Check(count->object) ? count : nullptr;
-  MG_TRY(V method, python_method(ctx, count, interned().dunder_index));
-  if (!method) return nullptr;
-  MG_TRY(V number, call(ctx, method, {}));
-  number = ctx.look(number);
-  return number->is_constant() && PyLong_Check(number->object) ? number
-                                                               : nullptr;
+  return own_position(ctx, count);
 }
 
 Outcome<V> sequence_add(Context& ctx, V left, V right, bool in_place) {
@@ -490,6 +485,11 @@ Outcome<V> binary_operation(Context& ctx, int kind, V left, V right) {
   if (left->kind == Kind::Tensor || right->kind == Kind::Tensor) {
     // A class of the user's may take over with a reflected method.
     if (left->kind == Kind::Tensor && right->kind == Kind::Object) {
+      // The tensor asks it for __torch_function__ first, several times.
+      for (PyObject* asked :
+           {interned().dunder_getattr, interned().dunder_getattribute})
+        if (own_special(ctx, right->type, asked))
+          return unknown_operator(ctx, kBinary[op].symbol, left, right);
       MG_TRY(V reflected, python_method(ctx, right, table.reflected[at]));
       if (reflected) {
         MG_TRY(V result, call(ctx, reflected, {left}));

@@ -80,6 +80,9 @@ Outcome<V> length(Context& ctx, V container);
 Outcome<V> first_size(Context& ctx, V tensor);
 // operator.index(): a constant int.
 Outcome<V> as_index(Context& ctx, V value);
+// What an __index__ of the program's own gives, as a position; null where there
+// is none. What is beyond any position breaks the graph.
+Outcome<V> own_position(Context& ctx, V value);
 // What the containers' own C code does, whatever a subclass overrides:
 // dict.__getitem__(d, key).
 Outcome<V> plain_get_item(Context& ctx, V container, V key);

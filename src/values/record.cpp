@@ -40,6 +40,26 @@ Outcome<Both> lower_all(Context& ctx, std::span<const V> items,
   return Both{};
 }
 
+// Whether the operation may see other items in a container than it holds, or
+// none: a graph has plain ones only.
+bool says_its_items(Context& ctx, V value) {
+  switch (value->kind) {
+    case Kind::Tuple:
+    case Kind::List:
+    case Kind::Dict:
+      break;
+    default:
+      return false;
+  }
+  if (value->kind == Kind::List && !is_instance_of(value, &PyList_Type))
+    return true;  // a deque
+  if (!(value->type->tp_flags & Py_TPFLAGS_HEAPTYPE)) return false;
+  for (PyObject* name : {interned().dunder_iter, interned().dunder_getitem,
+                         interned().dunder_len})
+    if (own_special(ctx, value->type, name)) return true;
+  return false;
+}
+
 Outcome<Both> lower_mapping(Context& ctx, V value, int depth) {
   std::vector<graph::Arg> args;
   Ref real = Ref::steal(PyDict_New());
@@ -61,6 +81,12 @@ Outcome<Both> lower(Context& ctx, V value, int depth) {
                            "containers in containers without end as the "
                            "argument of a tensor operation");
   value = ctx.look_symbolic(value);
+  if (says_its_items(ctx, value))
+    return ctx.graph_break("graph-argument",
+                           std::string("a ") + _PyType_Name(value->type) +
+                               ", whose class says what its items are, as the "
+                               "argument of a tensor operation",
+                           "pass a plain tuple, list or dict");
   switch (value->kind) {
     case Kind::Symbol: {
       shapes::E number = as<SymbolValue>(value)->number;

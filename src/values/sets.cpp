@@ -257,6 +257,30 @@ Status discard(Context& ctx, V set, V item) {
   return done;
 }
 
+// Whether asking an iterable for its items may run code of the program's, which
+// may change the set that they are for.
+bool runs_code(V iterable) {
+  return iterable->kind == Kind::Object || iterable->kind == Kind::Iterator ||
+         iterable->kind == Kind::Generator;
+}
+
+// Hands on each item before the next one is asked for.
+template <typename Take>
+Status each_item(Context& ctx, V iterable, Take take) {
+  if (!runs_code(iterable)) {
+    std::vector<V> items;
+    MG_DO(unpack(ctx, iterable, items));
+    for (V item : items) MG_DO(take(item));
+    return done;
+  }
+  MG_TRY(V iterator, iterate(ctx, iterable));
+  for (;;) {
+    MG_TRY(V item, next(ctx, iterator));
+    if (!item) return done;
+    MG_DO(take(item));
+  }
+}
+
 // CPython takes the items of the smaller set, or of any other iterable, that
 // are in the other one: so does this, for the order of what comes out.
 Status add_common(Context& ctx, V made, V left, V right) {
@@ -295,17 +319,17 @@ Status add_common(Context& ctx, V made, V left, V right) {
 Status set_update(Context& ctx, SetOperation operation, V left, V right) {
   right = ctx.look(right);
   if (operation == SetOperation::Union) note_merge(ctx, left, right);
-  if (operation == SetOperation::Union && !is_set(right)) {
-    std::vector<V> items;
-    MG_DO(unpack(ctx, right, items));
-    for (V item : items) MG_DO(set_add(ctx, left, item));
-    return done;
-  }
+  if (operation == SetOperation::Union && !is_set(right))
+    return each_item(ctx, right,
+                     [&](V item) { return set_add(ctx, left, item); });
   if (operation == SetOperation::Intersection)
     return set_keep_common(ctx, left, {&right, 1});
   if (operation != SetOperation::Union && left == right) {
     return set_clear(ctx, left);
   }
+  if (operation == SetOperation::Difference && runs_code(right))
+    return each_item(ctx, right,
+                     [&](V item) { return discard(ctx, left, item); });
   MG_TRY(V other, to_set(ctx, right));
   if (operation == SetOperation::Difference) {
     note_drop(ctx, left, other);

@@ -15,6 +15,7 @@ import pytest
 import torch
 
 import magneto
+from magneto.testing import check
 
 X = torch.ones(2)
 
@@ -199,6 +200,36 @@ def test_methods_of_c_under_other_names(expression):
     program = scope["program"]
     compiled = magneto.compile(program, backend="eager")
     assert outcome(compiled, None) == outcome(program, None)
+
+
+class Binding:
+    """Gives what binds the class: classmethod asks what it wraps."""
+
+    def __init__(self, answer):
+        self.answer = answer
+
+    def __get__(self, instance, owner=None):
+        return functools.partial(self.answer, owner)
+
+
+class WithBinding:
+    @classmethod
+    @Binding
+    def answer(cls):
+        return cls.__name__
+
+    @classmethod
+    @classmethod
+    def twice(cls):
+        return cls.__name__
+
+
+def test_class_methods_of_descriptors():
+    def program(x):
+        held = WithBinding()
+        return x + 1, held.answer(), WithBinding.answer(), held.twice()
+
+    check(program, X, fullgraph=True)
 
 
 def test_init_that_returns_something():

@@ -1,12 +1,30 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Of ``bisect``."""
+"""Of ``bisect``. What C has words of its own for is left to it."""
 
 from __future__ import annotations
 
+import bisect as bisect_module
+import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from magneto import api
+
 Key = Callable[[Any], Any] | None
+
+
+def _is_left_to_c(a: Any, lo: Any, hi: Any) -> bool:
+    cls = type(a)
+    if (
+        isinstance(lo, int)
+        and (hi is None or isinstance(hi, int))
+        and not isinstance(a, (dict, types.MappingProxyType))
+        and hasattr(cls, "__getitem__")
+        and hasattr(cls, "__len__")
+    ):
+        return False
+    api.graph_break("bisect on what is no sequence, or no position")
+    return True
 
 
 def _search(
@@ -39,6 +57,8 @@ def bisect_left(
     key: Key = None,
 ) -> int:
     """``bisect.bisect_left``."""
+    if _is_left_to_c(a, lo, hi):
+        return bisect_module.bisect_left(a, x, lo, hi, key=key)
     return _search(a, lo, hi, key, lambda item: item < x)
 
 
@@ -51,6 +71,8 @@ def bisect_right(
     key: Key = None,
 ) -> int:
     """``bisect.bisect_right``."""
+    if _is_left_to_c(a, lo, hi):
+        return bisect_module.bisect_right(a, x, lo, hi, key=key)
     return _search(a, lo, hi, key, lambda item: not x < item)
 
 
@@ -63,6 +85,9 @@ def insort_left(
     key: Key = None,
 ) -> None:
     """``bisect.insort_left``."""
+    if _is_left_to_c(a, lo, hi):
+        bisect_module.insort_left(a, x, lo, hi, key=key)
+        return
     wanted = x if key is None else key(x)
     a.insert(bisect_left(a, wanted, lo, hi, key=key), x)
 
@@ -76,5 +101,8 @@ def insort_right(
     key: Key = None,
 ) -> None:
     """``bisect.insort_right``."""
+    if _is_left_to_c(a, lo, hi):
+        bisect_module.insort_right(a, x, lo, hi, key=key)
+        return
     wanted = x if key is None else key(x)
     a.insert(bisect_right(a, wanted, lo, hi, key=key), x)

@@ -6,11 +6,10 @@ what they have reached is told by the positions of the items.
 from __future__ import annotations
 
 import itertools
-import operator
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from magneto.polyfills.iterators import END, State, made
+from magneto.polyfills.iterators import END, State, made, position
 
 
 class Selection(State):
@@ -86,7 +85,7 @@ class Combinations(Selection):
 
 def combinations(iterable: Iterable[Any], r: int) -> Any:
     """Subsequences of length r, in order."""
-    r = operator.index(r)
+    r = position(r)
     pool = tuple(iterable)
     if r < 0:
         raise ValueError("r must be non-negative")
@@ -118,7 +117,7 @@ class CombinationsWithReplacement(Selection):
 
 def combinations_with_replacement(iterable: Iterable[Any], r: int) -> Any:
     """Subsequences of length r whose items may repeat."""
-    r = operator.index(r)
+    r = position(r)
     pool = tuple(iterable)
     if r < 0:
         raise ValueError("r must be non-negative")
@@ -171,7 +170,7 @@ def permutations(iterable: Iterable[Any], r: int | None = None) -> Any:
     size = len(pool) if r is None else r
     if not isinstance(size, int):
         raise TypeError("Expected int as r")
-    if size < 0:
+    if position(size) < 0:
         raise ValueError("r must be non-negative")
     return made(Permutations(pool, size, size > len(pool)))
 
@@ -223,7 +222,7 @@ class Product(State):
 
 def product(*iterables: Iterable[Any], repeat: int = 1) -> Any:
     """The Cartesian product."""
-    repeat = operator.index(repeat)
+    repeat = position(repeat)
     if repeat < 0:
         raise ValueError("repeat argument cannot be negative")
     # Nothing is asked for its items if none are needed.

@@ -27,5 +27,12 @@ def cached_property_get(self: Any, instance: Any, owner: Any = None) -> Any:
     value = cache.get(self.attrname, _MISSING)
     if value is _MISSING:
         value = self.func(instance)
-        cache[self.attrname] = value
+        try:
+            cache[self.attrname] = value
+        except TypeError:
+            raise TypeError(
+                f"The '__dict__' attribute on {type(instance).__name__!r} "
+                "instance does not support item assignment for caching "
+                f"{self.attrname!r} property."
+            ) from None
     return value

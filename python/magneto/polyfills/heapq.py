@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Of ``heapq``: the same steps as in C, so the same list comes out.
 
-A heap is ordered by `<`, the maximum heaps of ``nsmallest`` by its mirror.
+A heap is ordered by `<`, the maximum heaps of ``nsmallest`` by its mirror. C
+looks past what a class derived from list says of its items, and has words of
+its own for what is no list: those are left to it.
 """
 
 from __future__ import annotations
 
+import heapq as heapq_module
 from collections.abc import Callable
 from typing import Any
+
+from magneto import api
 
 Before = Callable[[Any, Any], bool]
 
@@ -20,11 +25,28 @@ def _greater(a: Any, b: Any) -> bool:
     return b < a
 
 
-def _check(heap: Any, name: str) -> None:
-    if not isinstance(heap, list):
-        raise TypeError(
-            f"{name}() argument must be list, not {type(heap).__name__}"
-        )
+_ASKED = (
+    "__getitem__",
+    "__setitem__",
+    "__len__",
+    "__bool__",
+    "append",
+    "pop",
+)
+
+
+def _is_left_to_c(heap: Any) -> bool:
+    cls = type(heap)
+    if cls is list:
+        return False
+    if isinstance(heap, list):
+        for name in _ASKED:
+            if getattr(cls, name, None) is not getattr(list, name, None):
+                break
+        else:
+            return False
+    api.graph_break("heapq on what is no plain list")
+    return True
 
 
 def _rise(heap: list[Any], start: int, position: int, before: Before) -> None:
@@ -78,26 +100,30 @@ def _order(heap: list[Any], before: Before) -> None:
 
 def heapify(heap: list[Any], /) -> None:
     """``heapq.heapify``."""
-    _check(heap, "heapify")
+    if _is_left_to_c(heap):
+        return heapq_module.heapify(heap)
     _order(heap, _less)
 
 
 def heappush(heap: list[Any], item: Any, /) -> None:
     """``heapq.heappush``."""
-    _check(heap, "heappush")
+    if _is_left_to_c(heap):
+        return heapq_module.heappush(heap, item)
     heap.append(item)
     _rise(heap, 0, len(heap) - 1, _less)
 
 
 def heappop(heap: list[Any], /) -> Any:
     """``heapq.heappop``."""
-    _check(heap, "heappop")
+    if _is_left_to_c(heap):
+        return heapq_module.heappop(heap)
     return _pop(heap, _less)
 
 
 def heappushpop(heap: list[Any], item: Any, /) -> Any:
     """``heapq.heappushpop``."""
-    _check(heap, "heappushpop")
+    if _is_left_to_c(heap):
+        return heapq_module.heappushpop(heap, item)
     if not heap or not heap[0] < item:
         return item
     return _replace(heap, item, _less)
@@ -105,23 +131,27 @@ def heappushpop(heap: list[Any], item: Any, /) -> Any:
 
 def heapreplace(heap: list[Any], item: Any, /) -> Any:
     """``heapq.heapreplace``."""
-    _check(heap, "heapreplace")
+    if _is_left_to_c(heap):
+        return heapq_module.heapreplace(heap, item)
     return _replace(heap, item, _less)
 
 
 def heapify_max(heap: list[Any], /) -> None:
     """``heapq._heapify_max``."""
-    _check(heap, "_heapify_max")
+    if _is_left_to_c(heap):
+        return heapq_module._heapify_max(heap)
     _order(heap, _greater)
 
 
 def heappop_max(heap: list[Any], /) -> Any:
     """``heapq._heappop_max``."""
-    _check(heap, "_heappop_max")
+    if _is_left_to_c(heap):
+        return heapq_module._heappop_max(heap)
     return _pop(heap, _greater)
 
 
 def heapreplace_max(heap: list[Any], item: Any, /) -> Any:
     """``heapq._heapreplace_max``."""
-    _check(heap, "_heapreplace_max")
+    if _is_left_to_c(heap):
+        return heapq_module._heapreplace_max(heap, item)
     return _replace(heap, item, _greater)

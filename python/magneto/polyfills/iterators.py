@@ -6,6 +6,8 @@ one is made that goes on from there.
 
 from __future__ import annotations
 
+import operator
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -49,3 +51,11 @@ def made(state: State) -> Any:
 def state_of(iterator: Any) -> Any:
     """The state of what ``made`` gave."""
     return iterator
+
+
+def position(number: Any) -> int:
+    """An argument that C takes as a Py_ssize_t."""
+    index = operator.index(number)
+    if not -sys.maxsize - 1 <= index <= sys.maxsize:
+        raise OverflowError("Python int too large to convert to C ssize_t")
+    return index

@@ -8,12 +8,11 @@ Arguments are looked at when the function is called, as the originals do.
 from __future__ import annotations
 
 import itertools
-import operator
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from magneto.construct import Given
-from magneto.polyfills.iterators import END, State, made
+from magneto.polyfills.iterators import END, State, made, position
 
 
 def _in_state(iterator: Any, state: Any) -> Any:
@@ -331,7 +330,7 @@ class Islice(State):
 def _bound(value: Any) -> int:
     # -1, which is none, whatever is wrong with it.
     try:
-        return operator.index(value)
+        return position(value)
     except Exception:
         return -1
 
@@ -441,7 +440,7 @@ class Repeat(State):
 
 def repeat(object: Any, times: Any = END) -> Any:
     """One object again and again."""
-    return made(Repeat(object, None if times is END else operator.index(times)))
+    return made(Repeat(object, None if times is END else position(times)))
 
 
 class StarMap(State):

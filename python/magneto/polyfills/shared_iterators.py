@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from magneto.construct import Given
-from magneto.polyfills.iterators import END, State, made, state_of
+from magneto.polyfills.iterators import END, State, made, position, state_of
 
 _GROUPER = type(next(itertools.groupby([0]))[1])
 _TEE = type(itertools.tee(())[0])
@@ -180,19 +180,20 @@ class Tee(State):
 
 def tee(iterable: Iterable[Any], n: int = 2) -> tuple[Any, ...]:
     """Several iterators over one."""
+    n = position(n)
     if n < 0:
         raise ValueError("n must be >= 0")
     if n == 0:
         return ()
     it = iter(iterable)
-    copy = getattr(type(it), "__copy__", None)
+    copy = getattr(it, "__copy__", None)
     if type(it) is _TEE or type(it) is Tee:
         first, state = it, state_of(it)
         rest = [made(Tee(state.shared, state.position)) for _ in range(n - 1)]
     elif copy is not None:
-        first, rest = it, [copy(it) for _ in range(n - 1)]
+        first, rest = it, [copy() for _ in range(n - 1)]
     else:
-        shared = Items(it)
+        shared = Items(iter(it))
         first = made(Tee(shared, 0))
         rest = [made(Tee(shared, 0)) for _ in range(n - 1)]
     return (first, *rest)
