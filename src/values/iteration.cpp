@@ -5,6 +5,7 @@
 // in the natives' tables.
 #include "python/iterator_layout.h"
 #include "python/names.h"
+#include "tensor/ambient.h"
 #include "values/dict_iterators.h"
 #include "values/exceptions.h"
 #include "values/protocol.h"
@@ -99,6 +100,13 @@ Outcome<V> tensor_rows(Context& ctx, V tensor) {
   std::vector<V> rows;
   MG_TRY(V size, first_size(ctx, tensor));
   const int64_t count = PyLong_AsLongLong(ctx.look(size)->object);
+  // Several views of one operation can't be written to, if they have a history.
+  ctx.guards.ambient(guards::Ambient::GradMode);
+  if (tensor::requires_grad(as<TensorValue>(tensor)->fake) &&
+      tensor::grad_mode()) {
+    V operands[] = {tensor, ctx.integer(0)};
+    return record_method(ctx, interned().unbind, {.positional = operands});
+  }
   for (int64_t i = 0; i < count; ++i) {
     MG_TRY(V row, get_item(ctx, tensor, ctx.integer(i)));
     rows.push_back(row);

@@ -19,8 +19,8 @@ def _is_left_to_c(a: Any, lo: Any, hi: Any) -> bool:
         isinstance(lo, int)
         and (hi is None or isinstance(hi, int))
         and not isinstance(a, (dict, types.MappingProxyType))
-        and hasattr(cls, "__getitem__")
-        and hasattr(cls, "__len__")
+        and hasattr(cls, "__getitem__") == hasattr(cls, "__len__")
+        and (hi is None or hasattr(cls, "__getitem__"))
     ):
         return False
     api.graph_break("bisect on what is no sequence, or no position")

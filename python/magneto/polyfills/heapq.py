@@ -35,7 +35,8 @@ _ASKED = (
 )
 
 
-def _is_left_to_c(heap: Any) -> bool:
+def _is_left_to_c(heap: Any, name: str = "") -> bool:
+    """`name`: of a function that takes nothing else."""
     cls = type(heap)
     if cls is list:
         return False
@@ -45,6 +46,8 @@ def _is_left_to_c(heap: Any) -> bool:
                 break
         else:
             return False
+    elif name and cls.__module__ == "builtins":
+        raise TypeError(f"{name}() argument must be list, not {cls.__name__}")
     api.graph_break("heapq on what is no plain list")
     return True
 
@@ -100,7 +103,7 @@ def _order(heap: list[Any], before: Before) -> None:
 
 def heapify(heap: list[Any], /) -> None:
     """``heapq.heapify``."""
-    if _is_left_to_c(heap):
+    if _is_left_to_c(heap, "heapify"):
         return heapq_module.heapify(heap)
     _order(heap, _less)
 
@@ -115,7 +118,7 @@ def heappush(heap: list[Any], item: Any, /) -> None:
 
 def heappop(heap: list[Any], /) -> Any:
     """``heapq.heappop``."""
-    if _is_left_to_c(heap):
+    if _is_left_to_c(heap, "heappop"):
         return heapq_module.heappop(heap)
     return _pop(heap, _less)
 
@@ -138,14 +141,14 @@ def heapreplace(heap: list[Any], item: Any, /) -> Any:
 
 def heapify_max(heap: list[Any], /) -> None:
     """``heapq._heapify_max``."""
-    if _is_left_to_c(heap):
+    if _is_left_to_c(heap, "_heapify_max"):
         return heapq_module._heapify_max(heap)
     _order(heap, _greater)
 
 
 def heappop_max(heap: list[Any], /) -> Any:
     """``heapq._heappop_max``."""
-    if _is_left_to_c(heap):
+    if _is_left_to_c(heap, "_heappop_max"):
         return heapq_module._heappop_max(heap)
     return _pop(heap, _greater)
 
