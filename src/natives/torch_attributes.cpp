@@ -3,13 +3,11 @@
 // those that are tensors themselves, the user's own in the instance dictionary.
 #include <algorithm>
 #include <array>
-#include <string_view>
 #include <unordered_map>
 
 #include "guards/hooks.h"
 #include "natives/torch_objects.h"
 #include "natives/torch_rows.h"
-#include "python/find.h"
 #include "python/names.h"
 #include "values/attributes.h"
 #include "values/gradients.h"
@@ -198,14 +196,6 @@ PyObject* interned_form(Context& ctx, PyObject* name) {
   return ctx.keep(Ref::steal(own));
 }
 
-// What torch defines in its classes is not expected to change, and there is no
-// guard on it; what somebody adds to them may go again.
-bool is_torchs_own(PyObject* found) {
-  if (Py_TYPE(found)->tp_descr_get && !PyFunction_Check(found)) return true;
-  const std::string_view module = module_of_function(found);
-  return module == "torch" || module.starts_with("torch.");
-}
-
 // Whether the tensor has attributes of the user's: set by the trace, or in the
 // dictionary of a caller's tensor.
 bool has_own_attributes(Context& ctx, V tensor) {
@@ -219,9 +209,7 @@ bool has_own_attributes(Context& ctx, V tensor) {
 
 Outcome<V> tensor_attribute(Context& ctx, V tensor, PyObject* name) {
   name = interned_form(ctx, name);
-  PyObject* found = _PyType_Lookup(tensor->type, name);
-  if (!found || !is_torchs_own(found))
-    ctx.guard_type_attribute(tensor->type, name, found);
+  PyObject* found = values::type_lookup(ctx, tensor->type, name);
   if (found) {
     PyTypeObject* kind = Py_TYPE(found);
     if (kind == &PyGetSetDescr_Type) return getter_of(name)(ctx, tensor, name);
