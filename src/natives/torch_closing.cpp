@@ -28,16 +28,45 @@ std::vector<graph::NodeId> still_open(const graph::Graph& graph,
   return open;
 }
 
-// The torch.inference_mode() that the node enters.
-V entered_by(Context& ctx, graph::NodeId node) {
-  auto* type = reinterpret_cast<PyTypeObject*>(
-      object_at<"torch.autograd.grad_mode.inference_mode">());
+std::vector<graph::NodeId> open_autocasts(const graph::Graph& graph) {
+  const TorchObjects& torch = torch_objects();
+  return still_open(graph, torch.enter_autocast, torch.exit_autocast);
+}
+
+// The object that stands for what the node enters; null if nobody has it.
+V owner_of(Context& ctx, graph::NodeId node) {
   for (size_t i = 0; i < ctx.heap.size(); ++i) {
     const values::HeapObject& object = ctx.heap[values::HeapId{i}];
-    if (object.node == node && object.owner && object.owner->type == type)
+    if (object.node == node && object.owner &&
+        object.owner->kind == values::Kind::Object)
       return object.owner;
   }
   return nullptr;
+}
+
+// The torch.inference_mode() that the node enters.
+V entered_by(Context& ctx, graph::NodeId node) {
+  V owner = owner_of(ctx, node);
+  auto* type = reinterpret_cast<PyTypeObject*>(
+      object_at<"torch.autograd.grad_mode.inference_mode">());
+  return owner && owner->type == type ? owner : nullptr;
+}
+
+// The torch.autocast that was left where the node enters the state outside of
+// it, and the next one clears the cache; null if the node enters one.
+V left_by(Context& ctx, graph::NodeId node) {
+  const graph::NodeId next{node.index + 1};
+  return next.index < ctx.graph.node_count() &&
+                 ctx.graph.node(next).target.get() ==
+                     object_at<"torch.clear_autocast_cache">()
+             ? owner_of(ctx, next)
+             : nullptr;
+}
+
+Construction leave(Context& ctx, V autocast) {
+  return {ctx.constant_share(
+              object_at<"torch.amp.autocast_mode.autocast.__exit__">()),
+          {autocast, ctx.none(), ctx.none(), ctx.none()}};
 }
 
 // One torch.inference_mode() that the graph is in.
@@ -114,13 +143,45 @@ bool StateAtStart::grad_mode() const { return tensor::has_grad_mode(autograd); }
 
 StateAtStart StateAtStart::now() { return {tensor::autograd_state()}; }
 
+bool is_in_autocast(Context& ctx) {
+  return std::ranges::any_of(open_autocasts(ctx.graph), [&](graph::NodeId id) {
+    return !left_by(ctx, id);
+  });
+}
+
+void enter_outside_of(Context& ctx, V autocast,
+                      std::span<const graph::Arg> outside) {
+  const graph::Origin origin = ctx.inliner->origin();
+  ctx.graph.call_function(torch_objects().enter_autocast, outside, {}, {},
+                          origin);
+  ctx.heap.set_node(
+      autocast->heap,
+      ctx.graph.call_function(object_at<"torch.clear_autocast_cache">(), {}, {},
+                              {}, origin));
+}
+
+std::vector<Construction> close_left_autocasts(Context& ctx) {
+  std::vector<graph::NodeId> open = open_autocasts(ctx.graph);
+  std::erase_if(open, [&](graph::NodeId id) { return !left_by(ctx, id); });
+  std::vector<Construction> calls;
+  for (graph::NodeId node : open)
+    calls.push_back(leave(ctx, left_by(ctx, node)));
+  for (size_t i = open.size(); i-- > 0;)
+    ctx.graph.call_function(torch_objects().exit_autocast, {open[i]}, {}, {},
+                            ctx.inliner->origin());
+  return calls;
+}
+
 std::optional<std::vector<Construction>> close_states(
     Context& ctx, const StateAtStart& start) {
   const TorchObjects& torch = torch_objects();
-  const std::vector<graph::NodeId> open =
-      still_open(ctx.graph, torch.enter_autocast, torch.exit_autocast);
+  const std::vector<graph::NodeId> open = open_autocasts(ctx.graph);
   std::vector<Construction> again;
   for (graph::NodeId id : open) {
+    if (V left = left_by(ctx, id)) {
+      again.push_back(leave(ctx, left));
+      continue;
+    }
     Construction call{ctx.constant_share(torch.enter_autocast), {}};
     for (const graph::Arg& arg : ctx.graph.node(id).args)
       call.positional.push_back(ctx.constant_share(arg.constant()));

@@ -2,7 +2,9 @@
 // Where a graph breaks inside of `with torch.no_grad()`, torch.inference_mode()
 // or torch.autocast, the graph leaves what it has entered, since backends don't
 // carry a changed state out of a graph; the artifact enters it again, as it
-// does with torch.device.
+// does with torch.device. Where a torch.autocast is left that was entered
+// before the graph, the graph enters the state outside of it for what follows,
+// and the artifact leaves the autocast.
 #pragma once
 
 #include "values/construction.h"
@@ -17,6 +19,18 @@ struct StateAtStart {
   bool grad_mode() const;
   static StateAtStart now();
 };
+
+// Whether the graph has entered a torch.autocast and not left it.
+bool is_in_autocast(values::Context& ctx);
+
+// Records that a torch.autocast of the caller's is left: what _enter_autocast
+// is given to enter the state outside of it.
+void enter_outside_of(values::Context& ctx, values::V autocast,
+                      std::span<const graph::Arg> outside);
+
+// At the end of the frame: records the calls that leave those states, and
+// returns those that leave the torch.autocasts.
+std::vector<values::Construction> close_left_autocasts(values::Context& ctx);
 
 // Records the calls that put the thread's state back to what it was when the
 // trace began, and returns those that bring it to what it is now; nothing if

@@ -4,6 +4,7 @@
 // done for real, and undone by the journal. (What a finished trace has left
 // changed, the driver puts back: tensor::GlobalStateScope.)
 #include "natives/pure.h"
+#include "natives/torch_closing.h"
 #include "natives/torch_rows.h"
 #include "tensor/ambient.h"
 #include "values/torch_types.h"
@@ -229,20 +230,37 @@ Outcome<V> enter_autocast(Context& ctx, const Arguments& args) {
   return self;
 }
 
+// Of one that was entered before this piece: what follows runs in the state
+// outside of it, which is entered in its place; the artifact leaves both
+// (torch_closing.h).
+Status leave_autocast(Context& ctx, V self, const AutocastSetting& outside) {
+  const bool is_left = ctx.heap[self->heap].node.valid();
+  if (!self->object || is_left || is_in_autocast(ctx))
+    return ctx.graph_break("autocast",
+                           "a torch.autocast that isn't the last that was "
+                           "entered is left here");
+  guard_autocast(ctx);
+  graph::Arg call[4];
+  for (size_t i = 0; i < 4; ++i) call[i] = ctx.graph.constant(outside.reals[i]);
+  enter_outside_of(ctx, self, call);
+  return done;
+}
+
 Outcome<V> exit_autocast(Context& ctx, const Arguments& args) {
   V self = ctx.look(args.positional[0]);
-  graph::NodeId entered =
-      self->heap.valid() ? ctx.heap[self->heap].node : graph::NodeId{};
-  if (!entered.valid())
-    return ctx.graph_break("autocast",
-                           "a torch.autocast that was entered elsewhere is "
-                           "left here");
+  if (!self->heap.valid()) return unknown_autocast(ctx);
+  const graph::NodeId node = ctx.heap[self->heap].node;
+  const bool is_entered = node.valid() && ctx.graph.node(node).target.get() ==
+                                              torch_objects().enter_autocast;
   MG_TRY(AutocastSetting old,
          read_setting(ctx, self, name<"prev_fastdtype">(), name<"prev">(),
                       name<"prev_cache_enabled">()));
   if (old.device < 0) return unknown_autocast(ctx);
-  ctx.graph.call_function(torch_objects().exit_autocast, {entered}, {}, {},
-                          ctx.inliner->origin());
+  if (is_entered)
+    ctx.graph.call_function(torch_objects().exit_autocast, {node}, {}, {},
+                            ctx.inliner->origin());
+  else
+    MG_DO(leave_autocast(ctx, self, old));
   change_nesting(ctx, -1);
   set_autocast(ctx, old.device, old.state);
   set_cache(ctx, old.cache);

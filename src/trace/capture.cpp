@@ -161,6 +161,7 @@ values::Capture capture_frame(values::Context& ctx,
     MG_CHECK(next.value() == Next::Return, "only generators yield");
     capture.ending = values::Ending::Return;
     capture.result = frame.result;
+    capture.reentries = natives::close_left_autocasts(ctx);
     capture.generators = interpreter.suspended_frames();
     return capture;
   }

@@ -57,8 +57,9 @@ struct Capture {
   std::vector<BrokenFrame> inner;
   // Of Generator values, by their number.
   std::vector<SuspendedFrame> generators;
-  std::vector<Construction> reentries;  // Break: calls, in order, that bring
-                                        // the thread's state to what it is here
+  std::vector<Construction> reentries;  // Return, Break: calls, in order, that
+                                        // bring the thread's state to what it
+                                        // is here
   bool calls_in_blocks = false;  // Return, Break: the graph has calls from
                                  // inside a with or try block
   BreakInfo info;                // Break, Skip

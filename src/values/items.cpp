@@ -443,10 +443,9 @@ Outcome<V> checked_length(Context& ctx, V count) {
 
 Outcome<V> length(Context& ctx, V container) {
   container = ctx.look(container);
-  const bool is_torchs =
-      container->kind == Kind::Tensor &&
-      ctx.natives->has(
-          type_lookup(ctx, container->type, interned().dunder_len));
+  const bool is_torchs = container->kind == Kind::Tensor &&
+                         ctx.natives->has(type_lookup(ctx, container->type,
+                                                      interned().dunder_len));
   if (!is_torchs) {
     MG_TRY(V method, overridden(ctx, container, interned().dunder_len));
     if (method) {

@@ -84,8 +84,9 @@ AUTOCAST = torch.autocast("cpu")
 
 
 def autocast(x):
-    y = x @ x
-    AUTOCAST.__exit__(None, None, None)
+    with torch.autocast("cpu", enabled=False):
+        y = x @ x
+        AUTOCAST.__exit__(None, None, None)
     return y
 
 
@@ -271,11 +272,18 @@ def entered_autocast(request):
     if "autocast" not in request.node.name:
         yield
         return
+    # Each run of the program leaves it once more.
     was_on = torch.is_autocast_enabled("cpu")
     AUTOCAST.__enter__()
     yield
-    if torch.is_autocast_enabled("cpu") != was_on:
-        AUTOCAST.__exit__(None, None, None)
+    torch.set_autocast_enabled("cpu", was_on)
+    while torch.autocast_increment_nesting() != 1:
+        if torch.autocast_decrement_nesting() > 0:
+            torch.autocast_decrement_nesting()
+        else:
+            torch.autocast_increment_nesting()
+    torch.autocast_decrement_nesting()
+    torch.clear_autocast_cache()
 
 
 class Mode(TorchFunctionMode):
