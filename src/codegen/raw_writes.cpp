@@ -3,6 +3,9 @@
 
 #include <string_view>
 
+#include "python/deque_layout.h"
+#include "support/check.h"
+
 namespace magneto::codegen {
 namespace {
 
@@ -38,16 +41,6 @@ PyTypeObject* builtin_maker(PyTypeObject* type) {
     }
   }
   return &PyBaseObject_Type;
-}
-
-bool is_deque(PyObject* object, PyTypeObject** deque) {
-  for (PyTypeObject* type = Py_TYPE(object); type; type = type->tp_base) {
-    if (std::string_view(type->tp_name) == "collections.deque") {
-      *deque = type;
-      return true;
-    }
-  }
-  return false;
 }
 
 }  // namespace
@@ -122,14 +115,20 @@ bool assign_items(PyObject* container, std::span<PyObject* const> items) {
   if (!list) return false;
   if (PyList_Check(container))
     return PyList_SetSlice(container, 0, PY_SSIZE_T_MAX, list) == 0;
-  PyTypeObject* deque = nullptr;
-  if (!is_deque(container, &deque)) {
-    PyErr_Format(PyExc_SystemError, "%.200s is not a list or deque",
-                 Py_TYPE(container)->tp_name);
-    return false;
-  }
+  MG_CHECK(python::is_deque(container), "a list or deque");
+  PyTypeObject* deque = python::deque_type();
   return call_builtin_method(deque, "clear", container, nullptr) &&
          call_builtin_method(deque, "extend", container, list);
+}
+
+bool shift_deque(PyObject* deque, PyObject* dropped,
+                 std::span<PyObject* const> items) {
+  PyTypeObject* type = python::deque_type();
+  for (Py_ssize_t i = PyLong_AsSsize_t(dropped); i > 0; --i)
+    if (!call_builtin_method(type, "popleft", deque, nullptr)) return false;
+  for (PyObject* item : items)
+    if (!call_builtin_method(type, "append", deque, item)) return false;
+  return true;
 }
 
 bool splice_list(PyObject* list, PyObject* start, PyObject* stop,

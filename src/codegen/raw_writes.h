@@ -31,6 +31,9 @@ bool move_to_end(PyObject* ordered_dict, PyObject* key);
 
 // container[:] = items, for a list or a deque.
 bool assign_items(PyObject* container, std::span<PyObject* const> items);
+// So many items are dropped at the left end, and others appended.
+bool shift_deque(PyObject* deque, PyObject* dropped,
+                 std::span<PyObject* const> items);
 // list[start:stop] = items.
 bool splice_list(PyObject* list, PyObject* start, PyObject* stop,
                  std::span<PyObject* const> items);

@@ -77,7 +77,40 @@ void Replay::replay(const HeapObject& state) {
   }
 }
 
+// Where all that it still has of its old items stands in front of new ones, the
+// others went at its left end; else it gets its items anew.
+void Replay::replay_deque(V owner, const HeapObject& state) {
+  const std::vector<V>& items = state.items;
+  const auto old_size = static_cast<size_t>(Py_SIZE(owner->object));
+  const auto is_old = [&](V item, size_t at) {
+    return item->kind == Kind::Lazy &&
+           item->source == ctx_.sources.deque_item(owner->source, at);
+  };
+  size_t kept = 0;
+  if (!state.is_unread && !items.empty()) {
+    size_t dropped = 0;
+    while (dropped < old_size && !is_old(items[0], dropped)) ++dropped;
+    kept = old_size - dropped;
+    if (kept > items.size()) kept = 0;
+    for (size_t i = 0; i < kept; ++i)
+      if (!is_old(items[i], dropped + i)) kept = 0;
+  }
+  std::vector<Operand> operands{rebuilder_.build(owner)};
+  const bool shifts = state.is_unread || (kept && kept < items.size());
+  if (shifts) {
+    const size_t dropped = state.is_unread ? 0 : old_size - kept;
+    operands.push_back(
+        builder_.constant(Ref::steal(PyLong_FromSize_t(dropped))));
+  } else {
+    kept = 0;
+  }
+  for (size_t i = kept; i < items.size(); ++i)
+    operands.push_back(rebuilder_.build(items[i]));
+  builder_.act(shifts ? StepOp::ShiftDeque : StepOp::AssignList, operands);
+}
+
 void Replay::replay_list(V owner, const HeapObject& state) {
+  if (!PyList_Check(owner->object)) return replay_deque(owner, state);
   // Items that the trace left where they were needn't be read.
   const std::vector<V>& items = state.items;
   if (state.is_unread) {
@@ -97,21 +130,15 @@ void Replay::replay_list(V owner, const HeapObject& state) {
     return items[now]->kind == Kind::Lazy &&
            items[now]->source == ctx_.sources.list_item(owner->source, before);
   };
-  const bool is_list = PyList_Check(owner->object);
   size_t head = 0, tail = 0;
   const size_t shorter = std::min(items.size(), old_size);
-  while (is_list && head < shorter && is_old(head, head)) ++head;
-  while (is_list && head + tail < shorter &&
+  while (head < shorter && is_old(head, head)) ++head;
+  while (head + tail < shorter &&
          is_old(items.size() - 1 - tail, old_size - 1 - tail)) {
     ++tail;
   }
   if (head + tail == items.size() && items.size() == old_size) return;
   std::vector<Operand> operands{rebuilder_.build(owner)};
-  if (!is_list) {
-    for (V item : items) operands.push_back(rebuilder_.build(item));
-    builder_.act(StepOp::AssignList, operands);
-    return;
-  }
   operands.push_back(builder_.constant(Ref::steal(PyLong_FromSize_t(head))));
   operands.push_back(
       builder_.constant(Ref::steal(PyLong_FromSize_t(old_size - tail))));

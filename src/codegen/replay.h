@@ -23,6 +23,7 @@ class Replay {
   void object(values::HeapId id);
   void replay(const values::HeapObject& state);
   void replay_list(values::V owner, const values::HeapObject& state);
+  void replay_deque(values::V owner, const values::HeapObject& state);
   void replay_dict(values::V owner, const values::HeapObject& state);
   void replay_set(values::V owner, const values::HeapObject& state);
   void replay_attributes(values::V object, const values::HeapObject& state);

@@ -110,6 +110,7 @@ bool is_argument(const guards::SourceTable& sources, guards::SourceId id) {
     switch (sources[id].kind) {
       case SourceKind::Local:
       case SourceKind::ListItem:
+      case SourceKind::DequeItem:
       case SourceKind::TupleItem:
       case SourceKind::DictItem:
         continue;

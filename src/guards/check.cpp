@@ -5,6 +5,7 @@
 
 #include "guards/constant.h"
 #include "guards/finalizer.h"
+#include "python/deque_layout.h"
 #include "python/iterator_layout.h"
 #include "python/itertools_layout.h"
 #include "python/layout.h"
@@ -151,6 +152,7 @@ Py_ssize_t plain_length(PyObject* value) noexcept {
   if (PyDict_Check(value)) return PyDict_GET_SIZE(value);
   if (PyAnySet_Check(value)) return PySet_GET_SIZE(value);
   if (PyUnicode_Check(value)) return PyUnicode_GET_LENGTH(value);
+  if (python::is_deque(value)) return Py_SIZE(value);
   return -1;
 }
 
@@ -164,6 +166,9 @@ bool check_slow(const Check& check, PyObject* value) noexcept {
       return is_unmodified(value, check);
     case GuardKind::Length:
       return plain_length(value) == check.number;
+    case GuardKind::DequeLimit:
+      return python::is_deque(value) &&
+             python::deque_limit(value) == check.number;
     case GuardKind::IteratorPosition: {
       const auto iterator = python::counting_iterator(value);
       return iterator.is_one && iterator.next == check.number;

@@ -12,6 +12,7 @@
 #include "guards/read.h"
 #include "guards/show.h"
 #include "guards/views.h"
+#include "python/deque_layout.h"
 #include "python/iterator_layout.h"
 #include "python/layout.h"
 #include "shapes/show.h"
@@ -132,6 +133,13 @@ Wording word_check(const Check& check, const std::string& name,
               it_is([](PyObject* v) {
                 const Py_ssize_t n = plain_length(v);
                 return n < 0 ? show(v) : std::to_string(n);
+              })};
+    case GuardKind::DequeLimit:
+      return {name + ".maxlen == " + std::to_string(check.number),
+              it_is([](PyObject* v) {
+                return python::is_deque(v)
+                           ? std::to_string(python::deque_limit(v))
+                           : show(v);
               })};
     case GuardKind::IteratorPosition:
       return {"next(" + name + ") == " + std::to_string(check.number),

@@ -95,6 +95,10 @@ void GuardSet::length(SourceId source, Py_ssize_t n) {
   add({.kind = GuardKind::Length, .source = source, .number = n});
 }
 
+void GuardSet::deque_limit(SourceId source, Py_ssize_t n) {
+  add({.kind = GuardKind::DequeLimit, .source = source, .number = n});
+}
+
 void GuardSet::iterator_position(SourceId source, int64_t n) {
   add({.kind = GuardKind::IteratorPosition, .source = source, .number = n});
 }

@@ -122,6 +122,8 @@ class GuardSet final : public Journaled {
   // Of a list, tuple, dict, set, str or bytes.
   void length(SourceId source, Py_ssize_t n);
   // The iterator of a range, or the enumerate, gives this number next.
+  // maxlen; -1: none.
+  void deque_limit(SourceId source, Py_ssize_t n);
   void iterator_position(SourceId source, int64_t n);
   // One of itertools' iterators keeps these numbers: a tuple, by word, with
   // None for those that don't matter.

@@ -4,6 +4,7 @@
 #include <structmember.h>
 
 #include "guards/hooks.h"
+#include "python/deque_layout.h"
 #include "python/handled.h"
 #include "python/iterator_layout.h"
 #include "python/itertools_layout.h"
@@ -271,6 +272,11 @@ Reading read_ListItem(const Source& source, PyObject* base) noexcept {
   if (!PyList_Check(base)) return Reading::unreadable();
   return item_at(as<PyListObject>(base)->ob_item, PyList_GET_SIZE(base),
                  source.index);
+}
+
+Reading read_DequeItem(const Source& source, PyObject* base) noexcept {
+  if (!python::is_deque(base)) return Reading::unreadable();
+  return present_or_absent(python::deque_item(base, source.index));
 }
 
 Reading read_TupleItem(const Source& source, PyObject* base) noexcept {

@@ -139,6 +139,10 @@ SourceId SourceTable::list_item(SourceId list, size_t i) {
   return indexed(list, SourceKind::ListItem, i);
 }
 
+SourceId SourceTable::deque_item(SourceId deque, size_t i) {
+  return indexed(deque, SourceKind::DequeItem, i);
+}
+
 SourceId SourceTable::tuple_item(SourceId tuple, size_t i) {
   return indexed(tuple, SourceKind::TupleItem, i);
 }

@@ -4,6 +4,7 @@
 #include "natives/lists.h"
 #include "natives/signature.h"
 #include "natives/text.h"
+#include "python/deque_layout.h"
 #include "python/find.h"
 #include "python/names.h"
 #include "values/construction.h"
@@ -13,14 +14,7 @@ namespace magneto::natives {
 
 namespace {
 
-PyTypeObject* deque_type() {
-  static PyObject* const type = [] {
-    Ref module = import_module("collections");
-    MG_CHECK(module, "the module collections");
-    return PyObject_GetAttrString(module, "deque");
-  }();
-  return reinterpret_cast<PyTypeObject*>(type);
-}
+using python::deque_type;
 
 PyTypeObject* class_of_iterator(const char* method) {
   Ref made = Ref::steal(
@@ -59,8 +53,14 @@ void note_change(Context& ctx, V deque) {
 // Drops what is too much at the end that isn't added to.
 void trim(Context& ctx, V deque, bool added_right) {
   const Py_ssize_t limit = limit_of(ctx, deque);
+  if (limit < 0) return;
+  const HeapObject& state = ctx.heap[deque->heap];
+  // The caller's own go when they are read, or by themselves.
+  if (state.is_unread && added_right &&
+      state.items.size() <= static_cast<size_t>(limit))
+    return;
   const size_t size = items_of(ctx, deque).size();
-  if (limit < 0 || size <= static_cast<size_t>(limit)) return;
+  if (size <= static_cast<size_t>(limit)) return;
   const size_t excess = size - static_cast<size_t>(limit);
   ctx.heap.splice(deque->heap, added_right ? 0 : size - excess, excess, {});
 }
@@ -73,8 +73,10 @@ Status extend_with(Context& ctx, V deque, V iterable, bool right) {
   for (;;) {
     MG_TRY(V item, next(ctx, iterator));
     if (!item) return done;
-    ctx.heap.splice(deque->heap, right ? items_of(ctx, deque).size() : 0, 0,
-                    {&item, 1});
+    if (right)
+      ctx.heap.append(deque->heap, item);
+    else
+      ctx.heap.splice(deque->heap, 0, 0, {&item, 1});
     trim(ctx, deque, right);
     note_change(ctx, deque);
   }

@@ -6,6 +6,7 @@
 
 #include <internal/pycore_dict.h>
 
+#include "python/deque_layout.h"
 #include "python/find.h"
 #include "python/ordered_dict_layout.h"
 
@@ -47,21 +48,8 @@ struct OverOrdered {
 };
 constexpr int kReversed = 1, kKeys = 2, kValues = 4;
 // Modules/_collectionsmodule.c
-constexpr Py_ssize_t kBlockSize = 64;
-struct Block {
-  Block* left;
-  PyObject* items[kBlockSize];
-  Block* right;
-};
-struct Deque {
-  PyObject_VAR_HEAD Block* left;
-  Block* right;
-  Py_ssize_t left_index;
-  Py_ssize_t right_index;
-  size_t state;
-};
 struct OverDeque {
-  PyObject_HEAD Block* block;
+  PyObject_HEAD DequeBlock* block;
   Py_ssize_t index;
   PyObject* deque;
   size_t state;
@@ -207,7 +195,7 @@ const OrderedNode* ordered_node(const OverOrdered* iterator, size_t count) {
 }
 
 struct DequePlace {
-  Block* block;
+  DequeBlock* block;
   Py_ssize_t index;
 };
 
@@ -218,9 +206,9 @@ DequePlace deque_place(PyObject* object, Py_ssize_t count) {
   const bool back = Py_IS_TYPE(object, deque_iterator(true));
   for (Py_ssize_t i = 1; i <= count; ++i) {
     at.index += back ? -1 : 1;
-    if (i == iterator->left || (at.index >= 0 && at.index < kBlockSize))
+    if (i == iterator->left || (at.index >= 0 && at.index < kDequeBlockSize))
       continue;
-    at = back ? DequePlace{at.block->left, kBlockSize - 1}
+    at = back ? DequePlace{at.block->left, kDequeBlockSize - 1}
               : DequePlace{at.block->right, 0};
   }
   return at;

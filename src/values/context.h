@@ -323,6 +323,7 @@ class Context final : public Backing,
       PyObject* tensor, SourceId source, tensor::TensorSnapshot& snapshot);
   V wrap_tuple(PyObject* object, SourceId source);
   V wrap_list(PyObject* object, SourceId source);
+  V wrap_deque(PyObject* object, SourceId source);
   V wrap_mapping(PyObject* object, SourceId source);
   V wrap_set(PyObject* object, SourceId source);
   V wrap_mapping_proxy(PyObject* object, SourceId source);

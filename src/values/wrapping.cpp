@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "guards/guard.h"
+#include "python/deque_layout.h"
 #include "python/layout.h"
 #include "python/names.h"
 #include "tensor/tensor_snapshot.h"
@@ -144,6 +145,8 @@ V Context::wrap(PyObject* object, SourceId source, bool known) {
     made = wrap_mapping(object, source);
   else if (PyAnySet_Check(object))
     made = wrap_set(object, source);
+  else if (python::is_deque(object))
+    made = wrap_deque(object, source);
   else if (V proxy = wrap_mapping_proxy(object, source))
     made = proxy;
   else if (V iterator = begun_iterator(*this, object, source))
@@ -283,7 +286,37 @@ V Context::wrap_list(PyObject* object, SourceId source) {
   return made;
 }
 
+V Context::wrap_deque(PyObject* object, SourceId source) {
+  V made = wrap_list(object, source);
+  const Py_ssize_t limit = python::deque_limit(object);
+  guards.deque_limit(source, limit);
+  heap.initial(made->heap).slots = {limit < 0 ? none() : integer(limit)};
+  return made;
+}
+
+namespace {
+
+// Those of the caller's deque that what the trace has appended leaves there.
+std::vector<V> deque_items(Context& ctx, V deque) {
+  const auto count = static_cast<size_t>(Py_SIZE(deque->object));
+  ctx.guards.length(deque->source, static_cast<Py_ssize_t>(count));
+  const Py_ssize_t limit = python::deque_limit(deque->object);
+  const size_t all = count + ctx.heap[deque->heap].items.size();
+  const size_t excess = limit < 0 || all <= static_cast<size_t>(limit)
+                            ? 0
+                            : std::min(count, all - static_cast<size_t>(limit));
+  std::vector<V> items;
+  for (size_t i = excess; i < count; ++i)
+    items.push_back(
+        ctx.lazy(python::deque_item(deque->object, static_cast<Py_ssize_t>(i)),
+                 ctx.sources.deque_item(deque->source, i)));
+  return items;
+}
+
+}  // namespace
+
 std::vector<V> Context::items(V list) {
+  if (!PyList_Check(list->object)) return deque_items(*this, list);
   const auto count = static_cast<size_t>(PyList_GET_SIZE(list->object));
   guards.length(list->source, static_cast<Py_ssize_t>(count));
   std::vector<V> items(count);
