@@ -121,6 +121,11 @@ bool assign_items(PyObject* container, std::span<PyObject* const> items) {
          call_builtin_method(deque, "extend", container, list);
 }
 
+bool set_deque_item(PyObject* deque, PyObject* position, PyObject* item) {
+  return python::deque_type()->tp_as_sequence->sq_ass_item(
+             deque, PyLong_AsSsize_t(position), item) == 0;
+}
+
 bool shift_deque(PyObject* deque, PyObject* dropped,
                  std::span<PyObject* const> items) {
   PyTypeObject* type = python::deque_type();

@@ -31,6 +31,8 @@ bool move_to_end(PyObject* ordered_dict, PyObject* key);
 
 // container[:] = items, for a list or a deque.
 bool assign_items(PyObject* container, std::span<PyObject* const> items);
+// Its iterators don't notice.
+bool set_deque_item(PyObject* deque, PyObject* position, PyObject* item);
 // So many items are dropped at the left end, and others appended.
 bool shift_deque(PyObject* deque, PyObject* dropped,
                  std::span<PyObject* const> items);

@@ -86,6 +86,16 @@ void Replay::replay_deque(V owner, const HeapObject& state) {
     return item->kind == Kind::Lazy &&
            item->source == ctx_.sources.deque_item(owner->source, at);
   };
+  // Its length, which iterators look at, is what it was all the time.
+  if (state.number == 0) {
+    for (size_t i = 0; i < items.size(); ++i)
+      if (!is_old(items[i], i))
+        builder_.act(StepOp::SetDequeItem,
+                     {rebuilder_.build(owner),
+                      builder_.constant(Ref::steal(PyLong_FromSize_t(i))),
+                      rebuilder_.build(items[i])});
+    return;
+  }
   size_t kept = 0;
   if (!state.is_unread && !items.empty()) {
     size_t dropped = 0;

@@ -191,6 +191,8 @@ bool act(StepOp op, Operands& o) {
       return use_cache(o[0], o[1], o.from(2));
     case StepOp::AssignList:
       return assign_items(o[0], o.from(1));
+    case StepOp::SetDequeItem:
+      return set_deque_item(o[0], o[1], o[2]);
     case StepOp::ShiftDeque:
       return shift_deque(o[0], o[1], o.from(2));
     case StepOp::SetItem:

@@ -185,6 +185,8 @@ bool check_slow(const Check& check, PyObject* value) noexcept {
       return has_items(value, check);
     case GuardKind::SetTable:
       return has_table(value, check);
+    case GuardKind::NoFinalizerInDeque:
+      return python::is_deque(value) && !deque_has_finalizer(value);
     case GuardKind::NoFinalizer:
       return !has_finalizer(value);
     default:

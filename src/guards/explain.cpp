@@ -169,6 +169,9 @@ Wording word_check(const Check& check, const std::string& name,
       return {"list(" + name + ") == " + show_keys(check.keys) +
                   " with the same gaps in its table",
               it_is(show_items)};
+    case GuardKind::NoFinalizerInDeque:
+      return {"nothing runs when an item of " + name + " dies",
+              "something does"};
     case GuardKind::NoFinalizer:
       return {"nothing runs when " + name + " dies", "something does"};
     default:

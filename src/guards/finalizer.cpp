@@ -4,6 +4,7 @@
 #include "guards/constant.h"
 #include "guards/hooks.h"
 #include "guards/watch.h"
+#include "python/deque_layout.h"
 
 namespace magneto::guards {
 
@@ -65,6 +66,14 @@ bool has_finalizer(PyObject* object) noexcept {
   constexpr int kMost = 300;
   Search search{kDeepest, kMost};
   return look(object, search);
+}
+
+bool deque_has_finalizer(PyObject* deque) noexcept {
+  for (Py_ssize_t i = 0; i < Py_SIZE(deque); ++i) {
+    PyObject* item = python::deque_item(deque, i);
+    if (!never_has_finalizer(item) && has_finalizer(item)) return true;
+  }
+  return false;
 }
 
 }  // namespace magneto::guards

@@ -16,4 +16,7 @@ bool never_has_finalizer(PyObject* object) noexcept;
 // code.
 bool has_finalizer(PyObject* object) noexcept;
 
+// Whether one of the deque's items has one.
+bool deque_has_finalizer(PyObject* deque) noexcept;
+
 }  // namespace magneto::guards

@@ -99,6 +99,10 @@ void GuardSet::deque_limit(SourceId source, Py_ssize_t n) {
   add({.kind = GuardKind::DequeLimit, .source = source, .number = n});
 }
 
+void GuardSet::no_finalizer_in_deque(SourceId source) {
+  add({.kind = GuardKind::NoFinalizerInDeque, .source = source});
+}
+
 void GuardSet::iterator_position(SourceId source, int64_t n) {
   add({.kind = GuardKind::IteratorPosition, .source = source, .number = n});
 }

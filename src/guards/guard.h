@@ -124,6 +124,8 @@ class GuardSet final : public Journaled {
   // The iterator of a range, or the enumerate, gives this number next.
   // maxlen; -1: none.
   void deque_limit(SourceId source, Py_ssize_t n);
+  // Nor does anything run when one of its items dies.
+  void no_finalizer_in_deque(SourceId source);
   void iterator_position(SourceId source, int64_t n);
   // One of itertools' iterators keeps these numbers: a tuple, by word, with
   // None for those that don't matter.

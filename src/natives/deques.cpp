@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // collections.deque: a List of that class; slot 0 is maxlen.
+#include "guards/finalizer.h"
 #include "natives/iterators.h"
 #include "natives/lists.h"
 #include "natives/signature.h"
@@ -57,8 +58,11 @@ void trim(Context& ctx, V deque, bool added_right) {
   const HeapObject& state = ctx.heap[deque->heap];
   // The caller's own go when they are read, or by themselves.
   if (state.is_unread && added_right &&
-      state.items.size() <= static_cast<size_t>(limit))
+      state.items.size() <= static_cast<size_t>(limit) &&
+      !guards::deque_has_finalizer(deque->object)) {
+    ctx.guards.no_finalizer_in_deque(deque->source);
     return;
+  }
   const size_t size = items_of(ctx, deque).size();
   if (size <= static_cast<size_t>(limit)) return;
   const size_t excess = size - static_cast<size_t>(limit);

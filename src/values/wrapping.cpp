@@ -306,10 +306,15 @@ std::vector<V> deque_items(Context& ctx, V deque) {
                             ? 0
                             : std::min(count, all - static_cast<size_t>(limit));
   std::vector<V> items;
-  for (size_t i = excess; i < count; ++i)
-    items.push_back(
+  for (size_t i = 0; i < count; ++i) {
+    V item =
         ctx.lazy(python::deque_item(deque->object, static_cast<Py_ssize_t>(i)),
-                 ctx.sources.deque_item(deque->source, i)));
+                 ctx.sources.deque_item(deque->source, i));
+    if (i < excess)
+      ctx.let_go(item);
+    else
+      items.push_back(item);
+  }
   return items;
 }
 

@@ -466,8 +466,7 @@ GRAPHS = {
     # The first and, for each name, the rest of the body.
     contexts_in_a_loop: 4,
     nullcontext_and_suppress: 2,
-    # What was entered before a break is left in plain Python.
-    autocast: 3,
+    autocast: 2,
     jump_on_data_in_a_block: 2,
 }
 
