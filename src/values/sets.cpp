@@ -327,9 +327,12 @@ Status set_update(Context& ctx, SetOperation operation, V left, V right) {
   if (operation != SetOperation::Union && left == right) {
     return set_clear(ctx, left);
   }
-  if (operation == SetOperation::Difference && runs_code(right))
-    return each_item(ctx, right,
-                     [&](V item) { return discard(ctx, left, item); });
+  if (operation == SetOperation::Difference && runs_code(right)) {
+    MG_DO(each_item(ctx, right,
+                    [&](V item) { return discard(ctx, left, item); }));
+    note_drop(ctx, left, ctx.set());
+    return done;
+  }
   MG_TRY(V other, to_set(ctx, right));
   if (operation == SetOperation::Difference) {
     note_drop(ctx, left, other);

@@ -170,6 +170,12 @@ def cleared(container, method, pairs=False):
     return getattr(container, method)(items), container
 
 
+def shrunk(items):
+    made = {40, 1, *range(50, 90)}
+    made.difference_update(items)
+    return [*made]
+
+
 def asked(x):
     LOG.clear()
     return x + Other(), list(LOG)
@@ -224,6 +230,8 @@ cleared({1: 1, 2: 2}, "update", pairs=True)
 cleared(OrderedDict({1: 1, 2: 2}), "update", pairs=True)
 (lambda made: (made.difference_update(iter(made)), made))({1, 2})
 (lambda made: (made.update(iter(made)), made))({1, 2})
+shrunk(iter(range(50, 90))), shrunk(dict.fromkeys(range(50, 90)).keys())
+shrunk([*range(50, 90)]), shrunk(i for i in range(50, 90))
 {1: [2]}.items().__eq__(None), {1: [2]}.items() > {1, 5}
 {1: [2]}.items() == {1: [2]}.items(), {1: [2]}.items() <= {1: [2]}.items()
 {1: [2]}.items() >= {5}
