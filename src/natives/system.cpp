@@ -272,6 +272,7 @@ constexpr Row kRows[] = {
     row::polyfill("collections", "defaultdict.__reduce__",
                   "copy.reduce_default", 1, 1),
 
+    row::polyfill("enum", "Flag.__invert__", "enum.flag_invert"),
     row::polyfill("_heapq", "heapify", "heapq.heapify"),
     row::polyfill("_heapq", "heappush", "heapq.heappush"),
     row::polyfill("_heapq", "heappop", "heapq.heappop"),

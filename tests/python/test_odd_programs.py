@@ -2,6 +2,7 @@
 """Programs whose result in plain Python is easily missed."""
 
 import contextlib
+import enum
 import itertools
 import math
 import operator
@@ -717,3 +718,20 @@ def test_super_of_a_tensors_class():
     compiled = magneto.compile(lambda x: x.sum(), backend="eager")
     x = torch.ones(3).as_subclass(Summing)
     assert torch.equal(compiled(x), x.sum())
+
+
+@pytest.mark.parametrize("boundary", enum.FlagBoundary)
+def test_flags_that_nobody_has_inverted(boundary):
+    class Flags(enum.IntFlag, boundary=boundary):
+        READ = 1
+        WRITE = 8
+
+    def program(x, flag):
+        return x + 1, ~flag, ~~flag, ~(flag | Flags.WRITE)
+
+    compiled = magneto.compile(program, backend="eager", fullgraph=True)
+    for flag in (Flags.READ, Flags.READ | Flags.WRITE):
+        got = compiled(X, flag)
+        expected = program(X, flag)
+        assert got[1:] == expected[1:]
+        assert [*map(type, got)] == [*map(type, expected)]
