@@ -48,6 +48,28 @@ Outcome<V> has_torch_function_variadic(Context& ctx, const Arguments& args) {
   return ctx.boolean(false);
 }
 
+// Yes; but Module.__call__ asks so as to leave out those hooks that run even if
+// forward() raises, which plain Python doesn't.
+Outcome<V> is_compiling(Context& ctx, const Arguments&) {
+  V module = nullptr;
+  bool is_call_of_module = false;
+  for (const auto& [variable, value] : ctx.inliner->current_locals()) {
+    if (variable == name<"self">()) module = value;
+    is_call_of_module |= variable == name<"called_always_called_hooks">();
+  }
+  if (!module || !is_call_of_module) return ctx.boolean(true);
+  PyObject* everywhere = object_at<
+      "torch.nn.modules.module._global_forward_hooks_always_called">();
+  MG_TRY(V own, values::get_attribute(ctx, module,
+                                      name<"_forward_hooks_always_called">()));
+  for (V hooks :
+       {ctx.known(everywhere, ctx.sources.constant(everywhere)), own}) {
+    MG_TRY(const bool has_some, values::truth(ctx, hooks));
+    if (has_some) return ctx.boolean(false);
+  }
+  return ctx.boolean(true);
+}
+
 // An operator object (torch.ops.aten.add.Tensor, or without the overload): in
 // the graph as it is.
 Outcome<V> call_operator(Context& ctx, const Arguments& args) {
@@ -91,7 +113,7 @@ Outcome<V> exit_annotation(Context& ctx, const Arguments& args) {
 
 constexpr Row kRows[] = {
     // What is going on.
-    MG_ALWAYS("torch.compiler", "is_compiling", yes),
+    {"torch.compiler", "is_compiling", is_compiling, 0, 0, nullptr},
     MG_ALWAYS("torch.compiler", "is_dynamo_compiling", yes),
     MG_ALWAYS("torch.compiler", "is_exporting", no),
     MG_ALWAYS("torch._dynamo.external_utils", "is_compiling", yes),
