@@ -74,6 +74,11 @@ bool is_kept(const values::Context& ctx, V value, std::span<const V> operands,
              bool is_outermost) {
   if (!value || !value->type || value->kind == values::Kind::Tensor)
     return false;
+  if (value->kind == values::Kind::Cell && is_outermost) {
+    V content = ctx.heap[value->heap].slots[0];
+    return content && content->source.valid() && content->object &&
+           is_seen_from_outside(content->object);
+  }
   if (!value->source.valid())
     return PyType_SUPPORTS_WEAKREFS(value->type) &&
            std::ranges::any_of(operands, [&](V each) {
@@ -88,6 +93,15 @@ bool is_kept(const values::Context& ctx, V value, std::span<const V> operands,
          is_seen_from_outside(value->object);
 }
 
+// Whether a variable is one that the frame of an inlined call has, too, and may
+// write to when it goes on.
+bool is_shared(std::span<const values::BrokenFrame> inner, V value) {
+  return value && value->kind == values::Kind::Cell &&
+         std::ranges::any_of(inner, [&](const auto& frame) {
+           return std::ranges::find(frame.locals, value) != frame.locals.end();
+         });
+}
+
 }  // namespace
 
 LiveSlots live_slots(const values::Context& ctx, PyCodeObject* code,
@@ -99,8 +113,10 @@ LiveSlots live_slots(const values::Context& ctx, PyCodeObject* code,
   const auto add_frame = [&](PyCodeObject* of, size_t index,
                              std::span<const V> locals) {
     std::vector<int32_t> kept;
+    const auto inner = std::span(capture.inner).subspan(slots.live.size());
     for (size_t i = 0; i < locals.size(); ++i)
-      if (is_kept(ctx, locals[i], operands, slots.live.empty()))
+      if (is_kept(ctx, locals[i], operands, slots.live.empty()) ||
+          is_shared(inner, locals[i]))
         kept.push_back(static_cast<int32_t>(i));
     std::vector<int32_t> live =
         CodeRecord::of(of).liveness(of).live_at(static_cast<int32_t>(index));

@@ -77,13 +77,16 @@ struct OpenMode {
   uint64_t outside;  // the autograd state that it was entered in
 };
 
+std::vector<graph::NodeId> open_inference_nodes(const graph::Graph& graph) {
+  return still_open(
+      graph, object_at<"torch.autograd.grad_mode._enter_inference_mode">(),
+      object_at<"torch.autograd.grad_mode._exit_inference_mode">());
+}
+
 // Outermost first; nothing if one of them wasn't made by torch.inference_mode.
 std::optional<std::vector<OpenMode>> open_inference_modes(Context& ctx) {
   std::vector<OpenMode> modes;
-  for (graph::NodeId node : still_open(
-           ctx.graph,
-           object_at<"torch.autograd.grad_mode._enter_inference_mode">(),
-           object_at<"torch.autograd.grad_mode._exit_inference_mode">())) {
+  for (graph::NodeId node : open_inference_nodes(ctx.graph)) {
     V manager = entered_by(ctx, node);
     if (!manager) return std::nullopt;
     modes.push_back({node, manager, ctx.graph.node(node).args[0].constant(),
@@ -142,6 +145,10 @@ std::optional<std::vector<Construction>> close_modes(
 bool StateAtStart::grad_mode() const { return tensor::has_grad_mode(autograd); }
 
 StateAtStart StateAtStart::now() { return {tensor::autograd_state()}; }
+
+bool is_in_inference_mode(Context& ctx) {
+  return !open_inference_nodes(ctx.graph).empty();
+}
 
 bool is_in_autocast(Context& ctx) {
   return std::ranges::any_of(open_autocasts(ctx.graph), [&](graph::NodeId id) {

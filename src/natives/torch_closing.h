@@ -20,7 +20,9 @@ struct StateAtStart {
   static StateAtStart now();
 };
 
-// Whether the graph has entered a torch.autocast and not left it.
+// Whether the graph has entered a torch.inference_mode, or a torch.autocast,
+// and not left it.
+bool is_in_inference_mode(values::Context& ctx);
 bool is_in_autocast(values::Context& ctx);
 
 // Records that a torch.autocast of the caller's is left: what _enter_autocast

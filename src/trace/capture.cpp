@@ -157,6 +157,11 @@ values::Capture capture_frame(values::Context& ctx,
   if (next && !ctx.default_devices.empty())
     next = ctx.skip("torch-state", "a torch.device is entered and not left",
                     "use it in a with statement");
+  // It ends when its object dies.
+  if (next && natives::is_in_inference_mode(ctx))
+    next = ctx.skip("torch-state",
+                    "a torch.inference_mode is entered and not left",
+                    "use it in a with statement");
   if (next) {
     MG_CHECK(next.value() == Next::Return, "only generators yield");
     capture.ending = values::Ending::Return;

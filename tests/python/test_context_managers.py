@@ -370,3 +370,18 @@ def no_dual_number(x):
 )
 def test_forward_mode(program):
     check(program, X, calls=3)
+
+
+def test_inference_mode_that_nobody_leaves():
+    """It ends with its object, when the function does."""
+    weight = torch.ones(2, requires_grad=True)
+
+    def program(x):
+        mode = torch.inference_mode()
+        mode.__enter__()
+        return x * weight
+
+    compiled = magneto.compile(program, backend="eager")
+    for call in (program, compiled, compiled):
+        assert call(torch.ones(2)).is_inference()
+        assert not torch.is_inference_mode_enabled()

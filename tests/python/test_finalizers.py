@@ -553,3 +553,60 @@ def test_the_reason_names_what_dies():
     with pytest.raises(magneto.exc.Unsupported, match="box.attribute") as info:
         magneto.compile(attribute, backend="eager", fullgraph=True)(X, box())
     assert "finalizer" in str(info.value)
+
+
+def filled_by_a_comprehension(x):
+    [held := Dies("cell") for _ in range(1)]
+    magneto.graph_break()
+    return noted(x, "after"), len([held])
+
+
+def filled_and_not_read(x):
+    [held := Dies("cell") for _ in range(1)]  # noqa: F841 - it dies
+    magneto.graph_break()
+    return noted(x, "after")
+
+
+def filled_by_a_call(x):
+    held = None
+
+    def fill():
+        nonlocal held
+        held = Dies("cell")
+
+    fill()
+    magneto.graph_break()
+    return noted(x, "after")
+
+
+def filled_and_emptied(x):
+    held = None
+
+    def fill():
+        nonlocal held
+        held = Dies("cell")
+
+    fill()
+    magneto.graph_break()
+    x = noted(x, "before")
+    held = None
+    return noted(x, "after")
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        filled_by_a_comprehension,
+        filled_and_not_read,
+        filled_by_a_call,
+        filled_and_emptied,
+    ],
+)
+def test_variables_that_inner_functions_fill(program):
+    def called(x, _):
+        return program(x)
+
+    expected = outcome(called, None)
+    compiled = magneto.compile(called, backend="eager")
+    for _ in range(3):
+        assert outcome(compiled, None) == expected
