@@ -89,7 +89,9 @@ Piece run_entry(CodeCache& cache, size_t index, PyObject** slots,
   const codegen::DirectProgram& program = *entry->program;
   PyObject** target = result;
   if (entry->rest) {
-    broken->results = FrameValues(program.result_count());
+    const size_t variables = entry->rest->shape.locals.size();
+    broken->results =
+        FrameValues(variables, program.result_count() - variables);
     for (const Continuation* at = entry->rest->inner.get(); at;
          at = at->inner.get())
       broken->codes.push_back(

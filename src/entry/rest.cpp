@@ -28,7 +28,7 @@ size_t slots_of(const python::FrameRequest& frame) {
 FrameValues values_on(const Continuation& at, const Continuation::Way& way,
                       size_t slots, size_t below, size_t pushes,
                       FrameValues& results) {
-  FrameValues values(slots + below + pushes);
+  FrameValues values(slots, below + pushes);
   size_t next = 0;
   for (size_t i = 0; i < at.shape.locals.size(); ++i, ++next)
     if (way.keeps[i])
@@ -122,7 +122,9 @@ Ref make_inner(const python::FrameRequest& caller, Broken& broken, size_t first,
   inner->code = std::move(broken.codes.front());
   inner->broken.codes.assign(std::make_move_iterator(broken.codes.begin() + 1),
                              std::make_move_iterator(broken.codes.end()));
-  inner->broken.results = FrameValues(broken.results.size() - first);
+  const size_t variables = inner->broken.at->shape.locals.size();
+  inner->broken.results =
+      FrameValues(variables, broken.results.size() - first - variables);
   for (size_t i = first; i < broken.results.size(); ++i)
     inner->broken.results.put(i - first, broken.results.take(i));
   Ref capsule = Ref::steal(PyCapsule_New(inner.get(), kInnerFrame, free_inner));
@@ -154,7 +156,7 @@ bool run_island(const python::FrameRequest& frame, Broken broken,
   const size_t below = below_operands(at);
 
   // The island's frame has the locals too: tools look at them.
-  FrameValues inside(slots + static_cast<size_t>(island.operands));
+  FrameValues inside(slots, static_cast<size_t>(island.operands));
   size_t next = 0;
   for (int32_t slot : at.shape.locals)
     inside.put(static_cast<size_t>(slot), Ref::share(broken.results[next++]));

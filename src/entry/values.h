@@ -16,12 +16,13 @@ namespace magneto::entry {
 class FrameValues {
  public:
   FrameValues() = default;
-  explicit FrameValues(size_t size) : size_(size) {
-    if (size > inline_.size()) {
-      heap_ = std::make_unique<PyObject*[]>(size);
+  explicit FrameValues(size_t variables, size_t others = 0)
+      : size_(variables + others), variables_(variables) {
+    if (size_ > inline_.size()) {
+      heap_ = std::make_unique<PyObject*[]>(size_);
       data_ = heap_.get();
     } else {
-      std::fill_n(data_, size, nullptr);
+      std::fill_n(data_, size_, nullptr);
     }
   }
   FrameValues(FrameValues&& other) noexcept { swap(other); }
@@ -30,9 +31,11 @@ class FrameValues {
     swap(taken);
     return *this;
   }
+  // Dies as a frame of CPython's does: the stack from its top, then the
+  // variables.
   ~FrameValues() {
-    for (size_t i = 0; i < size_; ++i)
-      Ref dead = Ref::steal(std::exchange(data_[i], nullptr));
+    for (size_t i = size_; i-- > variables_;) Ref dead = take(i);
+    for (size_t i = 0; i < variables_; ++i) Ref dead = take(i);
   }
   FrameValues(const FrameValues&) = delete;
 
@@ -48,6 +51,7 @@ class FrameValues {
     std::swap(inline_, other.inline_);
     std::swap(heap_, other.heap_);
     std::swap(size_, other.size_);
+    std::swap(variables_, other.variables_);
     data_ = heap_ ? heap_.get() : inline_.data();
     other.data_ = other.heap_ ? other.heap_.get() : other.inline_.data();
   }
@@ -56,6 +60,7 @@ class FrameValues {
   std::unique_ptr<PyObject*[]> heap_;
   PyObject** data_ = inline_.data();
   size_t size_ = 0;
+  size_t variables_ = 0;  // the first ones; what is behind them is the stack
 };
 
 }  // namespace magneto::entry

@@ -2,7 +2,7 @@
 #include "natives/torch_closing.h"
 
 #include <algorithm>
-#include <iterator>
+#include <ranges>
 
 #include "natives/torch_rows.h"
 #include "tensor/ambient.h"
@@ -95,50 +95,106 @@ std::optional<std::vector<OpenMode>> open_inference_modes(Context& ctx) {
   return modes;
 }
 
-// Gives the calls that enter the inference modes and grad modes again that the
-// graph is in, and leaves them; nothing if the thread has got into its state in
-// another way.
-std::optional<std::vector<Construction>> close_modes(
-    Context& ctx, const StateAtStart& start) {
-  const auto modes = open_inference_modes(ctx);
-  if (!modes) return std::nullopt;
-  V set_grad_enabled = ctx.constant_share(torch_objects().set_grad_enabled);
-  std::vector<Construction> again;
-  uint64_t reached = start.autograd;
-  const auto expect = [&](uint64_t state) {
-    const bool enabled = tensor::has_grad_mode(state);
-    if (enabled != tensor::has_grad_mode(reached))
-      again.push_back({set_grad_enabled, {ctx.boolean(enabled)}});
-    return tensor::with_grad_mode(reached, enabled) == state;
-  };
-  for (const OpenMode& open : *modes) {
-    if (!expect(open.outside)) return std::nullopt;
-    // To make torch's C++ object is to enter it.
-    V entered = ctx.object(reinterpret_cast<PyTypeObject*>(
-        object_at<"torch._C._InferenceMode">()));
-    ctx.heap.initial(entered->heap).slots = {ctx.constant_share(open.mode)};
-    again.push_back(
-        {ctx.constant_share(object_at<"builtins.setattr">()),
-         {open.manager, ctx.constant_share(name<"_inference_mode_context">()),
-          entered}});
-    reached = tensor::inference_state(open.mode == Py_True);
-  }
-  if (!expect(tensor::autograd_state())) return std::nullopt;
+// What brings the thread from the state that the graph was entered in to the
+// one that its end is in, and how the graph leaves what it has entered.
+class Closing {
+ public:
+  Closing(Context& ctx, const StateAtStart& start)
+      : ctx_(ctx), start_(start), reached_(start.autograd) {}
 
-  const graph::Origin origin = ctx.inliner->origin();
-  for (size_t i = modes->size(); i-- > 0;)
-    ctx.graph.call_function(
-        object_at<"torch.autograd.grad_mode._exit_inference_mode">(),
-        {(*modes)[i].node}, {}, {}, origin);
-  const uint64_t left =
-      modes->empty() ? tensor::autograd_state() : modes->front().outside;
-  if (tensor::has_grad_mode(left) != start.grad_mode())
-    ctx.graph.call_function(
-        torch_objects().set_grad_enabled,
-        {ctx.graph.constant(ctx.boolean(start.grad_mode())->object)}, {}, {},
-        origin);
-  return again;
-}
+  // Nothing if the thread has got into its state in another way than by what
+  // is still open.
+  std::optional<std::vector<Construction>> run() {
+    const auto modes = open_inference_modes(ctx_);
+    if (!modes) return std::nullopt;
+    const std::vector<graph::NodeId> autocasts = open_autocasts(ctx_.graph);
+    // In the order in which they were entered: an inference mode that ends puts
+    // back what autocast was when it began.
+    auto mode = modes->begin();
+    auto autocast = autocasts.begin();
+    while (mode != modes->end() || autocast != autocasts.end()) {
+      if (autocast == autocasts.end() ||
+          (mode != modes->end() && mode->node.index < autocast->index)) {
+        if (!enter(*mode)) return std::nullopt;
+        ++mode;
+      } else {
+        enter_autocast(*autocast++);
+      }
+    }
+    if (!expect(tensor::autograd_state())) return std::nullopt;
+    for (PyObject* device : ctx_.default_devices.open())
+      again_.push_back(
+          {ctx_.constant_share(object_at<"torch.device.__enter__">()),
+           {ctx_.constant_share(device)}});
+    leave_all(modes->empty() ? tensor::autograd_state()
+                             : modes->front().outside);
+    return std::move(again_);
+  }
+
+ private:
+  // Switches the grad mode to what the state has; whether that gives the state.
+  bool expect(uint64_t state) {
+    const bool enabled = tensor::has_grad_mode(state);
+    if (enabled != tensor::has_grad_mode(reached_))
+      again_.push_back({ctx_.constant_share(torch_objects().set_grad_enabled),
+                        {ctx_.boolean(enabled)}});
+    return tensor::with_grad_mode(reached_, enabled) == state;
+  }
+
+  bool enter(const OpenMode& open) {
+    if (!expect(open.outside)) return false;
+    // To make torch's C++ object is to enter it.
+    V entered = ctx_.object(reinterpret_cast<PyTypeObject*>(
+        object_at<"torch._C._InferenceMode">()));
+    ctx_.heap.initial(entered->heap).slots = {ctx_.constant_share(open.mode)};
+    again_.push_back(
+        {ctx_.constant_share(object_at<"builtins.setattr">()),
+         {open.manager, ctx_.constant_share(name<"_inference_mode_context">()),
+          entered}});
+    reached_ = tensor::inference_state(open.mode == Py_True);
+    exits_.push_back(
+        {object_at<"torch.autograd.grad_mode._exit_inference_mode">(),
+         open.node});
+    return true;
+  }
+
+  void enter_autocast(graph::NodeId node) {
+    const TorchObjects& torch = torch_objects();
+    exits_.push_back({torch.exit_autocast, node});
+    if (V left = left_by(ctx_, node)) {
+      again_.push_back(leave(ctx_, left));
+      return;
+    }
+    Construction call{ctx_.constant_share(torch.enter_autocast), {}};
+    for (const graph::Arg& arg : ctx_.graph.node(node).args)
+      call.positional.push_back(ctx_.constant_share(arg.constant()));
+    again_.push_back(std::move(call));
+  }
+
+  // Records that the graph leaves what it is in, after which the thread is in
+  // `left` but for the grad mode.
+  void leave_all(uint64_t left) {
+    const graph::Origin origin = ctx_.inliner->origin();
+    for (const Exit& exit : exits_ | std::views::reverse)
+      ctx_.graph.call_function(exit.function, {exit.entered}, {}, {}, origin);
+    if (tensor::has_grad_mode(left) != start_.grad_mode())
+      ctx_.graph.call_function(
+          torch_objects().set_grad_enabled,
+          {ctx_.graph.constant(ctx_.boolean(start_.grad_mode())->object)}, {},
+          {}, origin);
+  }
+
+  struct Exit {
+    PyObject* function;
+    graph::NodeId entered;
+  };
+
+  Context& ctx_;
+  const StateAtStart& start_;
+  uint64_t reached_;
+  std::vector<Construction> again_;
+  std::vector<Exit> exits_;
+};
 
 }  // namespace
 
@@ -181,30 +237,7 @@ std::vector<Construction> close_left_autocasts(Context& ctx) {
 
 std::optional<std::vector<Construction>> close_states(
     Context& ctx, const StateAtStart& start) {
-  const TorchObjects& torch = torch_objects();
-  const std::vector<graph::NodeId> open = open_autocasts(ctx.graph);
-  std::vector<Construction> again;
-  for (graph::NodeId id : open) {
-    if (V left = left_by(ctx, id)) {
-      again.push_back(leave(ctx, left));
-      continue;
-    }
-    Construction call{ctx.constant_share(torch.enter_autocast), {}};
-    for (const graph::Arg& arg : ctx.graph.node(id).args)
-      call.positional.push_back(ctx.constant_share(arg.constant()));
-    again.push_back(std::move(call));
-  }
-  for (PyObject* device : ctx.default_devices.open())
-    again.push_back({ctx.constant_share(object_at<"torch.device.__enter__">()),
-                     {ctx.constant_share(device)}});
-  const graph::Origin origin = ctx.inliner->origin();
-  for (size_t i = open.size(); i-- > 0;)
-    ctx.graph.call_function(torch.exit_autocast, {open[i]}, {}, {}, origin);
-
-  std::optional<std::vector<Construction>> modes = close_modes(ctx, start);
-  if (!modes) return std::nullopt;
-  std::ranges::move(*modes, std::back_inserter(again));
-  return again;
+  return Closing(ctx, start).run();
 }
 
 }  // namespace magneto::natives

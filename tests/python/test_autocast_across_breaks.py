@@ -92,6 +92,50 @@ def of_the_caller(x):
     return LINEAR(y.float()), y, state()
 
 
+def in_inference_mode(x):
+    with torch.inference_mode(), torch.autocast("cpu"):
+        y = LINEAR(x)
+        magneto.graph_break()
+        z = LINEAR(x)
+    return y.dtype, z.dtype, LINEAR(x), state()
+
+
+def off_in_inference_mode(x):
+    with torch.autocast("cpu"):
+        with torch.inference_mode(), torch.autocast("cpu", enabled=False):
+            magneto.graph_break()
+            y = LINEAR(x)
+        z = LINEAR(x)
+        inside = state()
+    return y.dtype, z, inside, LINEAR(x), state()
+
+
+def between_modes(x):
+    grads = [torch.is_grad_enabled()]
+    with torch.no_grad(), torch.inference_mode(False), torch.autocast("cpu"):
+        with torch.enable_grad(), torch.inference_mode():
+            with torch.autocast("cpu", dtype=torch.float16):
+                magneto.graph_break()
+                y = LINEAR(x)
+                grads.append(torch.is_grad_enabled())
+            inner = state()
+        z = LINEAR(x)
+        grads.append(torch.is_grad_enabled())
+        middle = state()
+    return y.dtype, inner, z, middle, LINEAR(x), grads, state()
+
+
+def in_a_generator(x):
+    def inside():
+        with torch.inference_mode(), torch.autocast("cpu"):
+            yield LINEAR(x).dtype
+
+    for dtype in inside():
+        magneto.graph_break()
+        seen = dtype, LINEAR(x).dtype, torch.is_inference_mode_enabled()
+    return seen, LINEAR(x), state()
+
+
 def nesting():
     level = torch.autocast_increment_nesting()
     torch.autocast_decrement_nesting()
@@ -109,6 +153,10 @@ def nesting():
         (weights_change, 2),
         (raised, 2),
         (of_the_caller, 2),
+        (in_inference_mode, 3),
+        (off_in_inference_mode, 3),
+        (between_modes, 4),
+        (in_a_generator, 3),
     ],
 )
 def test_left_behind_a_break(program, graphs):
