@@ -22,6 +22,7 @@
 #include "codegen/program.h"
 #include "entry/call_places.h"
 #include "entry/settings.h"
+#include "graph/arg.h"
 #include "guards/program.h"
 
 namespace magneto::entry {
@@ -83,9 +84,12 @@ class Entry {
   bool draws = false;
   // It has calls from inside with or try blocks, which may handle a failure.
   bool calls_in_blocks = false;
-  // It may fail at any run when it has written to inputs, and somebody can tell
-  // that nothing else was done until then.
+  // It writes to inputs, and somebody can tell if a run that fails ends there.
+  bool is_failure_noticed = false;
+  // Such a one that may fail at any run when it has written.
   bool fails_behind_write = false;
+  // The first call of its graph that writes, or one in front of it.
+  graph::NodeId first_write;
   // Its graph asserts more than the program says: that a size isn't negative
   // where -1 means something else.
   bool asserts = false;

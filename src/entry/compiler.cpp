@@ -157,6 +157,11 @@ std::optional<Compiled> Compilation::finish(Capture& capture) {
   }
   codegen::Plan plan;
   slots_ = live_slots(ctx_, code_, capture);
+  if (!slots_.hold_inference_modes)
+    return refuse({"torch-state",
+                   "a torch.inference_mode is entered, and nothing holds it",
+                   "use it in a with statement"},
+                  index);
   if (!codegen::plan(ctx_, capture, request_, slots_.live, plan, &why)) {
     if (!capture.inner.empty()) return std::nullopt;
     return refuse(why,
@@ -316,9 +321,12 @@ std::optional<Compiled> Compilation::add(codegen::Plan& plan,
   }
   if (!entry->written.empty()) {
     entry->places = CallPlaces(graph);
+    const tensor::HiddenEffects& effects = tensor::hidden_effects();
+    entry->is_failure_noticed =
+        entry->calls_in_blocks || writes_objects(ctx_.heap);
     entry->fails_behind_write =
-        tensor::hidden_effects().may_fail_behind_write &&
-        (entry->calls_in_blocks || writes_objects(ctx_.heap));
+        entry->is_failure_noticed && effects.may_fail_behind_write;
+    entry->first_write = graph::NodeId(effects.first_write.value_or(0));
   }
   entry->has_calls = graph.call_count() != 0;
   if (program.calls_graph() && graph::only_sets_grad_mode(graph)) {

@@ -4,6 +4,7 @@
 #include <alloca.h>
 
 #include <exception>
+#include <vector>
 
 #include "entry/compiler.h"
 #include "entry/foreign.h"
@@ -51,30 +52,43 @@ bool may_be_a_hooks() {
 }
 
 // What it takes to undo a run whose graph fails, which must be asked for
-// before.
+// before. The first run may fail for what no rule has told, and what it has
+// written is undone, as of runs that are known to fail behind a write. Of the
+// others nothing is left if they have failed in front of the first write.
 class Undo {
  public:
-  Undo(const Entry& entry, PyObject* const* inputs) {
-    is_possible_ = entry.written.empty();
-    if (!is_possible_) {
+  Undo(const Entry& entry, PyObject* const* inputs)
+      : entry_(entry), writes_(!entry.written.empty()) {
+    if (writes_) {
       graph::failed_call() = {};
-      if (entry.has_run && !entry.fails_behind_write) return;
-      std::vector<PyObject*> written;
-      for (size_t i : entry.written) written.push_back(inputs[i]);
-      saved_ = tensor::save(written);
+      if (entry.has_run && !entry.is_failure_noticed) return;
+      if (!entry.has_run || entry.fails_behind_write) save(inputs);
     }
-    if (entry.draws && (is_possible_ || saved_))
-      random_ = tensor::random_state();
+    if (entry.draws) random_ = tensor::random_state();
   }
   // Whether nothing is left of the run. The Python error stays.
   bool run() {
-    if (saved_) is_possible_ = tensor::put_back(saved_);
-    if (is_possible_ && random_) tensor::restore(random_);
-    return is_possible_;
+    if (writes_ && !has_failed_before_write() &&
+        !(saved_ && tensor::put_back(saved_)))
+      return false;
+    if (random_) tensor::restore(random_);
+    return true;
   }
 
  private:
-  bool is_possible_;
+  void save(PyObject* const* inputs) {
+    std::vector<PyObject*> written;
+    for (size_t i : entry_.written) written.push_back(inputs[i]);
+    saved_ = tensor::save(written);
+  }
+  bool has_failed_before_write() const {
+    const graph::NodeId failed = graph::failed_call();
+    return entry_.is_failure_noticed && failed.valid() &&
+           failed.index < entry_.first_write.index;
+  }
+
+  const Entry& entry_;
+  bool writes_;
   tensor::SavedTensorsPtr saved_;
   tensor::RandomState random_;
 };

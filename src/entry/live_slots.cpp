@@ -6,6 +6,7 @@
 #include "entry/cache.h"
 #include "tensor/fake_tensor.h"
 #include "values/protocol.h"
+#include "values/reachable.h"
 
 namespace magneto::entry {
 namespace {
@@ -44,34 +45,12 @@ bool is_seen_from_outside(PyObject* object, int depth = 0) {
   return false;
 }
 
-// Whether `value` is `from`, or is found in it.
-bool leads_to(const values::Context& ctx, V from, V value, int depth = 0) {
-  constexpr int kDeepest = 3;
-  if (from == value) return true;
-  if (!from || depth > kDeepest) return false;
-  const auto any = [&](std::span<const V> values) {
-    return std::ranges::any_of(
-        values, [&](V each) { return leads_to(ctx, each, value, depth + 1); });
-  };
-  if (from->kind == values::Kind::Tuple && any(values::tuple_items(from)))
-    return true;
-  if (from->kind == values::Kind::BoundMethod)
-    return leads_to(ctx, values::as<values::MethodValue>(from)->self, value,
-                    depth + 1);
-  if (!from->heap.valid()) return false;
-  const values::HeapObject& state = ctx.heap[from->heap];
-  return any(state.items) || any(state.slots) ||
-         (state.dict &&
-          std::ranges::any_of(state.dict->entries, [&](const auto& entry) {
-            return leads_to(ctx, entry.key, value, depth + 1) ||
-                   leads_to(ctx, entry.value, value, depth + 1);
-          }));
-}
-
-// What the trace made is seen by nobody before the instruction that breaks gets
-// it. What an inlined call was given its caller has.
-bool is_kept(const values::Context& ctx, V value, std::span<const V> operands,
-             bool is_outermost) {
+// What the frame of a call lets go of behind a break would die at once, though
+// its variable lives on: what the rest of the program gets hold of, as it may
+// put things in it that are seen to die. What the trace made and hands to
+// nobody stays as it is; what an inlined call was given its caller has.
+bool is_kept(const values::Context& ctx, V value,
+             const values::Reachable& handed_on, bool is_outermost) {
   if (!value || !value->type || value->kind == values::Kind::Tensor)
     return false;
   if (value->kind == values::Kind::Cell && is_outermost) {
@@ -79,19 +58,65 @@ bool is_kept(const values::Context& ctx, V value, std::span<const V> operands,
     return content && content->source.valid() && content->object &&
            is_seen_from_outside(content->object);
   }
-  if (!value->source.valid())
-    return PyType_SUPPORTS_WEAKREFS(value->type) &&
-           std::ranges::any_of(operands, [&](V each) {
-             return each && leads_to(ctx, each, value);
-           });
+  const bool may_be_filled = value->type == &PyList_Type ||
+                             value->type == &PyDict_Type ||
+                             PyType_SUPPORTS_WEAKREFS(value->type);
+  if (!value->source.valid()) return may_be_filled && handed_on.contains(value);
   // The frame's own, or unpacked from a tuple that was.
   guards::SourceId source = value->source;
   while (ctx.sources[source].kind == guards::SourceKind::TupleItem)
     source = ctx.sources[source].base;
   return is_outermost && value->object &&
          ctx.sources[source].kind == guards::SourceKind::Local &&
-         is_seen_from_outside(value->object);
+         (is_seen_from_outside(value->object) ||
+          (may_be_filled && handed_on.contains(value)));
 }
+
+bool hold_inference_modes(const values::Context& ctx,
+                          const values::Capture& capture) {
+  const std::vector<V>& modes = capture.inference_modes;
+  if (modes.empty()) return true;
+  values::Reachable held(ctx);
+  const auto add_frame = [&](const auto& frame) {
+    held.add(frame.locals);
+    held.add(frame.stack);
+  };
+  add_frame(capture);
+  std::ranges::for_each(capture.inner, add_frame);
+  std::ranges::for_each(capture.generators, add_frame);
+  return std::ranges::all_of(modes,
+                             [&](V mode) { return held.contains(mode); });
+}
+
+// Those values of the trace at whose death something ends: an inference mode,
+// or a generator that has something left to do.
+class Endings {
+ public:
+  Endings(const values::Context& ctx, const values::Capture& capture)
+      : ctx_(ctx), capture_(capture) {
+    has_any_ = !capture.inference_modes.empty() ||
+               std::ranges::any_of(capture.generators,
+                                   &values::SuspendedFrame::has_finalizer);
+  }
+  bool has(V value) const {
+    if (!has_any_ || !value) return false;
+    values::Reachable reached(ctx_);
+    reached.add(value);
+    return std::ranges::any_of(reached, [&](V each) { return is_one(each); });
+  }
+
+ private:
+  bool is_one(V value) const {
+    if (value->kind != values::Kind::Generator || !value->heap.valid())
+      return std::ranges::count(capture_.inference_modes, value) != 0;
+    const auto number = static_cast<size_t>(ctx_.heap[value->heap].number);
+    return capture_.generators[number].has_finalizer;
+  }
+
+  const values::Context& ctx_;
+  const values::Capture& capture_;
+  bool has_any_ = false;
+};
 
 // Whether a variable is one that the frame of an inlined call has, too, and may
 // write to when it goes on.
@@ -108,27 +133,36 @@ LiveSlots live_slots(const values::Context& ctx, PyCodeObject* code,
                      const values::Capture& capture) {
   LiveSlots slots;
   if (capture.ending != values::Ending::Break) return slots;
-  const std::span<const V> operands =
-      capture.inner.empty() ? capture.stack : capture.inner.back().stack;
-  const auto add_frame = [&](PyCodeObject* of, size_t index,
-                             std::span<const V> locals) {
-    std::vector<int32_t> kept;
-    const auto inner = std::span(capture.inner).subspan(slots.live.size());
+  const Endings endings(ctx, capture);
+  slots.hold_inference_modes = hold_inference_modes(ctx, capture);
+  const size_t frames = capture.inner.size() + 1;
+  slots.live.resize(frames);
+  slots.kept.resize(frames);
+  values::Reachable handed_on(ctx);
+  // From the innermost frame out: what its callers share with it is kept.
+  const auto add_frame = [&](size_t depth, PyCodeObject* of, size_t index,
+                             std::span<const V> locals,
+                             std::span<const V> stack) {
+    const auto inner = std::span(capture.inner).subspan(depth);
+    if (inner.empty()) handed_on.add(stack);
+    std::vector<int32_t>& kept = slots.kept[depth];
     for (size_t i = 0; i < locals.size(); ++i)
-      if (is_kept(ctx, locals[i], operands, slots.live.empty()) ||
-          is_shared(inner, locals[i]))
+      if (is_kept(ctx, locals[i], handed_on, depth == 0) ||
+          endings.has(locals[i]) || is_shared(inner, locals[i]))
         kept.push_back(static_cast<int32_t>(i));
-    std::vector<int32_t> live =
-        CodeRecord::of(of).liveness(of).live_at(static_cast<int32_t>(index));
+    std::vector<int32_t>& live = slots.live[depth];
+    live = CodeRecord::of(of).liveness(of).live_at(static_cast<int32_t>(index));
     for (int32_t slot : kept)
       if (std::ranges::find(live, slot) == live.end()) live.push_back(slot);
     std::ranges::sort(live);
-    slots.live.push_back(std::move(live));
-    slots.kept.push_back(std::move(kept));
+    for (int32_t slot : live) handed_on.add(locals[static_cast<size_t>(slot)]);
+    handed_on.add(stack);
   };
-  add_frame(code, capture.index, capture.locals);
-  for (const values::BrokenFrame& frame : capture.inner)
-    add_frame(frame.code, frame.index, frame.locals);
+  for (size_t depth = frames; depth-- > 1;) {
+    const values::BrokenFrame& frame = capture.inner[depth - 1];
+    add_frame(depth, frame.code, frame.index, frame.locals, frame.stack);
+  }
+  add_frame(0, code, capture.index, capture.locals, capture.stack);
   return slots;
 }
 

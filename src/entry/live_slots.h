@@ -16,6 +16,9 @@ struct LiveSlots {
   // Those of them in which somebody may see an object die: it lives as long as
   // the variable does, read again or not.
   std::vector<std::vector<int32_t>> kept;
+  // Whether the frames hold all inference modes that are entered again behind
+  // the break. One that nobody holds has died, and so has ended.
+  bool hold_inference_modes = true;
 };
 
 LiveSlots live_slots(const values::Context& ctx, PyCodeObject* code,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "guards/finalizer.h"
 
+#include <string_view>
+
 #include "guards/constant.h"
 #include "guards/hooks.h"
 #include "guards/watch.h"
@@ -26,6 +28,12 @@ bool is_called_back(PyObject* object) {
   return false;
 }
 
+// An inference mode that nobody has left ends with this object.
+bool ends_inference_mode(PyTypeObject* type) {
+  return !PyType_IS_GC(type) &&
+         std::string_view(type->tp_name) == "torch._C._InferenceMode";
+}
+
 struct Search {
   int depth_left;
   int objects_left;
@@ -37,7 +45,9 @@ int visit(PyObject* object, void* search) noexcept;
 bool look(PyObject* object, Search& search) {
   if (never_has_finalizer(object)) return false;
   PyTypeObject* type = Py_TYPE(object);
-  if (type->tp_finalize || type->tp_del || is_called_back(object)) return true;
+  if (type->tp_finalize || type->tp_del || is_called_back(object) ||
+      ends_inference_mode(type))
+    return true;
   if (search.depth_left == 0 || !type->tp_traverse || !PyObject_IS_GC(object))
     return false;
   --search.depth_left;

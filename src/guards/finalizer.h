@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What runs when an object dies: its class's __del__, callbacks of weak
-// references to it, or the same of what it holds.
+// references to it, the end of a torch.inference_mode, or the same of what it
+// holds.
 #pragma once
 
 #define PY_SSIZE_T_CLEAN

@@ -2,6 +2,7 @@
 #include "natives/torch_closing.h"
 
 #include <algorithm>
+#include <iterator>
 #include <ranges>
 
 #include "natives/torch_rows.h"
@@ -202,14 +203,27 @@ bool StateAtStart::grad_mode() const { return tensor::has_grad_mode(autograd); }
 
 StateAtStart StateAtStart::now() { return {tensor::autograd_state()}; }
 
-bool is_in_inference_mode(Context& ctx) {
-  return !open_inference_nodes(ctx.graph).empty();
+std::vector<V> entered_inference_modes(Context& ctx) {
+  std::vector<V> managers;
+  for (graph::NodeId node : open_inference_nodes(ctx.graph))
+    managers.push_back(entered_by(ctx, node));
+  return managers;
 }
 
-bool is_in_autocast(Context& ctx) {
-  return std::ranges::any_of(open_autocasts(ctx.graph), [&](graph::NodeId id) {
-    return !left_by(ctx, id);
-  });
+graph::NodeId innermost_entered(Context& ctx) {
+  std::vector<graph::NodeId> open = open_autocasts(ctx.graph);
+  std::erase_if(open, [&](graph::NodeId id) { return left_by(ctx, id); });
+  std::ranges::copy(open_inference_nodes(ctx.graph), std::back_inserter(open));
+  const auto last = std::ranges::max_element(open, {}, &graph::NodeId::index);
+  return last == open.end() ? graph::NodeId{} : *last;
+}
+
+bool is_entered(Context& ctx, V manager) {
+  const auto among = [&](const std::vector<graph::NodeId>& open) {
+    return std::ranges::find(open, ctx.heap[manager->heap].node) != open.end();
+  };
+  return among(open_autocasts(ctx.graph)) ||
+         among(open_inference_nodes(ctx.graph));
 }
 
 void enter_outside_of(Context& ctx, V autocast,

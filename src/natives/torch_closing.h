@@ -20,10 +20,18 @@ struct StateAtStart {
   static StateAtStart now();
 };
 
-// Whether the graph has entered a torch.inference_mode, or a torch.autocast,
-// and not left it.
-bool is_in_inference_mode(values::Context& ctx);
-bool is_in_autocast(values::Context& ctx);
+// The objects of torch.inference_mode that the graph has entered and not left,
+// outermost first.
+std::vector<values::V> entered_inference_modes(values::Context& ctx);
+
+// The node that has entered the innermost torch.inference_mode or
+// torch.autocast that the graph is in; invalid if it is in none. An inference
+// mode that ends puts back what autocast was when it began, so that they have
+// to be left in order.
+graph::NodeId innermost_entered(values::Context& ctx);
+
+// Whether the node that has entered `manager` is among them.
+bool is_entered(values::Context& ctx, values::V manager);
 
 // Records that a torch.autocast of the caller's is left: what _enter_autocast
 // is given to enter the state outside of it.

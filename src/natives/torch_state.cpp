@@ -114,6 +114,10 @@ Outcome<V> enter_inference_mode(Context& ctx, const Arguments& args) {
   if (wanted == nullptr || !PyBool_Check(wanted) || self->object)
     return ctx.graph_break("torch-state", "torch.inference_mode made elsewhere",
                            "make it inside of the compiled function");
+  if (is_entered(ctx, self))
+    return ctx.graph_break("torch-state",
+                           "a torch.inference_mode is entered twice",
+                           "make one for each with statement");
   ctx.guards.ambient(Ambient::InferenceMode);
   ctx.heap.set_node(
       self->heap,
@@ -131,10 +135,10 @@ Outcome<V> exit_inference_mode(Context& ctx, const Arguments& args) {
   V self = ctx.look(args.positional[0]);
   graph::NodeId entered =
       self->heap.valid() ? ctx.heap[self->heap].node : graph::NodeId{};
-  if (!entered.valid())
+  if (!entered.valid() || entered != innermost_entered(ctx))
     return ctx.graph_break("torch-state",
-                           "a torch.inference_mode that was entered elsewhere "
-                           "is left here");
+                           "a torch.inference_mode that was entered elsewhere, "
+                           "or isn't the last that was, is left here");
   ctx.graph.call_function(
       object_at<"torch.autograd.grad_mode._exit_inference_mode">(), {entered},
       {}, {}, ctx.inliner->origin());
@@ -207,6 +211,9 @@ Outcome<V> enter_autocast(Context& ctx, const Arguments& args) {
          read_setting(ctx, self, name<"fast_dtype">(), name<"_enabled">(),
                       name<"_cache_enabled">()));
   if (setting.device < 0 || !self->heap.valid()) return unknown_autocast(ctx);
+  if (is_entered(ctx, self))
+    return ctx.graph_break("autocast", "a torch.autocast is entered twice",
+                           "make one for each with statement");
 
   guard_autocast(ctx);
   const Autocast old = tensor::autocast(setting.device);
@@ -230,15 +237,19 @@ Outcome<V> enter_autocast(Context& ctx, const Arguments& args) {
   return self;
 }
 
+Signal not_the_last_autocast(Context& ctx) {
+  return ctx.graph_break("autocast",
+                         "a torch.autocast that isn't the last that was "
+                         "entered is left here");
+}
+
 // Of one that was entered before this piece: what follows runs in the state
 // outside of it, which is entered in its place; the artifact leaves both
 // (torch_closing.h).
 Status leave_autocast(Context& ctx, V self, const AutocastSetting& outside) {
   const bool is_left = ctx.heap[self->heap].node.valid();
-  if (!self->object || is_left || is_in_autocast(ctx))
-    return ctx.graph_break("autocast",
-                           "a torch.autocast that isn't the last that was "
-                           "entered is left here");
+  if (!self->object || is_left || innermost_entered(ctx).valid())
+    return not_the_last_autocast(ctx);
   guard_autocast(ctx);
   graph::Arg call[4];
   for (size_t i = 0; i < 4; ++i) call[i] = ctx.graph.constant(outside.reals[i]);
@@ -250,17 +261,20 @@ Outcome<V> exit_autocast(Context& ctx, const Arguments& args) {
   V self = ctx.look(args.positional[0]);
   if (!self->heap.valid()) return unknown_autocast(ctx);
   const graph::NodeId node = ctx.heap[self->heap].node;
-  const bool is_entered = node.valid() && ctx.graph.node(node).target.get() ==
-                                              torch_objects().enter_autocast;
+  const bool was_entered_here =
+      node.valid() &&
+      ctx.graph.node(node).target.get() == torch_objects().enter_autocast;
   MG_TRY(AutocastSetting old,
          read_setting(ctx, self, name<"prev_fastdtype">(), name<"prev">(),
                       name<"prev_cache_enabled">()));
   if (old.device < 0) return unknown_autocast(ctx);
-  if (is_entered)
+  if (was_entered_here) {
+    if (node != innermost_entered(ctx)) return not_the_last_autocast(ctx);
     ctx.graph.call_function(torch_objects().exit_autocast, {node}, {}, {},
                             ctx.inliner->origin());
-  else
+  } else {
     MG_DO(leave_autocast(ctx, self, old));
+  }
   change_nesting(ctx, -1);
   set_autocast(ctx, old.device, old.state);
   set_cache(ctx, old.cache);

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "tensor/hidden_effects.h"
 #include "tensor/limits.h"
 #include "tensor/symbol_node.h"
 #include "tensor/unwrap.h"
@@ -21,6 +22,7 @@ EnvironmentRef environment_for(const char* what) {
       data_environment ? data_environment->data_environment() : nullptr;
   if (!environment)
     throw_needs_data(std::string(what) + " depends on a tensor's data");
+  hidden_effects().has_data_numbers = true;
   return environment;
 }
 

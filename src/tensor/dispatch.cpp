@@ -69,8 +69,8 @@ void fallback(const c10::OperatorHandle& handle, c10::DispatchKeySet,
   const c10::IValue* args = stack->data() + (stack->size() - op.arity);
   HiddenEffects& effects = hidden_effects();
   if (draws(op, args)) ++effects.draws;
-  effects.has_written |= !op.written.empty();
-  if (may_fail(op, args)) effects.may_fail();
+  if (!op.written.empty()) effects.note_write();
+  if (effects.has_data_numbers || may_fail(op, args)) effects.may_fail();
   switch (op.route) {
     case Route::Rule:
       prepare_writes(op, args);

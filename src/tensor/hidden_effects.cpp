@@ -14,6 +14,7 @@ HiddenEffects& hidden_effects() noexcept {
 }
 
 void HiddenEffects::note_storage(const at::Tensor& tensor) {
+  note_write();
   if (tensor.has_storage())
     written.insert(
         reinterpret_cast<uintptr_t>(tensor.storage().unsafeGetStorageImpl()));

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <unordered_set>
 
 namespace at {
@@ -19,12 +20,18 @@ namespace magneto::tensor {
 struct HiddenEffects {
   uint64_t draws = 0;
   std::unordered_set<uintptr_t> written;  // storages: see storage_id()
-  bool has_written = false;               // to any tensor
+  // The number of the call that is run, which its caller sets, and of the first
+  // one that has written to a tensor.
+  size_t call = 0;
+  std::optional<size_t> first_write;
+  // Whether numbers or sizes have come out of data: what gets them may fail.
+  bool has_data_numbers = false;
   // Whether a call may fail, for its data, when others have written already.
   bool may_fail_behind_write = false;
 
-  void note_storage(const at::Tensor& tensor);  // if it has one
-  void may_fail() { may_fail_behind_write |= has_written; }
+  void note_write() { first_write = first_write.value_or(call); }
+  void note_storage(const at::Tensor& tensor);  // that is written, if any is
+  void may_fail() { may_fail_behind_write |= first_write.has_value(); }
 };
 HiddenEffects& hidden_effects() noexcept;
 

@@ -96,7 +96,6 @@ ThreeTensors batch_norm(const at::Tensor& input, OptionalTensor weight,
     const at::Tensor* tensor = training ? given(each) : nullptr;
     if (!tensor) continue;
     hidden_effects().note_storage(*tensor);
-    hidden_effects().has_written = true;
   }
   bool plain = contiguous_somehow(input);
   for (OptionalTensor each : {weight, bias, running_mean, running_var}) {

@@ -158,7 +158,8 @@ values::Capture capture_frame(values::Context& ctx,
     next = ctx.skip("torch-state", "a torch.device is entered and not left",
                     "use it in a with statement");
   // It ends when its object dies.
-  if (next && natives::is_in_inference_mode(ctx))
+  capture.inference_modes = natives::entered_inference_modes(ctx);
+  if (next && !capture.inference_modes.empty())
     next = ctx.skip("torch-state",
                     "a torch.inference_mode is entered and not left",
                     "use it in a with statement");

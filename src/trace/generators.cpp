@@ -34,12 +34,14 @@ V Interpreter::make_generator(Frame& frame) {
 bool Interpreter::closing_is_noticed(V generator) {
   const Journal::Position before = ctx.journal.position();
   const size_t nodes = ctx.graph.node_count();
+  const std::vector<PyObject*> devices = ctx.default_devices.open();
   ctx.heap.count_writes();
   V returned = nullptr;
   V exit = values::make_exception(
       ctx, reinterpret_cast<PyTypeObject*>(PyExc_GeneratorExit), {});
   const Outcome<V> next = resume_generator(generator, nullptr, exit, &returned);
-  bool noticed = ctx.graph.node_count() != nodes || ctx.heap.counted_writes();
+  bool noticed = ctx.graph.node_count() != nodes || ctx.heap.counted_writes() ||
+                 ctx.default_devices.open() != devices;
   if (next)
     noticed |= next.value() != nullptr;  // it yields
   else if (next.signal() == Signal::Raised)

@@ -60,6 +60,9 @@ struct Capture {
   std::vector<Construction> reentries;  // Return, Break: calls, in order, that
                                         // bring the thread's state to what it
                                         // is here
+  // Break: objects of torch.inference_mode that are entered again: each mode
+  // ends with its object.
+  std::vector<V> inference_modes;
   bool calls_in_blocks = false;  // Return, Break: the graph has calls from
                                  // inside a with or try block
   BreakInfo info;                // Break, Skip

@@ -180,6 +180,8 @@ class Context final : public Backing,
   // A value for an object that is the same in each call, as a key that a guard
   // compares by identity: only what is read of it is guarded.
   V fixed(PyObject* object);
+  // What a value is if it has been looked at, or itself. Guards nothing.
+  V looked_at(V value) const;
   // The value itself, guarded: every operation on a value looks at it first.
   // A number that isn't known (and a text with one) becomes that of the call
   // which is traced, under a guard: few need to know of symbols.

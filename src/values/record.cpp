@@ -8,6 +8,7 @@
 #include "python/names.h"
 #include "python/pending_error.h"
 #include "support/forever.h"
+#include "tensor/hidden_effects.h"
 #include "values/protocol.h"
 #include "values/recursion.h"
 #include "values/symbolic.h"
@@ -210,6 +211,7 @@ struct Lowered {
 };
 
 Status lower_call(Context& ctx, const Arguments& args, Lowered& out) {
+  tensor::hidden_effects().call = ctx.graph.node_count();
   out.args.reserve(args.count());
   out.reals.reserve(args.count() + args.keyword_names.size());
   MG_DO(lower_all(ctx, args.positional, out.args, out.reals, 0));

@@ -344,6 +344,9 @@ graph::Arg Context::number_argument(E number) {
 }
 
 graph::NodeId Context::number_node(E number) {
+  // What data gives may be too much for an operator that gets it.
+  if (environment()->has_unbacked_symbols())
+    tensor::hidden_effects().may_fail();
   auto found = memo_->numbers.find(number);
   if (found != memo_->numbers.end()) return found->second;
   shapes::Expressions& table = environment()->expressions();
@@ -365,9 +368,6 @@ graph::NodeId Context::number_node(E number) {
                               .symbol = number->symbol.index},
                              std::move(example), {});
   } else {
-    // What data gives may be too much for an operator that gets it.
-    if (environment_->has_unbacked_symbols())
-      tensor::hidden_effects().may_fail();
     auto call = [&](PyObject* function, std::initializer_list<graph::Arg> args,
                     E result) {
       return graph.call_function(function, args, {},

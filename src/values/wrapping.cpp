@@ -35,6 +35,11 @@ V Context::look_lazy(V value) {
   return looked;
 }
 
+V Context::looked_at(V value) const {
+  auto found = memo_->looked.find(value);
+  return found == memo_->looked.end() ? value : found->second;
+}
+
 V Context::fixed(PyObject* object) {
   if (guards::is_constant(object) || PyType_Check(object) ||
       PyCFunction_Check(object) ||

@@ -20,6 +20,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 import magneto
 from magneto.testing import check, check_calls
 from magneto.testing.graphs import calls_in
+from tests.fuzz.children import text_of_child
 
 X = torch.arange(16.0).reshape(4, 4) / 7
 
@@ -78,6 +79,40 @@ def as_a_decorator(manager, probe, x):
         return probe(x)
 
     return decorated(x), probe(x)
+
+
+def by_hand(manager, probe, x):
+    entered = manager()
+    entered.__enter__()
+    inside = [probe(x)]
+    magneto.graph_break()
+    inside.append(probe(x))
+    entered.__exit__(None, None, None)
+    return inside, probe(x)
+
+
+def out_of_a_list(manager, probe, x):
+    entered = [manager()]
+    entered[-1].__enter__()
+    inside = [probe(x)]
+    magneto.graph_break()
+    inside.append(probe(x))
+    entered.pop().__exit__(None, None, None)
+    magneto.graph_break()
+    return inside, probe(x)
+
+
+def by_a_function(manager, probe, x):
+    def enter():
+        entered = manager()
+        entered.__enter__()
+        magneto.graph_break()
+        return entered
+
+    entered = enter()
+    inside = probe(x)
+    entered.__exit__(None, None, None)
+    return inside, probe(x)
 
 
 def gradients(x):
@@ -210,6 +245,9 @@ MANAGERS = {
         twice,
         around_a_generator,
         as_a_decorator,
+        by_hand,
+        out_of_a_list,
+        by_a_function,
     ],
 )
 @pytest.mark.parametrize("name", MANAGERS)
@@ -220,6 +258,235 @@ def test_context_manager_matches_eager(name, entered):
         return entered(manager, probe, x)
 
     check(program, X, calls=3)
+
+
+# -- Inference modes and autocasts, of which one that ends puts back what the
+# other changed.
+
+STATES = {
+    "inference_mode": torch.inference_mode,
+    "inference_mode_off": lambda: torch.inference_mode(False),
+    "autocast": lambda: torch.autocast("cpu", dtype=torch.bfloat16),
+    "autocast_off": lambda: torch.autocast("cpu", enabled=False),
+}
+
+
+def seen(x):
+    return (
+        gradients(x),
+        casts(x),
+        torch.backends.cuda.flash_sdp_enabled(),
+        torch.get_default_device().type,
+    )
+
+
+def check_in_children(program):
+    """As some of these leave a state behind that nothing ends."""
+    compiled = magneto.compile(program, backend="eager")
+    expected, actual = (
+        text_of_child(lambda call=call: f"{call(X)}, {call(X)}, {seen(X)}")
+        for call in (program, compiled)
+    )
+    assert actual == expected
+    assert "ended with" not in expected
+
+
+@pytest.mark.parametrize("breaks", [False, True])
+@pytest.mark.parametrize("second", STATES)
+@pytest.mark.parametrize("first", STATES)
+def test_states_that_are_left_out_of_order(first, second, breaks):
+    def program(x):
+        one, other = STATES[first](), STATES[second]()
+        notes = [seen(x)]
+        one.__enter__()
+        notes.append(seen(x))
+        other.__enter__()
+        notes.append(seen(x))
+        if breaks:
+            magneto.graph_break()
+        one.__exit__(None, None, None)
+        notes.append(seen(x))
+        other.__exit__(None, None, None)
+        return notes, seen(x)
+
+    check_in_children(program)
+
+
+@pytest.mark.parametrize("name", STATES)
+def test_one_object_that_is_entered_twice(name):
+    def program(x):
+        entered = STATES[name]()
+        notes = []
+        with entered:
+            notes.append(seen(x))
+            with entered:
+                notes.append(seen(x))
+            notes.append(seen(x))
+        return notes, seen(x)
+
+    check_in_children(program)
+
+
+@pytest.mark.parametrize("name", STATES)
+def test_one_object_that_is_entered_again(name):
+    def program(x):
+        entered = STATES[name]()
+        notes = []
+        for _ in range(2):
+            with entered:
+                notes.append(seen(x))
+            notes.append(seen(x))
+            magneto.graph_break()
+        return notes
+
+    check_in_children(program)
+
+
+# -- What is entered by hand and left by nobody ends with its object.
+
+
+@contextlib.contextmanager
+def noted(notes):
+    notes.append("entered")
+    try:
+        yield
+    finally:
+        notes.append("left")
+
+
+def enter(manager, held):
+    held.append(manager)
+    held[-1].__enter__()
+
+
+def into_a_list(make, notes):
+    held = []
+    magneto.graph_break()
+    held.append(make())
+    held[-1].__enter__()
+    magneto.graph_break()
+    notes.append(seen(X))
+
+
+def by_code_that_is_not_traced(make, notes):
+    held = []
+    magneto.disable(enter)(make(), held)
+    notes.append(seen(X))
+
+
+def by_code_that_is_not_traced_behind_a_break(make, notes):
+    held = []
+    magneto.graph_break()
+    magneto.disable(enter)(make(), held)
+    notes.append(seen(X))
+
+
+def by_a_call_that_breaks(make, notes):
+    held = []
+
+    def inner(held=held):
+        magneto.graph_break()
+        enter(make(), held)
+
+    inner()
+    notes.append(seen(X))
+
+
+def by_a_closure_that_breaks(make, notes):
+    held = {}
+
+    def inner():
+        magneto.graph_break()
+        held["manager"] = make()
+        held["manager"].__enter__()
+
+    magneto.disable(inner)()
+    notes.append(seen(X))
+
+
+def in_a_function_that_returns(make, notes):
+    def inner():
+        manager = make()
+        manager.__enter__()
+        notes.append(seen(X))
+
+    inner()
+    notes.append(seen(X))
+    magneto.graph_break()
+    notes.append(seen(X))
+
+
+def in_place_of_another(make, notes):
+    manager = make()
+    manager.__enter__()
+    magneto.graph_break()
+    notes.append(seen(X))
+    manager = make()
+    notes.append(seen(X))
+    manager.__enter__()
+    notes.append(seen(X))
+
+
+def in_a_loop(make, notes):
+    for _ in range(3):
+        magneto.graph_break()
+        manager = make()
+        manager.__enter__()
+        notes.append(seen(X))
+
+
+def by_a_generator_that_an_error_leaves(make, notes):
+    def generate():
+        with make():
+            yield
+
+    @contextlib.contextmanager
+    def around():
+        try:
+            yield
+        finally:
+            magneto.graph_break()
+
+    def fails():
+        with around():
+            for _ in generate():
+                X.missing  # noqa: B018
+
+    try:
+        fails()
+    except AttributeError:
+        notes.append(seen(X))
+
+
+@pytest.mark.parametrize("name", ["noted", "sdpa_kernel", "device", *STATES])
+@pytest.mark.parametrize(
+    "enters",
+    [
+        into_a_list,
+        by_code_that_is_not_traced,
+        by_code_that_is_not_traced_behind_a_break,
+        by_a_call_that_breaks,
+        by_a_closure_that_breaks,
+        in_a_function_that_returns,
+        in_place_of_another,
+        in_a_loop,
+        by_a_generator_that_an_error_leaves,
+    ],
+)
+def test_what_nobody_leaves(enters, name):
+    def program(x):
+        notes = []
+        make = {
+            "noted": lambda: noted(notes),
+            "sdpa_kernel": lambda: sdpa_kernel(SDPBackend.MATH),
+            "device": lambda: torch.device("meta"),
+            **STATES,
+        }[name]
+        x = x + 1
+        enters(make, notes)
+        return notes, torch.backends.cuda.flash_sdp_enabled(), x
+
+    check_in_children(program)
 
 
 # -- What backends are given of a default device.

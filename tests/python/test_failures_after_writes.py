@@ -234,6 +234,15 @@ FAILING = {
     "int-of-a-float": (lambda v: int(v[1]) + X, X, X * torch.inf),
     "big-int": (lambda v: int(v[1] * 4) + X, X, X * 2.0**70),
     "assertion": (lambda v: torch._assert_async(v[1] > 0), X, -X),
+    "number": (lambda v: X[v[1]], NEAR, FAR),
+    "number-and-dots": (lambda v: X[v[1], ...], NEAR, FAR),
+    "item": (lambda v: X[v[1].item()], NEAR, FAR),
+    "int": (lambda v: X[int(v[1])], NEAR, FAR),
+    "select": (lambda v: X.select(0, v[1].item()), NEAR, FAR),
+    "topk": (lambda v: X.topk(v[1].item()).values, NEAR, FAR),
+    "split": (lambda v: X[:1].split(v.tolist())[1], NEAR, FAR),
+    "check": (lambda v: torch._check(bool(v[1] < 5)), NEAR, FAR),
+    "not-used": (lambda v: (X[v], v)[1], NEAR, FAR),
 }  # fmt: skip
 
 
@@ -259,7 +268,31 @@ def test_failure_of_a_later_run_is_what_it_is_in_plain_python(name):
         notes.append("done")
         return result
 
-    for program in (catches, leaves):
+    def in_front_of_a_write(x, notes, v):
+        notes.append("begun")
+        try:
+            result = call(v)
+        except (RuntimeError, IndexError, ValueError, OverflowError) as error:
+            notes.append(type(error))
+            result = x * 2
+        x.add_(1)
+        return result, x + 1
+
+    def leaves_in_front_of_a_write(x, notes, v):
+        try:
+            notes.append("begun")
+            result = call(v)
+        finally:
+            notes.append("done")
+            x.add_(1)
+        return result
+
+    for program in (
+        catches,
+        leaves,
+        in_front_of_a_write,
+        leaves_in_front_of_a_write,
+    ):
         check_calls(
             program,
             [((X, [], v), {}) for v in (good, good, bad, bad, good)],

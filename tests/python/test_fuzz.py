@@ -114,14 +114,24 @@ def test_programs_over_one_thing(generator, first):
     assert not any(found), "\n".join(filter(None, found))
 
 
-def test_programs_of_control_flow():
-    """A slice of `make fuzz-control`, in a process of its own: some generators
-    don't let themselves be closed, and pytest keeps those.
+@pytest.mark.parametrize(
+    ("name", "count"), [("contexts", 300), ("control", 900)]
+)
+def test_programs_in_a_process_of_their_own(name, count):
+    """Slices of `make fuzz-contexts`, which forks for each program, and of
+    `make fuzz-control`: some generators don't let themselves be closed, and
+    pytest keeps those.
     """
-    command = [sys.executable, "-m", "tests.fuzz.control", "--count", "900"]
+    command = [
+        sys.executable,
+        "-m",
+        f"tests.fuzz.{name}",
+        "--count",
+        str(count),
+    ]
     run = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert run.returncode == 0, run.stdout
-    assert "0 differences among 900 seeds" in run.stdout
+    assert f"0 differences among {count} seeds" in run.stdout
 
 
 def test_a_wrong_result_would_be_found(monkeypatch):

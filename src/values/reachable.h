@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What values lead to, as the trace has left them: items, attributes, the
+// contents of cells, what functions have of their own. What nobody has read of
+// the caller's objects isn't there.
+#pragma once
+
+#include <span>
+#include <unordered_set>
+
+#include "values/context.h"
+
+namespace magneto::values {
+
+class Reachable {
+ public:
+  explicit Reachable(const Context& ctx) : ctx_(ctx) {}
+
+  // A value and all that it leads to; null adds nothing.
+  void add(V value);
+  void add(std::span<const V> values) {
+    for (V value : values) add(value);
+  }
+
+  bool contains(V value) const {
+    return value && found_.contains(ctx_.looked_at(value));
+  }
+  auto begin() const { return found_.begin(); }
+  auto end() const { return found_.end(); }
+
+ private:
+  void push(V value);
+  void push(std::span<const V> values) {
+    for (V value : values) push(value);
+  }
+  void push_parts(V value);
+  void push_state(HeapId id);
+
+  const Context& ctx_;
+  std::unordered_set<V> found_;
+  std::vector<V> waiting_;
+};
+
+}  // namespace magneto::values

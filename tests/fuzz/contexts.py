@@ -1,0 +1,440 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Random programs of nothing but torch's state: what switches it, entered and
+left in every way a program has, with breaks of the graph and errors between,
+called where this or that is switched already.
+
+    python -m tests.fuzz.contexts [--count N] [--seed S]
+
+Exits with 1 if a program differed; it is printed with what it gave.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import gc
+import itertools
+import random
+import sys
+from typing import Any
+
+import torch
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+import magneto
+from tests.fuzz.children import text_of_child
+from tests.fuzz.command import difference_of, is_python, of_sources, run_many
+from tests.fuzz.control import indented, told
+
+# Imports much when it is first called; else each process of a run would.
+torch.use_deterministic_algorithms(False)
+
+DEEPEST = 4
+WEIGHT = torch.full((2, 2), 0.5, requires_grad=True)
+
+# What a program can enter; what of it may be a decorator, too.
+DECORATORS = [
+    "torch.no_grad()",
+    "torch.enable_grad()",
+    "torch.inference_mode()",
+    "torch.inference_mode(False)",
+    "torch.autocast('cpu')",
+    "torch.autocast('cpu', enabled=False)",
+    "torch.autocast('cpu', dtype=torch.float16, cache_enabled=False)",
+    "named('decorated')",
+]
+MANAGERS = [
+    *DECORATORS,
+    "torch.set_grad_enabled(n == 0)",
+    "torch.set_grad_enabled(False)",
+    "torch.inference_mode(n == 0)",
+    "torch.amp.autocast('cpu', enabled=n == 1)",
+    "torch.device('meta')",
+    "torch.device('cpu')",
+    "sdpa_kernel(SDPBackend.MATH)",
+    "torch.autograd.set_multithreading_enabled(False)",
+    "torch.autograd.graph.saved_tensors_hooks(abs, abs)",
+    "torch.autograd.profiler.record_function('region')",
+    "without_gradients()",
+    "in_half(n)",
+    "contextlib.nullcontext()",
+    "kept",
+]
+SWITCHES = [
+    "torch.set_grad_enabled(n != 0)",
+    "torch.set_grad_enabled(True)",
+    "torch.set_default_dtype(torch.float64)",
+    "torch.set_default_dtype(torch.float32)",
+    "torch.set_autocast_enabled('cpu', n == 0)",
+    "torch.use_deterministic_algorithms(n == 0)",
+    "torch.set_default_device('meta' if n == 1 else None)",
+    "torch.set_float32_matmul_precision('high')",
+    "torch.backends.mkldnn.set_flags(False)",
+]
+
+
+class Named:
+    """A manager of the program's own, which switches one thing by hand."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.before: list[bool] = []
+
+    def __enter__(self) -> Named:
+        self.before.append(torch.is_grad_enabled())
+        torch.set_grad_enabled(not self.before[-1])
+        return self
+
+    def __exit__(self, kind: Any, error: Any, traceback: Any) -> bool:
+        torch.set_grad_enabled(self.before.pop())
+        return kind is KeyError
+
+
+@contextlib.contextmanager
+def named(name: str) -> Any:
+    """The same as a generator."""
+    with Named(name) as inside:
+        yield inside.name
+
+
+@contextlib.contextmanager
+def without_gradients() -> Any:
+    """Two states around a body, one of them by a `finally`."""
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)
+    try:
+        with torch.no_grad():
+            yield
+    finally:
+        torch.set_default_dtype(before)
+
+
+@contextlib.contextmanager
+def in_half(n: int) -> Any:
+    """A state that is entered under a condition, with a break inside."""
+    with contextlib.ExitStack() as stack:
+        if n != 1:
+            stack.enter_context(torch.autocast("cpu"))
+        magneto.graph_break()
+        yield
+
+
+class Writer:
+    """Writes one program of a few functions, each of which may call those
+    before it.
+    """
+
+    def __init__(self, choose: random.Random) -> None:
+        self.choose = choose
+        self.functions: list[tuple[str, bool]] = []
+        self.numbers = itertools.count(1)
+        self.room = 0
+        self.is_generator = False
+        self.is_in_loop = False
+
+    def program(self) -> str:
+        """The functions, of which the last is `program(x, n, kept, notes)`."""
+        lines: list[str] = []
+        for index in range(self.choose.randint(0, 2)):
+            is_generator = self.choose.random() < 0.5
+            name = f"f{index}"
+            lines += self.function(name, is_generator)
+            self.functions.append((name, is_generator))
+        return "\n".join([*lines, *self.function("program", False)])
+
+    def function(self, name: str, is_generator: bool) -> list[str]:
+        """A whole function."""
+        self.room = self.choose.randint(3, 9)
+        self.is_generator, self.is_in_loop = is_generator, False
+        lines = []
+        if name != "program" and self.choose.random() < 0.4:
+            lines.append(f"@{self.choose.choice(DECORATORS)}")
+        lines.append(f"def {name}(x, n, kept, notes):")
+        body = ["y = x", "left = []"]
+        while self.room > 0:
+            body += self.statement(0)
+        if is_generator:
+            body.append("yield x")
+        return [*lines, *indented([*body, "return x, y, torch_state()"])]
+
+    def block(self, depth: int, **changed: bool) -> list[str]:
+        """Some statements, in another place."""
+        before = {name: getattr(self, name) for name in changed}
+        vars(self).update(changed)
+        lines = []
+        for _ in range(self.choose.randint(1, 3)):
+            lines += self.statement(depth + 1)
+        vars(self).update(before)
+        return lines
+
+    def statement(self, depth: int) -> list[str]:
+        """One, with what is in it."""
+        self.room -= 1
+        kinds = [self.simple] * 6 + [self.by_hand] * 2 + [self.leaving]
+        if depth < DEEPEST and self.room > 0:
+            kinds += [self.managed] * 5
+            kinds += [self.attempt, self.loop, self.choice, self.inner]
+        if self.is_generator:
+            kinds += [self.yielding] * 3
+        return self.choose.choice(kinds)(depth)
+
+    def simple(self, depth: int) -> list[str]:
+        """What has no control flow of its own."""
+        calls = [
+            f"notes.append(shown({name}(x, n, kept, notes)))"
+            for name, generates in self.functions
+            if not generates
+        ]
+        steps = [
+            "notes.append(torch_state())",
+            "notes.append(torch_state())",
+            "magneto.graph_break()",
+            "magneto.graph_break()",
+            "x = x + 1",
+            "y = WEIGHT @ WEIGHT",
+            "notes.append(shown(y * y))",
+            "notes.append(shown(x @ WEIGHT))",
+            "notes.append(shown(torch.zeros(2)))",
+            "notes.append(shown(torch.tensor(1.5)))",
+            "n += 1",
+            "x = x.detach()",
+            self.choose.choice(SWITCHES),
+        ]
+        return [self.choose.choice([*steps, *calls])]
+
+    def by_hand(self, depth: int) -> list[str]:
+        """A manager entered or left where no `with` says so."""
+        manager = self.choose.choice(MANAGERS)
+        number = self.number()
+        steps = [
+            [f"c{number} = {manager}", f"c{number}.__enter__()",
+             *self.block(depth), f"c{number}.__exit__(None, None, None)"],
+            [f"c{number} = {manager}", f"left.append(c{number})",
+             "left[-1].__enter__()"],
+            ["if left:", "    left.pop().__exit__(None, None, None)"],
+            [f"kept = {manager}"],
+        ]  # fmt: skip
+        return self.choose.choice(steps)
+
+    def number(self) -> int:
+        """One that nothing else has."""
+        return next(self.numbers)
+
+    def leaving(self, depth: int) -> list[str]:
+        """A way out: an error, a return, the end of a loop."""
+        ways = [f"raise {self.choose.choice(['KeyError', 'OSError'])}(n)"]
+        ways += ["open('/none')", "x.missing", "return x, y, torch_state()"]
+        if self.is_in_loop:
+            ways += ["break", "continue"]
+        return [
+            f"if n == {self.choose.randint(0, 2)}:",
+            f"    {self.choose.choice(ways)}",
+        ]
+
+    def managed(self, depth: int) -> list[str]:
+        """A `with` statement, or what stands for one."""
+        managers = self.choose.choices(
+            MANAGERS, k=self.choose.choice([1, 1, 1, 2])
+        )
+        body = self.block(depth)
+        if self.choose.random() < 0.2:
+            stack = f"s{self.number()}"
+            entered = [f"{stack}.enter_context({m})" for m in managers]
+            return [
+                f"with contextlib.ExitStack() as {stack}:",
+                *indented([*entered, *body]),
+            ]
+        return [f"with {', '.join(managers)}:", *indented(body)]
+
+    def attempt(self, depth: int) -> list[str]:
+        """A `try` with a handler or a `finally`."""
+        lines = ["try:", *indented(self.block(depth))]
+        if self.choose.random() < 0.7:
+            kind = self.choose.choice(["KeyError", "OSError", "Exception"])
+            lines.append(f"except {kind} as error:")
+            return [*lines, *indented(["told(error)", *self.block(depth)])]
+        return [*lines, "finally:", *indented(self.block(depth))]
+
+    def loop(self, depth: int) -> list[str]:
+        """A loop over a few things, or over what a generator gives."""
+        made = [
+            f"{name}(x, n, kept, notes)"
+            for name, generates in self.functions
+            if generates
+        ]
+        items = self.choose.choice(["range(2)", *made, *made])
+        return [
+            f"for _ in {items}:",
+            *indented(self.block(depth, is_in_loop=True)),
+        ]
+
+    def choice(self, depth: int) -> list[str]:
+        """An `if` with an `else`."""
+        return [
+            f"if n == {self.choose.randint(0, 2)}:",
+            *indented(self.block(depth)),
+            "else:",
+            *indented(self.block(depth)),
+        ]
+
+    def inner(self, depth: int) -> list[str]:
+        """A function of its own, decorated, that is called at once."""
+        name = f"inner{self.number()}"
+        body = ["nonlocal n", "n += 1"]
+        body += self.block(depth, is_generator=False, is_in_loop=False)
+        return [
+            f"@{self.choose.choice(MANAGERS[: len(DECORATORS)])}",
+            f"def {name}(x=x, y=y, kept=kept, left=left):",
+            *indented([*body, "return x"]),
+            f"x = {name}()" if depth else f"{name}()",
+            # What it holds would die in another order behind it.
+            f"del {name}",
+        ]
+
+    def yielding(self, depth: int) -> list[str]:
+        """A step out of a generator."""
+        return [
+            self.choose.choice(["yield x", "yield", "notes.append((yield))"])
+        ]
+
+
+def shown(value: Any) -> Any:
+    """What tells one result from another: tensors by what torch's state does
+    to them.
+    """
+    if isinstance(value, torch.Tensor):
+        return (
+            None if value.is_meta else value.detach().tolist(),
+            value.dtype,
+            value.device,
+            value.requires_grad,
+            value.is_inference(),
+            type(value.grad_fn).__name__,
+        )
+    if isinstance(value, (tuple, list)):
+        return [shown(each) for each in value]
+    return type(value).__name__ if " at 0x" in repr(value) else value
+
+
+def torch_state() -> Any:
+    """What holds for operations now."""
+    return (
+        torch.is_grad_enabled(),
+        torch.is_inference_mode_enabled(),
+        torch.is_autocast_enabled("cpu"),
+        torch.get_autocast_dtype("cpu"),
+        torch.is_autocast_cache_enabled(),
+        torch.get_default_dtype(),
+        torch.get_default_device(),
+        torch.are_deterministic_algorithms_enabled(),
+        torch.backends.cuda.flash_sdp_enabled(),
+        torch.autograd.is_multithreading_enabled(),
+        torch.get_float32_matmul_precision(),
+    )
+
+
+def leave_what_is_left() -> None:
+    """What a program has entered and not left, but for what ends by dying."""
+    gc.collect()
+    while torch._C._len_torch_function_stack():
+        torch._C._pop_torch_function_stack()
+    while torch._C._autograd._top_saved_tensors_default_hooks(True):
+        torch._C._autograd._pop_saved_tensors_default_hooks()
+    torch.utils._device.CURRENT_DEVICE = None
+    torch._GLOBAL_DEVICE_CONTEXT.device_context = None
+    while torch.autocast_decrement_nesting() >= 0:
+        pass
+    torch.autocast_increment_nesting()
+    torch.clear_autocast_cache()
+
+
+@contextlib.contextmanager
+def usual_state() -> Any:
+    """Everything as a fresh process has it, behind the block."""
+    with contextlib.ExitStack() as stack:
+        for function, value in [
+            (torch.set_grad_enabled, True),
+            (torch.set_default_dtype, torch.float32),
+            (torch.set_float32_matmul_precision, "highest"),
+            (torch.use_deterministic_algorithms, False),
+            (torch.autograd.set_multithreading_enabled, True),
+            (torch.backends.cuda.enable_flash_sdp, True),
+            (torch.backends.cuda.enable_mem_efficient_sdp, True),
+            (torch.backends.cuda.enable_cudnn_sdp, True),
+            (torch.backends.cuda.enable_math_sdp, True),
+            (torch.backends.mkldnn.set_flags, True),
+            (torch.set_autocast_cache_enabled, True),
+            (functools.partial(torch.set_autocast_enabled, "cpu"), False),
+            (functools.partial(torch.set_autocast_dtype, "cpu"),
+             torch.bfloat16),
+        ]:  # fmt: skip
+            stack.callback(function, value)
+        stack.callback(leave_what_is_left)
+        yield
+
+
+NAMES = {
+    "SDPBackend": SDPBackend,
+    "WEIGHT": WEIGHT,
+    "contextlib": contextlib,
+    "in_half": in_half,
+    "magneto": magneto,
+    "named": named,
+    "sdpa_kernel": sdpa_kernel,
+    "shown": shown,
+    "told": told,
+    "torch": torch,
+    "torch_state": torch_state,
+    "without_gradients": without_gradients,
+}
+
+
+def surroundings() -> list[tuple[int, Any, Any]]:
+    """What calls differ in: `n`, the manager that is passed, the state around."""
+    return [
+        (0, torch.no_grad(), contextlib.nullcontext()),
+        (1, torch.autocast("cpu"), contextlib.nullcontext()),
+        (1, torch.inference_mode(), torch.no_grad()),
+        (0, Named("kept"), torch.autocast("cpu")),
+        (2, contextlib.nullcontext(), torch.inference_mode()),
+    ]
+
+
+def text_of_runs(call: Any) -> str:
+    """What some calls give, note and leave."""
+    seen = []
+    for n, kept, around in [*surroundings(), *surroundings()]:
+        notes: list[Any] = []
+        with usual_state():
+            with around:
+                x = torch.ones(2, 2)
+                try:
+                    result = shown(call(x, n, kept, notes))
+                except Exception as error:
+                    result = told(error)
+                    del error
+                seen.append((result, notes, torch_state()))
+            # What is left of generators changes the state when it dies.
+            gc.collect()
+            seen.append(torch_state())
+    return "\n".join(map(repr, seen))
+
+
+def result_of(call: Any) -> str:
+    """The same out of a process of its own, as states that are entered and
+    never left can't be told from those of the process.
+    """
+    return text_of_child(lambda: text_of_runs(call))
+
+
+def try_program(source: str) -> str:
+    """What differs for a program; empty if nothing."""
+    if not is_python(source):
+        return ""
+    return difference_of(source, dict(NAMES), result_of)
+
+
+try_seed = of_sources(Writer, try_program)
+
+if __name__ == "__main__":
+    sys.exit(run_many(__doc__, try_seed))
