@@ -89,7 +89,7 @@ Outcome<V> contains_item(Context& ctx, const Arguments& args) {
   MG_TRY(V dict, dict_of(ctx, receiver(ctx, args)));
   MG_TRY(V found, dict_get(ctx, dict, parts[0]));
   if (!found) return ctx.boolean(false);
-  MG_TRY(bool same, equal(ctx, found, parts[1]));
+  MG_TRY(bool same, identical_or_equal(ctx, found, parts[1]));
   return ctx.boolean(same);
 }
 

@@ -112,10 +112,7 @@ Outcome<Py_ssize_t> find_item(Context& ctx, std::span<const V> items, V wanted,
   if (stop < 0) stop = std::max<Py_ssize_t>(stop + size, 0);
   for (Py_ssize_t i = start; i < std::min(stop, size); ++i) {
     V item = items[static_cast<size_t>(i)];
-    MG_TRY(bool same, identical(ctx, item, wanted));
-    if (!same) {
-      MG_TRY(same, equal(ctx, item, wanted));
-    }
+    MG_TRY(bool same, identical_or_equal(ctx, item, wanted));
     if (same) return i;
   }
   return -1;
@@ -162,10 +159,7 @@ Outcome<V> count(Context& ctx, const Arguments& args) {
   std::vector<V> items = ctx.heap.items(list->heap);
   int64_t found = 0;
   for (V item : items) {
-    MG_TRY(bool same, identical(ctx, item, args.positional[1]));
-    if (!same) {
-      MG_TRY(same, equal(ctx, item, args.positional[1]));
-    }
+    MG_TRY(bool same, identical_or_equal(ctx, item, args.positional[1]));
     found += same;
   }
   MG_DO(expect_unchanged(ctx, list, items));

@@ -6,6 +6,7 @@
 #include "natives/signature.h"
 #include "python/find.h"
 #include "python/names.h"
+#include "values/operators.h"
 #include "values/symbolic.h"
 
 namespace magneto::natives {
@@ -297,20 +298,16 @@ Outcome<V> divide(Context& ctx, const Arguments& args) {
   MG_TRY(V plain, try_really(ctx, function, args));
   if (plain) return plain;
   V left = ctx.look(args.positional[0]), right = ctx.look(args.positional[1]);
+  OperatorMethods methods{.name = name<"__divmod__">(),
+                          .reflected = name<"__rdivmod__">()};
   if (left->kind != Kind::Tensor) {
-    MG_TRY(V result, try_special(ctx, left, name<"__divmod__">(), {right}));
-    if (result) result = ctx.look(result);
-    if (result &&
-        !(result->is_constant() && result->object == Py_NotImplemented))
-      return result;
+    MG_TRY(methods.forward, python_method(ctx, left, methods.name));
   }
-  if (right->kind != Kind::Tensor) {
-    MG_TRY(V result, try_special(ctx, right, name<"__rdivmod__">(), {left}));
-    if (result) result = ctx.look(result);
-    if (result &&
-        !(result->is_constant() && result->object == Py_NotImplemented))
-      return result;
+  if (right->kind != Kind::Tensor && left->type != right->type) {
+    MG_TRY(methods.backward, python_method(ctx, right, methods.reflected));
   }
+  MG_TRY(V answer, answer_of_either(ctx, left, right, methods, "divmod()"));
+  if (answer) return answer;
   return ctx.raise(PyExc_TypeError,
                    std::string("unsupported operand type(s) for divmod(): '") +
                        left->type->tp_name + "' and '" + right->type->tp_name +

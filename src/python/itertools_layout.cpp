@@ -91,9 +91,14 @@ void set_iterator_word(PyObject* iterator, size_t word,
     case 'o':
       Py_XSETREF(*place<PyObject*>(iterator, word), Py_XNewRef(value));
       return;
-    case 'n':
-      *place<int64_t>(iterator, word) = PyLong_AsLongLong(value);
+    case 'n': {
+      int overflow = 0;
+      const int64_t number = PyLong_AsLongLongAndOverflow(value, &overflow);
+      *place<int64_t>(iterator, word) = overflow ? PY_SSIZE_T_MAX : number;
+      // Where itertools.count has come to its end it goes on with objects.
+      if (overflow) set_iterator_word(iterator, word + 1, value);
       return;
+    }
     case 'i':
       *place<int>(iterator, word) = static_cast<int>(PyLong_AsLong(value));
       return;

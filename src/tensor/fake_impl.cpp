@@ -94,6 +94,8 @@ int64_t FakeImpl::storage_offset_custom() const {
 }
 
 c10::Storage make_storage(const Dim& bytes, c10::Device device) {
+  // As their allocators do, of which there is one each.
+  if (device.is_cpu() || device.is_meta()) device = device.type();
   auto storage = c10::make_intrusive<c10::StorageImpl>(
       c10::StorageImpl::use_byte_size_t(), bytes, c10::DataPtr(nullptr, device),
       /*allocator=*/nullptr,

@@ -52,7 +52,7 @@ Outcome<V> compare_sequences(Context& ctx, int kind, V left, V right) {
     return ctx.boolean(kind == Py_NE);
   size_t i = 0;
   for (; i < a.size() && i < b.size(); ++i) {
-    MG_TRY(bool same, equal(ctx, a[i], b[i]));
+    MG_TRY(bool same, identical_or_equal(ctx, a[i], b[i]));
     if (!same) break;
   }
   if (i < a.size() && i < b.size()) {
@@ -95,7 +95,7 @@ Outcome<V> compare_mappings(Context& ctx, int kind, V left, V right) {
     if (other == nullptr) {
       same = false;
     } else {
-      MG_TRY(same, equal(ctx, a[i]->value, other));
+      MG_TRY(same, identical_or_equal(ctx, a[i]->value, other));
     }
   }
   return ctx.boolean(same == (kind == Py_EQ));
@@ -106,7 +106,7 @@ Outcome<bool> same_order(Context& ctx, V left, V right) {
   auto a = dict_entries(ctx, left), b = dict_entries(ctx, right);
   if (a.size() != b.size()) return false;
   for (size_t i = 0; i < a.size(); ++i) {
-    MG_TRY(bool same, equal(ctx, a[i]->key, b[i]->key));
+    MG_TRY(bool same, identical_or_equal(ctx, a[i]->key, b[i]->key));
     if (!same) return false;
   }
   return true;
@@ -292,6 +292,24 @@ Outcome<bool> equal(Context& ctx, V left, V right) {
   if (left == right) return true;
   MG_TRY(V result, compare(ctx, Py_EQ, left, right));
   return truth(ctx, result);
+}
+
+Outcome<bool> identical_or_equal(Context& ctx, V left, V right) {
+  V a = ctx.look_symbolic(left), b = ctx.look_symbolic(right);
+  // Numbers that are one object are equal, but for a NaN.
+  const bool is_vague = is_symbol(a) || is_symbol(b);
+  if (!is_vague && is_safe_constant(a) && is_safe_constant(b)) {
+    MG_TRY(V result, compare(ctx, Py_EQ, a, b));
+    MG_TRY(bool same, truth(ctx, result));
+    if (same || !PyFloat_Check(a->object) || !PyFloat_Check(b->object))
+      return same || a->object == b->object;
+    return identical(ctx, left, right);
+  }
+  if (!is_vague) {
+    MG_TRY(bool same, identical(ctx, left, right));
+    if (same) return true;
+  }
+  return equal(ctx, left, right);
 }
 
 }  // namespace magneto::values

@@ -350,7 +350,10 @@ void Heap::dict_complete(HeapId id, Backing& backing) {
   };
   for (V key : keys) {
     size_t position = old_position(key->object);
-    if (!added[position]) take(old[position]);
+    if (added[position]) continue;
+    // It may have been found by another one that is equal.
+    old[position].key = key;
+    take(old[position]);
   }
   for (DictEntry& entry : old) take(entry);
   dict.live = dict.entries.size() - deleted;

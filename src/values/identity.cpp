@@ -2,9 +2,11 @@
 #include "values/identity.h"
 
 #include <algorithm>
+#include <cmath>
 #include <unordered_map>
 #include <unordered_set>
 
+#include "guards/constant.h"
 #include "python/layout.h"
 #include "values/hashing.h"
 #include "values/protocol.h"
@@ -13,26 +15,48 @@
 namespace magneto::values {
 namespace {
 
-// Two numbers or strings. Those of the caller's are told by their value; that
-// two equal ones are one object, or aren't, is guarded.
-Outcome<bool> identical_plain(Context& ctx, V left, V right) {
-  const bool same = left->object == right->object;
-  if (!left->source.valid() && !right->source.valid()) return same;
-  const int equal =
-      PyObject_RichCompareBool(left->object, right->object, Py_EQ);
+// Of which equal ones are one object: None, the bools and the small integers.
+bool is_told_by_value(PyObject* object) {
+  if (!PyLong_CheckExact(object))
+    return object == Py_None || PyBool_Check(object) || object == Py_Ellipsis ||
+           object == Py_NotImplemented;
+  int overflow = 0;
+  const long value = PyLong_AsLongAndOverflow(object, &overflow);
+  constexpr long kLeast = -5, kMost = 256;  // that CPython makes at its start
+  return !overflow && value >= kLeast && value <= kMost;
+}
+
+bool is_nan(PyObject* object) {
+  return PyFloat_CheckExact(object) && std::isnan(PyFloat_AS_DOUBLE(object));
+}
+
+// Two constants, found at these places if the caller brings them. Guards tell
+// the caller's by their value; whether two that have the same one are one
+// object is guarded, too.
+Outcome<bool> identical_constants(Context& ctx, PyObject* left,
+                                  SourceId left_source, PyObject* right,
+                                  SourceId right_source) {
+  const bool same = left == right;
+  if (Py_TYPE(left) != Py_TYPE(right) || is_told_by_value(left) ||
+      (!left_source.valid() && !right_source.valid()))
+    return same;
+  const int equal = PyObject_RichCompareBool(left, right, Py_EQ);
   if (equal < 0) return ctx.raise_from_python();
-  if (!equal) return false;
-  auto source = [&](V value) {
-    return value->source.valid() ? value->source
-                                 : ctx.sources.constant(value->object);
-  };
-  if (same) {
-    ctx.guards.same_object(source(left), source(right));
-  } else {
-    SourceId both[] = {source(left), source(right)};
+  if (!equal && !(is_nan(left) && is_nan(right))) return false;
+  SourceId both[] = {
+      left_source.valid() ? left_source : ctx.sources.constant(left),
+      right_source.valid() ? right_source : ctx.sources.constant(right)};
+  if (same)
+    ctx.guards.same_object(both[0], both[1]);
+  else
     ctx.guards.distinct(both);
-  }
   return same;
+}
+
+// Where the caller's object is found; invalid for what the program made.
+SourceId place_of(V given, V looked) {
+  return looked->source.valid() || given->kind != Kind::Lazy ? looked->source
+                                                             : given->source;
 }
 
 }  // namespace
@@ -41,9 +65,9 @@ Outcome<bool> identical(Context& ctx, V left, V right) {
   if (left == right) return true;
   // Nothing that is made while tracing is one of the singletons; and a caller's
   // object that is compared with None needs no more than that guard.
+  const V given[] = {left, right};
   left = ctx.look_function(left);
   right = ctx.look_function(right);
-  if (left == right) return true;
   const auto is_vague = [](V value) {
     return is_open(value) || is_any_function(value);
   };
@@ -59,9 +83,9 @@ Outcome<bool> identical(Context& ctx, V left, V right) {
     return true;
   if (left->object && right->object) {
     if (left->is_constant() && right->is_constant() &&
-        left->type == right->type && is_plain_key_type(left->type) &&
-        left->type != &PyBool_Type && left->type != Py_TYPE(Py_None))
-      return identical_plain(ctx, left, right);
+        guards::is_constant(left->object) && guards::is_constant(right->object))
+      return identical_constants(ctx, left->object, place_of(given[0], left),
+                                 right->object, place_of(given[1], right));
     if (left->object == right->object) return true;
     if (left->source.valid() && right->source.valid() &&
         !(left->is_constant() && right->is_constant())) {
@@ -69,6 +93,7 @@ Outcome<bool> identical(Context& ctx, V left, V right) {
       ctx.guards.distinct(both);
     }
   }
+  if (left == right) return true;
   if (left->heap.valid() && right->heap.valid() && left->type == right->type) {
     ctx.heap.touch(left->heap);
     ctx.heap.touch(right->heap);

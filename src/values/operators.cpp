@@ -232,6 +232,28 @@ Outcome<V> answer_to(Context& ctx, V method, V value, V other, PyObject* name,
   return is_not_implemented(ctx, result) ? nullptr : result;
 }
 
+bool is_backward_first(Context& ctx, V left, V right,
+                       const OperatorMethods& methods) {
+  return methods.backward && PyType_IsSubtype(right->type, left->type) &&
+         type_lookup(ctx, left->type, methods.reflected) !=
+             _PyType_Lookup(right->type, methods.reflected);
+}
+
+Outcome<V> answer_of_either(Context& ctx, V left, V right,
+                            const OperatorMethods& methods,
+                            const char* symbol) {
+  if (!methods.forward && !methods.backward) return nullptr;
+  const bool backward_first = is_backward_first(ctx, left, right, methods);
+  for (const bool is_forward : {!backward_first, backward_first}) {
+    MG_TRY(V result, is_forward ? answer_to(ctx, methods.forward, left, right,
+                                            methods.name, symbol)
+                                : answer_to(ctx, methods.backward, right, left,
+                                            methods.reflected, symbol));
+    if (result) return result;
+  }
+  return nullptr;
+}
+
 bool is_tuple_like(V value) {
   return value->kind == Kind::Tuple ||
          (value->is_constant() && PyTuple_Check(value->object));
@@ -534,23 +556,15 @@ Outcome<V> binary_operation(Context& ctx, int kind, V left, V right) {
     MG_TRY(V contained, container_operation(ctx, op, left, right, in_place));
     if (contained) return contained;
   }
-  // The right operand's class goes first if it is a proper subclass.
-  const bool backward_first =
-      backward && PyType_IsSubtype(right->type, left->type);
+  const OperatorMethods methods{forward, backward, table.method[at],
+                                table.reflected[at]};
   // A text has an answer to whatever it is given.
   if (op == kModulo && left->is_constant() && PyUnicode_Check(left->object) &&
-      !forward && !backward_first)
+      !forward && !is_backward_first(ctx, left, right, methods))
     return percent_format(ctx, left, right);
-  if (forward || backward) {
-    const char* symbol = kBinary[op].symbol;
-    for (const bool is_forward : {!backward_first, backward_first}) {
-      MG_TRY(V result, is_forward ? answer_to(ctx, forward, left, right,
-                                              table.method[at], symbol)
-                                  : answer_to(ctx, backward, right, left,
-                                              table.reflected[at], symbol));
-      if (result) return result;
-    }
-  }
+  MG_TRY(V answer,
+         answer_of_either(ctx, left, right, methods, kBinary[op].symbol));
+  if (answer) return answer;
   if (users) {
     MG_TRY(V contained, container_operation(ctx, op, left, right, in_place));
     if (contained) return contained;

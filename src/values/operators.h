@@ -23,6 +23,25 @@ bool answers_in_c(Context& ctx, V value, PyObject* name);
 Outcome<V> answer_to(Context& ctx, V method, V value, V other, PyObject* name,
                      const char* symbol);
 
+// A binary operation's methods: `forward` of the left operand, called `name`,
+// and `backward` of the right one, called `reflected`; bound, or null if
+// neither Python code nor the natives' tables define them.
+struct OperatorMethods {
+  V forward = nullptr;
+  V backward = nullptr;
+  PyObject* name = nullptr;
+  PyObject* reflected = nullptr;
+};
+
+// The right operand's goes first if its class is derived from the left one's,
+// and has another reflected method.
+bool is_backward_first(Context& ctx, V left, V right,
+                       const OperatorMethods& methods);
+
+// What they say, in CPython's order; null if neither has an answer.
+Outcome<V> answer_of_either(Context& ctx, V left, V right,
+                            const OperatorMethods& methods, const char* symbol);
+
 // The function of the operator module by that name, borrowed.
 PyObject* operator_function(const char* name);
 

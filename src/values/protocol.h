@@ -62,6 +62,8 @@ Outcome<V> unary_operation(Context& ctx, Unary kind, V operand);
 // `kind` is Py_LT .. Py_GE.
 Outcome<V> compare(Context& ctx, int kind, V left, V right);
 Outcome<bool> equal(Context& ctx, V left, V right);
+// As containers compare their items: what is one object is equal.
+Outcome<bool> identical_or_equal(Context& ctx, V left, V right);
 Outcome<bool> truth(Context& ctx, V value);
 Outcome<bool> contains(Context& ctx, V container, V item);
 // `is`: guarded where it relates two of the caller's objects.

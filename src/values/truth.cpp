@@ -118,14 +118,7 @@ Outcome<bool> contains_by_iteration(Context& ctx, V container, V item) {
   for (;;) {
     MG_TRY(V candidate, next(ctx, iterator));
     if (!candidate) return false;
-    // Numbers that are one object are equal.
-    const bool is_number = is_symbol(ctx.look_symbolic(candidate)) ||
-                           is_symbol(ctx.look_symbolic(item));
-    if (!is_number) {
-      MG_TRY(bool same, identical(ctx, candidate, item));
-      if (same) return true;
-    }
-    MG_TRY(bool same, equal(ctx, candidate, item));
+    MG_TRY(bool same, identical_or_equal(ctx, candidate, item));
     if (same) return true;
   }
 }
