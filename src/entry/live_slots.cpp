@@ -45,12 +45,21 @@ bool is_seen_from_outside(PyObject* object, int depth = 0) {
   return false;
 }
 
+// Whether variables of a frame have the caller's object.
+bool has_object(const values::Context& ctx, std::span<const V> locals,
+                PyObject* object) {
+  return std::ranges::any_of(locals, [&](V each) {
+    return each && ctx.looked_at(each)->object == object;
+  });
+}
+
 // What the frame of a call lets go of behind a break would die at once, though
 // its variable lives on: what the rest of the program gets hold of, as it may
 // put things in it that are seen to die. What the trace made and hands to
-// nobody stays as it is; what an inlined call was given its caller has.
+// nobody stays as it is. `is_owner`: no other frame has the variable's object.
 bool is_kept(const values::Context& ctx, V value,
-             const values::Reachable& handed_on, bool is_outermost) {
+             const values::Reachable& handed_on, bool is_outermost,
+             bool is_owner) {
   if (!value || !value->type || value->kind == values::Kind::Tensor)
     return false;
   if (value->kind == values::Kind::Cell && is_outermost) {
@@ -66,7 +75,7 @@ bool is_kept(const values::Context& ctx, V value,
   guards::SourceId source = value->source;
   while (ctx.sources[source].kind == guards::SourceKind::TupleItem)
     source = ctx.sources[source].base;
-  return is_outermost && value->object &&
+  return is_owner && value->object &&
          ctx.sources[source].kind == guards::SourceKind::Local &&
          (is_seen_from_outside(value->object) ||
           (may_be_filled && handed_on.contains(value)));
@@ -146,8 +155,15 @@ LiveSlots live_slots(const values::Context& ctx, PyCodeObject* code,
     const auto inner = std::span(capture.inner).subspan(depth);
     if (inner.empty()) handed_on.add(stack);
     std::vector<int32_t>& kept = slots.kept[depth];
+    const auto is_owner = [&](V value) {
+      if (depth == 0 || !value || !value->object) return depth == 0;
+      bool others = has_object(ctx, capture.locals, value->object);
+      for (size_t i = 0; i + 1 < depth; ++i)
+        others |= has_object(ctx, capture.inner[i].locals, value->object);
+      return !others;
+    };
     for (size_t i = 0; i < locals.size(); ++i)
-      if (is_kept(ctx, locals[i], handed_on, depth == 0) ||
+      if (is_kept(ctx, locals[i], handed_on, depth == 0, is_owner(locals[i])) ||
           endings.has(locals[i]) || is_shared(inner, locals[i]))
         kept.push_back(static_cast<int32_t>(i));
     std::vector<int32_t>& live = slots.live[depth];

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "guards/finalizer.h"
 
+#include <frameobject.h>
+
 #include <string_view>
 
 #include "guards/constant.h"
@@ -50,9 +52,11 @@ bool look(PyObject* object, Search& search) {
     return true;
   if (search.depth_left == 0 || !type->tp_traverse || !PyObject_IS_GC(object))
     return false;
-  --search.depth_left;
+  // An exception's way to the variables of the frames that it has left is long.
+  const int steps = PyTraceBack_Check(object) || PyFrame_Check(object) ? 0 : 1;
+  search.depth_left -= steps;
   type->tp_traverse(object, visit, &search);
-  ++search.depth_left;
+  search.depth_left += steps;
   return search.found;
 }
 

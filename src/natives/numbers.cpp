@@ -308,6 +308,23 @@ Outcome<V> divide(Context& ctx, const Arguments& args) {
   }
   MG_TRY(V answer, answer_of_either(ctx, left, right, methods, "divmod()"));
   if (answer) return answer;
+  // Of classes that inherit what C code does with numbers.
+  const auto ask = [&](V value, V other, PyObject* name) -> Outcome<V> {
+    if (value->kind == Kind::Tensor) return nullptr;
+    MG_TRY(V result, try_special(ctx, value, name, {other}));
+    if (result) result = ctx.look(result);
+    const bool has_none =
+        result && result->is_constant() && result->object == Py_NotImplemented;
+    return has_none ? nullptr : result;
+  };
+  if (!methods.forward) {
+    MG_TRY(answer, ask(left, right, methods.name));
+    if (answer) return answer;
+  }
+  if (!methods.backward && left->type != right->type) {
+    MG_TRY(answer, ask(right, left, methods.reflected));
+    if (answer) return answer;
+  }
   return ctx.raise(PyExc_TypeError,
                    std::string("unsupported operand type(s) for divmod(): '") +
                        left->type->tp_name + "' and '" + right->type->tp_name +

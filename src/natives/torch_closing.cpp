@@ -237,21 +237,24 @@ void enter_outside_of(Context& ctx, V autocast,
                               {}, origin));
 }
 
-std::vector<Construction> close_left_autocasts(Context& ctx) {
-  std::vector<graph::NodeId> open = open_autocasts(ctx.graph);
-  std::erase_if(open, [&](graph::NodeId id) { return !left_by(ctx, id); });
-  std::vector<Construction> calls;
-  for (graph::NodeId node : open)
-    calls.push_back(leave(ctx, left_by(ctx, node)));
-  for (size_t i = open.size(); i-- > 0;)
-    ctx.graph.call_function(torch_objects().exit_autocast, {open[i]}, {}, {},
-                            ctx.inliner->origin());
-  return calls;
-}
-
 std::optional<std::vector<Construction>> close_states(
     Context& ctx, const StateAtStart& start) {
   return Closing(ctx, start).run();
+}
+
+std::optional<std::vector<Construction>> close_left_autocasts(
+    Context& ctx, const StateAtStart& start) {
+  const std::vector<graph::NodeId> open = open_autocasts(ctx.graph);
+  std::vector<Construction> calls;
+  for (graph::NodeId node : open)
+    if (V left = left_by(ctx, node)) calls.push_back(leave(ctx, left));
+  if (calls.empty()) return calls;
+  // What was entered since stands in the way.
+  if (calls.size() != open.size()) return close_states(ctx, start);
+  for (graph::NodeId node : open | std::views::reverse)
+    ctx.graph.call_function(torch_objects().exit_autocast, {node}, {}, {},
+                            ctx.inliner->origin());
+  return calls;
 }
 
 }  // namespace magneto::natives

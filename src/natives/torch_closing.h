@@ -38,14 +38,15 @@ bool is_entered(values::Context& ctx, values::V manager);
 void enter_outside_of(values::Context& ctx, values::V autocast,
                       std::span<const graph::Arg> outside);
 
-// At the end of the frame: records the calls that leave those states, and
-// returns those that leave the torch.autocasts.
-std::vector<values::Construction> close_left_autocasts(values::Context& ctx);
-
 // Records the calls that put the thread's state back to what it was when the
 // trace began, and returns those that bring it to what it is now; nothing if
 // it can't be handed over.
 std::optional<std::vector<values::Construction>> close_states(
+    values::Context& ctx, const StateAtStart& start);
+
+// The same at the end of the frame, where a graph may leave what it has entered
+// to its caller: only of torch.autocasts of the caller's that were left.
+std::optional<std::vector<values::Construction>> close_left_autocasts(
     values::Context& ctx, const StateAtStart& start);
 
 }  // namespace magneto::natives

@@ -145,11 +145,11 @@ values::Capture capture_frame(values::Context& ctx,
     capture.info = exception.info;
     return capture;
   }
-  interpreter.begin(frame);
   PyObject* handled = python::handled_exception();
   interpreter.handled =
       ctx.lazy(handled ? handled : Py_None, handled_source(ctx));
   frame.handlers = request.handlers;
+  interpreter.begin(frame);
   const natives::StateAtStart start = natives::StateAtStart::now();
   Outcome<Next> next = interpreter.run_outermost(frame);
   interpreter.end();
@@ -163,11 +163,21 @@ values::Capture capture_frame(values::Context& ctx,
     next = ctx.skip("torch-state",
                     "a torch.inference_mode is entered and not left",
                     "use it in a with statement");
+  // What was entered can't be handed over to the rest of the frame, or to its
+  // caller.
+  const auto give_up = [&] {
+    capture.ending = values::Ending::Skip;
+    capture.index = static_cast<size_t>(frame.current);
+    capture.info = ctx.break_info();
+    return std::move(capture);
+  };
   if (next) {
     MG_CHECK(next.value() == Next::Return, "only generators yield");
+    auto reentries = natives::close_left_autocasts(ctx, start);
+    if (!reentries) return give_up();
     capture.ending = values::Ending::Return;
     capture.result = frame.result;
-    capture.reentries = natives::close_left_autocasts(ctx);
+    capture.reentries = std::move(*reentries);
     capture.generators = interpreter.suspended_frames();
     return capture;
   }
@@ -179,13 +189,7 @@ values::Capture capture_frame(values::Context& ctx,
       break;
     case Signal::Break: {
       auto reentries = natives::close_states(ctx, start);
-      if (!reentries) {
-        // What was entered can't be handed over to the rest of the frame.
-        capture.ending = values::Ending::Skip;
-        capture.index = static_cast<size_t>(frame.current);
-        capture.info = ctx.break_info();
-        break;
-      }
+      if (!reentries) return give_up();
       capture.reentries = std::move(*reentries);
       capture.ending = values::Ending::Break;
       capture.handlers = frame.handlers;

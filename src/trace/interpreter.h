@@ -90,18 +90,22 @@ class Interpreter final : public values::Inliner, public Journaled {
   // A frame as it was before a step that may have to be taken back, since what
   // it lets go of runs user code when it dies (lifetimes.cpp).
   struct FrameBefore {
-    explicit FrameBefore(const Frame& frame)
-        : stack(frame.stack), locals(frame.locals), handlers(frame.handlers) {}
+    FrameBefore(const Frame& frame, V exception)
+        : stack(frame.stack),
+          locals(frame.locals),
+          handlers(frame.handlers),
+          handled(exception) {}
     void restore(Frame& frame) &&;
     std::vector<V> stack, locals;
     int32_t handlers;
+    V handled;
   };
   using MaybeBefore = std::optional<FrameBefore>;
   MaybeBefore before_step(const Frame& frame,
                           const Instruction& instruction) const {
     if (watched_.empty() || bytecode::info(instruction.op).only_adds)
       return std::nullopt;
-    return FrameBefore(frame);
+    return FrameBefore(frame, handled);
   }
   V let_go(const Frame& frame, const FrameBefore& before, bool returns) const;
   Outcome<Next> after_step(Frame& frame, Outcome<Next> next,

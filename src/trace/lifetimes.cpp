@@ -65,6 +65,7 @@ class Held {
 void Interpreter::begin(const Frame& frame) {
   begun_ = frame.locals;
   begun_.insert(begun_.end(), frame.stack.begin(), frame.stack.end());
+  if (frame.handlers) begun_.push_back(handled);
   begun_at_start_ = frame.pc == 0;
   if (begun_at_start_) return;
   for (V value : begun_)
@@ -77,6 +78,7 @@ void Interpreter::end() {
   if (begun_at_start_) return;
   Held held(ctx.heap);
   held.add_frames(frame_);
+  held.add(handled);
   for (const values::BrokenFrame& frame : broken_)
     for (const auto* values : {&frame.locals, &frame.stack})
       for (V value : *values) held.add(value);
@@ -125,11 +127,13 @@ V Interpreter::let_go(const Frame& frame, const FrameBefore& before,
   };
   add_changed(before.stack, frame.stack);
   add_changed(before.locals, frame.locals);
+  if (before.handled != handled) was.add(before.handled);
   if (std::ranges::none_of(
           watched_, [&](V value) { return was.contains(value->object); }))
     return nullptr;
   // Nor does anybody else surely hold it.
   Held held(ctx.heap);
+  held.add(handled);
   if (returns) {
     held.add(frame.result);
     held.add_frames(frame.caller, operands_given(&frame));

@@ -200,6 +200,18 @@ Py_ssize_t own_size(PyObject* sequence) {
   return PySequence_Size(sequence);
 }
 
+// Without a subclass's __getitem__; null if that is the only way.
+Ref own_item(PyObject* sequence, Py_ssize_t at) {
+  if (PyTuple_Check(sequence))
+    return Ref::share(PyTuple_GET_ITEM(sequence, at));
+  if (PyUnicode_Check(sequence))
+    return Ref::steal(PyUnicode_Substring(sequence, at, at + 1));
+  if (PyBytes_Check(sequence))
+    return Ref::steal(PyLong_FromLong(
+        static_cast<unsigned char>(PyBytes_AS_STRING(sequence)[at])));
+  return nullptr;
+}
+
 Outcome<V> next_of_native(Context& ctx, V iterator, V* ended) {
   ctx.end_value = nullptr;
   Outcome<V> item = ctx.natives->next_item(ctx, iterator);
@@ -259,6 +271,11 @@ Outcome<V> next_item(Context& ctx, V iterator, V* ended) {
           PyBytes_Check(container->object))
         if (position >= own_size(container->object))
           return finish(ctx, iterator);
+      if (type == &PySeqIter_Type) break;
+      if (Ref item = own_item(container->object, position)) {
+        ctx.heap.set_number(iterator->heap, position + 1);
+        return from_constant(ctx, std::move(item));
+      }
       break;
     default:
       break;

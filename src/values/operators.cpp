@@ -245,6 +245,7 @@ Outcome<V> answer_of_either(Context& ctx, V left, V right,
   if (!methods.forward && !methods.backward) return nullptr;
   const bool backward_first = is_backward_first(ctx, left, right, methods);
   for (const bool is_forward : {!backward_first, backward_first}) {
+    if (!is_forward && left->type == right->type) break;
     MG_TRY(V result, is_forward ? answer_to(ctx, methods.forward, left, right,
                                             methods.name, symbol)
                                 : answer_to(ctx, methods.backward, right, left,

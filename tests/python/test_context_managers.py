@@ -342,6 +342,36 @@ def test_one_object_that_is_entered_again(name):
     check_in_children(program)
 
 
+@pytest.mark.parametrize("name", STATES)
+def test_one_that_is_entered_where_another_was_left(name):
+    def program(x):
+        notes = []
+        with torch.autocast("cpu", dtype=torch.float16):
+            magneto.graph_break()
+        STATES[name]().__enter__()
+        notes.append(seen(x))
+        return notes
+
+    check_in_children(program)
+
+
+def test_modes_of_frames_that_an_error_leaves():
+    def fails():
+        mode = torch.inference_mode()
+        mode.__enter__()
+        magneto.graph_break()
+        raise OSError
+
+    def program(x):
+        try:
+            fails()
+        except OSError:
+            pass
+        return seen(x)
+
+    check_in_children(program)
+
+
 # -- What is entered by hand and left by nobody ends with its object.
 
 

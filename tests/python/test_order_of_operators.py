@@ -128,6 +128,69 @@ def test_unions_with_subclasses(pair):
     check(program, X, pair[0](), pair[1]())
 
 
+class Silent(int):
+    def __add__(self, other):
+        return NotImplemented
+
+
+class Plain(int):
+    pass
+
+
+@pytest.mark.parametrize("pair", [(2, 3), (2.5, 3), (7, -2)])
+@pytest.mark.parametrize("kinds", [(Silent, Silent), (Plain, Silent)])
+def test_numbers_of_ones_own(pair, kinds):
+    a, b = kinds[0](pair[0]), kinds[1](pair[1])
+
+    def program(x, a, b):
+        results = []
+        for p, q in ((a, b), (b, a), (a, a), (a, 2), (2, b)):
+            for operation in (operator.add, divmod):
+                try:
+                    results.append(operation(p, q))
+                except TypeError as error:
+                    results.append(str(error))
+        return results, x + 1
+
+    check(program, X, a, b)
+
+
+# -- What iteration over a text asks.
+
+
+class Text(str):
+    def __getitem__(self, index):
+        return "X"
+
+
+class Bytes(bytes):
+    def __getitem__(self, index):
+        return 0
+
+
+class Pair(tuple):
+    def __getitem__(self, index):
+        return "X"
+
+
+@pytest.mark.parametrize("given", [Text("abc"), Bytes(b"abc"), Pair("ab")])
+def test_iteration_passes_by_getitem(given):
+    def program(x, given):
+        first, *rest = given
+        return (
+            [*given],
+            first,
+            rest,
+            list(zip(given, given, strict=True)),
+            max(given),
+            [each for each in given],
+            given[0],
+            x + 1,
+        )
+
+    check(program, X, given)
+
+
 # -- Which equal constants are one object.
 
 TEXT = "".join(["some", "text"])
