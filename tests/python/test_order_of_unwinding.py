@@ -120,22 +120,10 @@ def given_to_a_call(x):
     return y
 
 
-def given_up_by_a_call(x):
-    def call(given, y):
-        magneto.graph_break()
-        print("call")
-        del given
-        print("given up")
-        return y + 1
-
-    return call(Noting("given"), x)
-
-
 @pytest.mark.parametrize(
     "program",
     [
         given_to_a_call,
-        given_up_by_a_call,
         raised_behind_the_break,
         raised_by_what_breaks,
         caught,
