@@ -65,7 +65,6 @@ REASONS: dict[str, str] = {
             "test_setitem_readonly",
         )
     },
-    "test_optparse.TestOptionParser.test_refleak": _COUNTS_REFERENCES,
     "test_xml_etree.BugsTest.test_bug_xmltoolkit63": _COUNTS_REFERENCES,
     "test_decimal.CContextFlags.test_float_comparison": (
         "looks at a flag that comparing a Decimal with a float sets: keys of "
