@@ -53,6 +53,12 @@ Outcome<bool> identical_constants(Context& ctx, PyObject* left,
   return same;
 }
 
+// The caller's object itself: of a number that varies, what was looked at is
+// another one with the same value.
+PyObject* object_of(V given, V looked) {
+  return given->kind == Kind::Lazy ? given->object : looked->object;
+}
+
 // Where the caller's object is found; invalid for what the program made.
 SourceId place_of(V given, V looked) {
   return looked->source.valid() || given->kind != Kind::Lazy ? looked->source
@@ -84,8 +90,9 @@ Outcome<bool> identical(Context& ctx, V left, V right) {
   if (left->object && right->object) {
     if (left->is_constant() && right->is_constant() &&
         guards::is_constant(left->object) && guards::is_constant(right->object))
-      return identical_constants(ctx, left->object, place_of(given[0], left),
-                                 right->object, place_of(given[1], right));
+      return identical_constants(
+          ctx, object_of(given[0], left), place_of(given[0], left),
+          object_of(given[1], right), place_of(given[1], right));
     if (left->object == right->object) return true;
     if (left->source.valid() && right->source.valid() &&
         !(left->is_constant() && right->is_constant())) {

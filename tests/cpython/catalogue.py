@@ -74,10 +74,6 @@ REASONS: dict[str, str] = {
         "looks into a logger's cache of levels, which a compiled piece "
         "neither reads nor fills"
     ),
-    "test_plistlib.TestBinaryPlistlib.test_identity": (
-        "asks whether two equal numbers are one object: numbers that vary "
-        "from call to call are handed on by value"
-    ),
     "test_coroutines.CoroutineTest.test_for_2": (
         "counts references to a constant, which a compiled piece holds, too, "
         "to compare with it"

@@ -228,6 +228,24 @@ def test_constants_are_told_apart(name, first):
         )
 
 
+def test_numbers_that_vary_are_told_apart():
+    def program(x, a, b):
+        return a is b, x + 1
+
+    def pairs(n):
+        same = int(str(n))
+        return [(same, same), (same, int(str(n)))]
+
+    check_calls(
+        program,
+        [((X, *pair), {}) for n in range(300, 305) for pair in pairs(n)],
+    )
+    check_calls(
+        program,
+        [((X, *pair), {}) for n in range(300, 305) for pair in pairs(n)[::-1]],
+    )
+
+
 def test_equal_texts_need_one_compilation():
     """To be found in a list, they need not be one object."""
 
