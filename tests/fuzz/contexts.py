@@ -13,8 +13,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import gc
-import itertools
-import random
 import sys
 from typing import Any
 
@@ -22,9 +20,10 @@ import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 import magneto
+from tests.fuzz.blocks import BlockWriter, indented
 from tests.fuzz.children import text_of_child
 from tests.fuzz.command import difference_of, is_python, of_sources, run_many
-from tests.fuzz.control import indented, told
+from tests.fuzz.control import told
 
 # Imports much when it is first called; else each process of a run would.
 torch.use_deterministic_algorithms(False)
@@ -119,28 +118,14 @@ def in_half(n: int) -> Any:
         yield
 
 
-class Writer:
+class Writer(BlockWriter):
     """Writes one program of a few functions, each of which may call those
     before it.
     """
 
-    def __init__(self, choose: random.Random) -> None:
-        self.choose = choose
-        self.functions: list[tuple[str, bool]] = []
-        self.numbers = itertools.count(1)
-        self.room = 0
-        self.is_generator = False
-        self.is_in_loop = False
-
     def program(self) -> str:
         """The functions, of which the last is `program(x, n, kept, notes)`."""
-        lines: list[str] = []
-        for index in range(self.choose.randint(0, 2)):
-            is_generator = self.choose.random() < 0.5
-            name = f"f{index}"
-            lines += self.function(name, is_generator)
-            self.functions.append((name, is_generator))
-        return "\n".join([*lines, *self.function("program", False)])
+        return self.all_functions(self.choose.randint(0, 2), 0.5)
 
     def function(self, name: str, is_generator: bool) -> list[str]:
         """A whole function."""
@@ -156,16 +141,6 @@ class Writer:
         if is_generator:
             body.append("yield x")
         return [*lines, *indented([*body, "return x, y, torch_state()"])]
-
-    def block(self, depth: int, **changed: bool) -> list[str]:
-        """Some statements, in another place."""
-        before = {name: getattr(self, name) for name in changed}
-        vars(self).update(changed)
-        lines = []
-        for _ in range(self.choose.randint(1, 3)):
-            lines += self.statement(depth + 1)
-        vars(self).update(before)
-        return lines
 
     def statement(self, depth: int) -> list[str]:
         """One, with what is in it."""
@@ -216,10 +191,6 @@ class Writer:
         ]  # fmt: skip
         return self.choose.choice(steps)
 
-    def number(self) -> int:
-        """One that nothing else has."""
-        return next(self.numbers)
-
     def leaving(self, depth: int) -> list[str]:
         """A way out: an error, a return, the end of a loop."""
         ways = [f"raise {self.choose.choice(['KeyError', 'OSError'])}(n)"]
@@ -266,15 +237,6 @@ class Writer:
         return [
             f"for _ in {items}:",
             *indented(self.block(depth, is_in_loop=True)),
-        ]
-
-    def choice(self, depth: int) -> list[str]:
-        """An `if` with an `else`."""
-        return [
-            f"if n == {self.choose.randint(0, 2)}:",
-            *indented(self.block(depth)),
-            "else:",
-            *indented(self.block(depth)),
         ]
 
     def inner(self, depth: int) -> list[str]:

@@ -20,6 +20,7 @@ from typing import Any
 import torch
 
 import magneto
+from tests.fuzz.blocks import BlockWriter, indented
 from tests.fuzz.command import difference_of, is_python, of_sources, run_many
 from tests.fuzz.running import NoEnd, limited
 
@@ -89,32 +90,18 @@ def told(error: BaseException | None, depth: int = 0) -> Any:
     )
 
 
-class Writer:
+class Writer(BlockWriter):
     """Writes one program of a few functions, each of which may call those
     before it.
     """
 
     def __init__(self, choose: random.Random) -> None:
-        self.choose = choose
-        self.functions: list[tuple[str, bool]] = []
-        self.numbers = itertools.count(1)
-        self.room = 0
-        self.is_generator = False
-        self.is_in_loop = False
+        super().__init__(choose)
         self.is_in_handler = False
-
-    def number(self) -> int:
-        """One that nothing else has."""
-        return next(self.numbers)
 
     def program(self) -> str:
         """The functions, of which the last is `program(x, notes)`."""
-        lines: list[str] = []
-        for index in range(self.choose.randint(1, 3)):
-            is_generator = self.choose.random() < 0.7
-            lines += self.function(f"f{index}", is_generator)
-            self.functions.append((f"f{index}", is_generator))
-        return "\n".join([*lines, *self.function("program", False)])
+        return self.all_functions(self.choose.randint(1, 3), 0.7)
 
     def function(self, name: str, is_generator: bool) -> list[str]:
         """A whole function."""
@@ -136,16 +123,6 @@ class Writer:
         else:
             body.append(f"return {self.choose.choice(['x', 'n', 'r'])}")
         return [f"def {name}(x, notes):", *indented(body)]
-
-    def block(self, depth: int, **changed: bool) -> list[str]:
-        """Some statements, in another place."""
-        before = {name: getattr(self, name) for name in changed}
-        vars(self).update(changed)
-        lines = []
-        for _ in range(self.choose.randint(1, 3)):
-            lines += self.statement(depth + 1)
-        vars(self).update(before)
-        return lines
 
     def statement(self, depth: int) -> list[str]:
         """One, with what is in it."""
@@ -308,9 +285,7 @@ class Writer:
     def choice(self, depth: int) -> list[str]:
         """An `if` with an `else`, or a `match`."""
         if self.choose.random() < 0.5:
-            lines = [f"if n == {self.choose.randint(0, 2)}:"]
-            lines += indented(self.block(depth))
-            return [*lines, "else:", *indented(self.block(depth))]
+            return super().choice(depth)
         case = self.choose.choice(["[a, *b]", "{}", "0 | 1", "int(a)"])
         lines = ["match r:", f"    case {case}:"]
         lines += indented(indented(self.block(depth)))
@@ -344,11 +319,6 @@ class Writer:
                 ]
             )
         ]
-
-
-def indented(lines: list[str]) -> list[str]:
-    """The lines, one level deeper."""
-    return [f"    {line}" for line in lines]
 
 
 @contextlib.contextmanager
