@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -45,6 +46,11 @@ class CompiledModule(torch.nn.Module):
 
     # Runs what is under "forward", without a Python frame.
     __call__ = _C.ModuleCall(torch.nn.Module.__call__)
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        """The other module's: `__call__` is written in C."""
+        return inspect.signature(self._orig_mod)
 
     @property
     def training(self) -> bool:

@@ -33,6 +33,22 @@ def call(
     return callable(*args, **keywords)
 
 
+def derived(base: Any, kind: Any, *args: Any) -> Any:
+    """An instance of `kind`, made as its base class `base` makes its own."""
+    made = base.__new__(kind)
+    base.__init__(made, *args)
+    return made
+
+
+def partial(kind: Any, function: Any, args: Any, keywords: Any) -> Any:
+    """A `functools.partial`, or one of a class derived from it, of these very
+    objects.
+    """
+    made = functools.partial.__new__(kind, function)
+    functools.partial.__setstate__(made, (function, args, keywords, None))
+    return made
+
+
 class _Empty:
     def __getitem__(self, position: int) -> Any:
         raise IndexError

@@ -60,6 +60,11 @@ _RULES = (
     (f"{_TORCH}/nn/modules::reset_parameters", WHOLE, "fills parameters"),
     (f"{_TORCH}/nn/init.py", WHOLE, "fills parameters"),
     (f"{_TORCH}/nn/attention/__init__.py", EVALUATE, "chooses kernels"),
+    (
+        f"{_TORCH}/optim/lbfgs.py",
+        WHOLE,
+        "decides by what tensors hold, in each step",
+    ),
     (f"{_TORCH}/nn/parameter.py", EVALUATE, "makes and copies parameters"),
     (f"{_TORCH}/nn/parallel", EVALUATE, "moves data between processes"),
     (f"{_TORCH}/distributed", EVALUATE, "moves data between processes"),

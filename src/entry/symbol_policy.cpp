@@ -287,8 +287,9 @@ std::optional<FrameSymbols::Broken> FrameSymbols::broken_promise(
 
 bool FrameSymbols::has_symbolic_items(PyObject* tuple,
                                       guards::SourceId source) {
-  if (mode_ == Mode::Never || !is_argument(sources_, source)) return false;
-  if (mode_ == Mode::Varied && varied_.empty()) return false;
+  if (mode_ == Mode::Never || (mode_ == Mode::Varied && varied_.empty()) ||
+      (mode_ == Mode::Always && !is_argument(sources_, source)))
+    return false;
   return any_number(tuple, sources_.print(source),
                     [this](const std::string& name) {
                       return mode_ == Mode::Always || varied_.contains(name);

@@ -4,6 +4,7 @@
 #include <structmember.h>
 
 #include "guards/hooks.h"
+#include "python/class_hierarchy.h"
 #include "python/deque_layout.h"
 #include "python/handled.h"
 #include "python/iterator_layout.h"
@@ -305,6 +306,12 @@ Reading read_TypeMro(const Source&, PyObject* base) noexcept {
 Reading read_TypeBases(const Source&, PyObject* base) noexcept {
   if (!PyType_Check(base)) return Reading::unreadable();
   return present_or_absent(as<PyTypeObject>(base)->tp_bases);
+}
+
+Reading read_Subclass(const Source& source, PyObject* base) noexcept {
+  if (!PyType_Check(base)) return Reading::unreadable();
+  return present_or_absent(
+      python::subclass_at(as<PyTypeObject>(base), source.index));
 }
 
 Reading read_IteratorItem(const Source& source, PyObject* base) noexcept {

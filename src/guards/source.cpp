@@ -167,6 +167,10 @@ SourceId SourceTable::type_own_attr(SourceId type, PyObject* name) {
   return named(type, SourceKind::TypeOwnAttr, name);
 }
 
+SourceId SourceTable::subclass(SourceId type, size_t i) {
+  return indexed(type, SourceKind::Subclass, i);
+}
+
 Reading SourceTable::read(SourceId id, const CallView& view) const {
   const Source& source = sources_[id.index];
   if (!source.base.valid()) return read_root(source, view);

@@ -136,6 +136,7 @@ class SourceTable {
   SourceId iterator_word(SourceId iterator, size_t word);
   SourceId type_attr(SourceId type, PyObject* name);
   SourceId type_own_attr(SourceId type, PyObject* name);
+  SourceId subclass(SourceId type, size_t i);
 
   const Source& operator[](SourceId id) const { return sources_[id.index]; }
   size_t size() const { return sources_.size(); }

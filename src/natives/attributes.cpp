@@ -201,12 +201,28 @@ bool is_nan(PyObject* object) {
   return PyFloat_Check(object) && std::isnan(PyFloat_AS_DOUBLE(object));
 }
 
+// What CPython makes of the answer of a __hash__ of the program's.
+Outcome<V> reduced_hash(Context& ctx, V answer) {
+  if (!answer->is_constant() || !PyLong_Check(answer->object))
+    return ctx.raise(PyExc_TypeError,
+                     "__hash__ method should return an integer");
+  Py_ssize_t number = PyLong_AsSsize_t(answer->object);
+  if (number == -1 && PyErr_Occurred()) {
+    PyErr_Clear();
+    number = PyLong_Type.tp_hash(answer->object);
+  }
+  return ctx.integer(number == -1 ? -2 : number);
+}
+
 Outcome<V> hash(Context& ctx, const Arguments& args) {
   V value = ctx.look(args.positional[0]);
   PyObject* real = safe_object(ctx, value);
   if (!real) {
     MG_TRY(V own, own_hash(ctx, value));
-    if (own) return call(ctx, own, {});
+    if (own) {
+      MG_TRY(V answer, call(ctx, own, {}));
+      return reduced_hash(ctx, ctx.look(answer));
+    }
   }
   if (real || value->kind == Kind::List || value->kind == Kind::Dict ||
       value->kind == Kind::Set || value->kind == Kind::Tuple ||

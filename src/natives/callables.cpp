@@ -31,7 +31,8 @@ Outcome<V> bind_method(Context& ctx, const Arguments& args) {
   return ctx.look(args.positional[0]);
 }
 
-// property.__get__ and the like: a descriptor that somebody holds in the hand.
+// staticmethod.__get__ and the like: a descriptor that somebody holds in the
+// hand.
 Outcome<V> bind_other(Context& ctx, const Arguments& args) {
   V descriptor = ctx.look(args.positional[0]);
   V object = ctx.look(args.positional[1]);
@@ -42,11 +43,6 @@ Outcome<V> bind_other(Context& ctx, const Arguments& args) {
     if (owner->is_constant() && PyType_Check(owner->object))
       type = reinterpret_cast<PyTypeObject*>(owner->object);
   }
-  const bool is_property = is_instance_of(descriptor, &PyProperty_Type);
-  if (is_none && is_property) return descriptor;
-  if (is_property && descriptor->object)
-    return values::bind_property(ctx, descriptor->object, object, type,
-                                 interned().dunder_get);
   if (!descriptor->is_constant()) return descriptor;
   return bind_descriptor(ctx, descriptor->object, is_none ? nullptr : object,
                          type, interned().dunder_get);
@@ -229,7 +225,6 @@ constexpr Row kRows[] = {
     {kTypes, "generator.send", send, 2, 2, nullptr},
     {kTypes, "generator.throw", throw_into, 2, 4, nullptr},
     {kTypes, "generator.close", close, 1, 1, nullptr},
-    {kBuiltins, "property.__get__", bind_other, 2, 3, nullptr},
     {kBuiltins, "staticmethod.__get__", bind_other, 2, 3, nullptr},
     {kBuiltins, "classmethod.__get__", bind_other, 2, 3, nullptr},
     {"types", "SimpleNamespace", make_namespace, 0, 0, "*"},

@@ -213,9 +213,10 @@ Outcome<V> pop(Context& ctx, const Arguments& args) {
   MG_TRY(V dict, receiver(ctx, args));
   // An empty one asks for no hash.
   V key = ctx.look_symbolic(args.positional[1]);
-  const bool is_empty = key->type->tp_hash == PyObject_HashNotImplemented &&
-                        dict_entries(ctx, dict).empty();
-  if (!is_empty) {
+  const bool may_be_unhashable =
+      key->type->tp_hash == PyObject_HashNotImplemented ||
+      key->kind == Kind::Tuple;
+  if (!may_be_unhashable || !dict_entries(ctx, dict).empty()) {
     MG_TRY(V value, dict_pop(ctx, dict, args.positional[1]));
     if (value) return value;
   }

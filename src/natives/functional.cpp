@@ -43,22 +43,7 @@ V part_of(Context& ctx, V partial, Part part) {
                   ctx.sources.field(partial->source, kFields[part].second));
 }
 
-V keywords_as_dict(Context& ctx, const Arguments& args) {
-  V made = ctx.dict();
-  for (size_t i = 0; i < args.keyword_names.size(); ++i)
-    ctx.heap.dict_initial(made->heap, ctx.constant_share(args.keyword_names[i]),
-                          args.keyword_values[i],
-                          Ref::share(args.keyword_names[i]));
-  return made;
-}
-
-V make(Context& ctx, PyTypeObject* type, V function, std::span<const V> args,
-       V keywords) {
-  V slots[] = {function, ctx.tuple(args), keywords};
-  return ctx.iterator(type, slots, 0, Kind::Object);
-}
-
-Outcome<V> make_partial(Context& ctx, const Arguments& args) {
+Outcome<V> make_of(Context& ctx, PyTypeObject* type, const Arguments& args) {
   V function = ctx.look_function(args.positional[0]);
   V callable = ctx.constant_share(PyDict_GetItemString(builtins(), "callable"));
   MG_TRY(V answer, call(ctx, callable, {function}));
@@ -68,7 +53,7 @@ Outcome<V> make_partial(Context& ctx, const Arguments& args) {
   std::vector<V> positional;
   V keywords = ctx.dict();
   // A partial of a partial is one partial.
-  if (function->type == partial_type()) {
+  if (function->type->tp_call == partial_type()->tp_call) {
     MG_DO(unpack(ctx, part_of(ctx, function, kArguments), positional));
     V inner = ctx.look(part_of(ctx, function, kKeywords));
     for (const DictEntry* entry : dict_entries(ctx, inner))
@@ -80,7 +65,12 @@ Outcome<V> make_partial(Context& ctx, const Arguments& args) {
   for (size_t i = 0; i < args.keyword_names.size(); ++i)
     MG_DO(dict_set(ctx, keywords, ctx.constant_share(args.keyword_names[i]),
                    args.keyword_values[i]));
-  return make(ctx, partial_type(), function, positional, keywords);
+  V slots[] = {function, ctx.tuple(positional), keywords};
+  return ctx.iterator(type, slots, 0, Kind::Object);
+}
+
+Outcome<V> make_partial(Context& ctx, const Arguments& args) {
+  return make_of(ctx, partial_type(), args);
 }
 
 // partial.__new__(cls, ...), for subclasses
@@ -89,9 +79,8 @@ Outcome<V> make_of_class(Context& ctx, const Arguments& args) {
   if (args.count() < 2 || !type->is_constant() || !PyType_Check(type->object))
     return ctx.raise(PyExc_TypeError,
                      "type 'partial' takes at least one argument");
-  return make(ctx, reinterpret_cast<PyTypeObject*>(type->object),
-              args.positional[1], args.positional.subspan(2),
-              keywords_as_dict(ctx, args));
+  return make_of(ctx, reinterpret_cast<PyTypeObject*>(type->object),
+                 without(args, 1));
 }
 
 Outcome<V> call_partial(Context& ctx, const Arguments& args) {

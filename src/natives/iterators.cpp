@@ -231,6 +231,13 @@ Outcome<V> make_reversed(Context& ctx, const Arguments& args) {
   if (sequence->kind == Kind::Tensor)
     return call_method(ctx, sequence, name<"__reversed__">(), {});
   if (method && sequence->kind == Kind::Object) return call(ctx, method, {});
+  if (sequence->is_constant() && PyRange_Check(sequence->object)) {
+    Ref step = Ref::steal(PyLong_FromLong(-1));
+    Ref slice = Ref::steal(PySlice_New(nullptr, nullptr, step));
+    Ref backwards = Ref::steal(PyObject_GetItem(sequence->object, slice));
+    MG_CHECK(backwards, "a part of a range");
+    return iterate(ctx, ctx.constant(std::move(backwards)));
+  }
   const bool is_sequence = sequence->is_constant()
                                ? PySequence_Check(sequence->object)
                                : sequence->type->tp_as_sequence &&

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The methods of object and type themselves, mostly called through super().
 #include "natives/signature.h"
+#include "python/class_hierarchy.h"
 #include "python/names.h"
 
 namespace magneto::natives {
@@ -141,10 +142,26 @@ Outcome<V> list_mro(Context& ctx, const Arguments& args) {
   return from_constant(ctx, std::move(listed));
 }
 
-// cls.__subclasses__(): more may be made at any time.
-Outcome<V> list_subclasses(Context& ctx, const Arguments&) {
-  return ctx.graph_break("native-call", "type.__subclasses__",
-                         "call it outside of the compiled function");
+// cls.__subclasses__(): more may be made at any time, so each is guarded, and
+// that there is no other.
+Outcome<V> list_subclasses(Context& ctx, const Arguments& args) {
+  constexpr size_t kMost = 64;
+  auto* type = reinterpret_cast<PyTypeObject*>(
+      ctx.look(args.positional[0])->object);
+  const guards::SourceId source =
+      ctx.sources.constant(reinterpret_cast<PyObject*>(type));
+  std::vector<V> classes;
+  while (PyObject* found = python::subclass_at(type, classes.size())) {
+    if (classes.size() == kMost)
+      return ctx.graph_break("native-call",
+                             std::string("__subclasses__() of ") +
+                                 type->tp_name + ", which has many",
+                             "call it outside of the compiled function");
+    ctx.guards.identity(ctx.sources.subclass(source, classes.size()), found);
+    classes.push_back(ctx.known(found, ctx.sources.constant(found)));
+  }
+  ctx.guards.absent(ctx.sources.subclass(source, classes.size()));
+  return ctx.list(classes);
 }
 
 constexpr const char* kBuiltins = "builtins";

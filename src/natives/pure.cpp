@@ -126,7 +126,10 @@ Outcome<V> lift(Context& ctx, Ref object) {
   if (is_safe(object) || values::is_alias(object))
     return from_constant(ctx, std::move(object));
   PyObject* real = object.get();
-  if (PyList_CheckExact(real) || PyTuple_CheckExact(real)) {
+  // Also the named tuples that inspect gives, with lists in them.
+  const bool is_tuple =
+      PyTuple_Check(real) && Py_TYPE(real)->tp_itemsize == sizeof(PyObject*);
+  if (PyList_CheckExact(real) || is_tuple) {
     Ref items = Ref::steal(PySequence_Tuple(real));
     MG_CHECK(items, "out of memory");
     std::vector<V> values;
@@ -134,7 +137,7 @@ Outcome<V> lift(Context& ctx, Ref object) {
       MG_TRY(V item, lift(ctx, Ref::share(PyTuple_GET_ITEM(items.get(), i))));
       values.push_back(item);
     }
-    return PyList_CheckExact(real) ? ctx.list(values) : ctx.tuple(values);
+    return is_tuple ? ctx.tuple(values, Py_TYPE(real)) : ctx.list(values);
   }
   if (PyDict_CheckExact(real)) {
     V made = ctx.dict();

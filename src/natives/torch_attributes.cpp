@@ -241,6 +241,10 @@ Status set_tensor_attribute(Context& ctx, V tensor, PyObject* name, V value) {
           is_leaf(ctx, tensor) == true)
         return done;
     }
+    // What Module._apply does where nothing is converted.
+    if (value && ctx.look(value) == tensor &&
+        PyUnicode_CompareWithASCIIString(name, "data") == 0)
+      return done;
     if (value && getter_of(name) == get_grad)
       return set_grad(ctx, tensor, name, value);
     return refuse_attribute(ctx, name, "is written to");

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Questions that torch's code asks of itself and of its arguments, and that
 // have a plain answer while tracing.
+#include "natives/pure.h"
 #include "natives/torch_rows.h"
+#include "python/find.h"
 
 namespace magneto::natives {
 
@@ -10,6 +12,7 @@ namespace {
 Outcome<V> yes(Context& ctx, const Arguments&) { return ctx.boolean(true); }
 Outcome<V> no(Context& ctx, const Arguments&) { return ctx.boolean(false); }
 Outcome<V> nothing(Context& ctx, const Arguments&) { return ctx.none(); }
+Outcome<V> zero(Context& ctx, const Arguments&) { return ctx.integer(0); }
 Outcome<V> first(Context&, const Arguments& args) { return args.positional[0]; }
 Outcome<V> second(Context&, const Arguments& args) {
   return args.positional[1];
@@ -111,7 +114,33 @@ Outcome<V> exit_annotation(Context& ctx, const Arguments& args) {
 #define MG_REAL(module, function) \
   { module, function, call_real<module "." function> }
 
+// torch._C._nn._parse_to(...), what Module.to() is asked for: a tensor stands
+// for its device and its dtype.
+Outcome<V> parse_conversion(Context& ctx, const Arguments& args) {
+  static PyObject* const real = find_object("torch._C._nn._parse_to");
+  std::vector<V> positional(args.positional.begin(), args.positional.end());
+  if (!positional.empty()) {
+    V tensor = ctx.look(positional[0]);
+    if (tensor->kind == Kind::Tensor) {
+      MG_TRY(positional[0], get_attribute(ctx, tensor, name<"device">()));
+      MG_TRY(V dtype, get_attribute(ctx, tensor, name<"dtype">()));
+      positional.insert(positional.begin() + 1, dtype);
+    }
+  }
+  Ref parts;
+  MG_TRY(bool called,
+         call_really(ctx, real,
+                     {.positional = positional,
+                      .keyword_values = args.keyword_values,
+                      .keyword_names = args.keyword_names},
+                     parts, examined_object));
+  if (called) return from_constant(ctx, std::move(parts));
+  return ctx.graph_break("native-call", "Module.to() of unknowns",
+                         "move the module outside of the compiled function");
+}
+
 constexpr Row kRows[] = {
+    {"torch._C._nn", "_parse_to", parse_conversion, 0, kAny, "*"},
     // What is going on.
     {"torch.compiler", "is_compiling", is_compiling, 0, 0, nullptr},
     MG_ALWAYS("torch.compiler", "is_dynamo_compiling", yes),
@@ -121,6 +150,8 @@ constexpr Row kRows[] = {
     MG_ALWAYS("torch._utils", "is_compiling", yes),
     MG_ALWAYS("torch._jit_internal", "is_scripting", no),
     MG_ALWAYS("torch.jit._trace", "is_tracing", no),
+    // While a mode is on, nothing is traced.
+    MG_ALWAYS("torch._C", "_len_torch_dispatch_stack", zero),
     MG_ALWAYS("torch._C", "_is_tracing", no),
     MG_ALWAYS("torch._C", "_get_tracing_state", nothing),
     MG_ALWAYS("torch.onnx", "is_in_onnx_export", no),

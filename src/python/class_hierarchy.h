@@ -23,4 +23,7 @@ void know_class(PyTypeObject* type);
 // or that one such derives from.
 uint64_t class_hierarchy() noexcept;
 
+// The i-th of cls.__subclasses__(); borrowed, null behind the last.
+PyObject* subclass_at(PyTypeObject* type, size_t i) noexcept;
+
 }  // namespace magneto::python

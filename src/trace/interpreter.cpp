@@ -184,10 +184,11 @@ Outcome<Next> Interpreter::run_outermost(Frame& frame) {
 
 namespace {
 
-// Exceptions that go on as they were.
-bool raises_again(const Instruction& instruction) {
+// Exceptions that go on as they were; without one, a bare `raise` is an error.
+bool raises_again(const Instruction& instruction, bool is_handling) {
   return instruction.op == Op::Reraise ||
-         (instruction.op == Op::RaiseVarargs && instruction.arg == 0);
+         (instruction.op == Op::RaiseVarargs && instruction.arg == 0 &&
+          is_handling);
 }
 
 // Of a traceback: whether the trace made it for this code.
@@ -234,7 +235,7 @@ Signal Interpreter::trace_back(Frame& frame) {
   if (is_polyfill(frame)) return Signal::Raised;
   V exception = ctx.exception();
   const auto& slots = ctx.heap[exception->heap].slots;
-  if (raises_again(at)) {
+  if (raises_again(at, ctx.look(handled) != ctx.none())) {
     // No new entry: that of the frame shows where it has come to since.
     V entry = slots.empty() ? ctx.none() : ctx.look(slots[values::kTraceback]);
     V unit = last_unit(ctx, frame);

@@ -151,19 +151,19 @@ namespace {
 // {**mapping}: a dict, or anything with keys() and items. With `unique` a key
 // that is there is a KeyError.
 Status update(Context& ctx, V dict, V mapping, bool unique) {
-  auto add = [&](V key, V value) -> Status {
-    if (unique) {
-      MG_TRY(V there, values::dict_get(ctx, dict, key));
-      if (there)
-        return ctx.raise_value(values::make_exception(
-            ctx, reinterpret_cast<PyTypeObject*>(PyExc_KeyError), {&key, 1}));
-    }
-    return values::dict_set(ctx, dict, key, value);
+  auto check = [&](V key) -> Status {
+    if (!unique) return done;
+    MG_TRY(V there, values::dict_get(ctx, dict, key));
+    if (!there) return done;
+    return ctx.raise_value(values::make_exception(
+        ctx, reinterpret_cast<PyTypeObject*>(PyExc_KeyError), {&key, 1}));
   };
   if (mapping->kind == Kind::Dict &&
       values::is_merged_directly(ctx, mapping->type)) {
-    for (const values::DictEntry* entry : values::dict_entries(ctx, mapping))
-      MG_DO(add(entry->key, entry->value));
+    for (const values::DictEntry* entry : values::dict_entries(ctx, mapping)) {
+      MG_DO(check(entry->key));
+      MG_DO(values::dict_set(ctx, dict, entry->key, entry->value));
+    }
     return done;
   }
   MG_TRY(V method, values::get_attribute(ctx, mapping, interned().keys));
@@ -171,8 +171,9 @@ Status update(Context& ctx, V dict, V mapping, bool unique) {
   std::vector<V> all;
   MG_DO(values::unpack(ctx, keys, all));
   for (V key : all) {
+    MG_DO(check(key));
     MG_TRY(V value, values::get_item(ctx, mapping, key));
-    MG_DO(add(key, value));
+    MG_DO(values::dict_set(ctx, dict, key, value));
   }
   return done;
 }
@@ -188,6 +189,9 @@ Signal arguments_error(Context& ctx, V callable, V mapping, Signal signal) {
             mapping->type->tp_name);
   }
   if (!ctx.exception_is(PyExc_KeyError)) return signal;
+  // CPython 3.11 doesn't recognise it where another one is being handled: what
+  // it looks at is an exception by then, and no longer its argument.
+  if (ctx.look(ctx.inliner->handled_exception()) != ctx.none()) return signal;
   V args = values::exception_field(ctx, ctx.exception(), interned().args);
   std::vector<V> keys;
   MG_DO(values::unpack(ctx, args, keys));

@@ -124,20 +124,28 @@ Outcome<Next> op_LoadClosure(Interpreter&, Frame& frame, Instruction ins) {
   return Next::Continue;
 }
 
+namespace {
+
+Signal empty_cell(Context& ctx, const Frame& frame, Instruction ins) {
+  PyObject* name = frame.local_name(ins.arg);
+  const int32_t free_start =
+      frame.py_code->co_nlocalsplus - frame.py_code->co_nfreevars;
+  if (ins.arg < free_start) return unbound(ctx, name);
+  return values::raise_about_name(
+      ctx, PyExc_NameError,
+      "cannot access free variable '" + text(name) +
+          "' where it is not associated with a value in enclosing scope",
+      name);
+}
+
+}  // namespace
+
 Outcome<Next> op_LoadDeref(Interpreter& in, Frame& frame, Instruction ins) {
   // -- value
   V cell = in.ctx.look(frame.locals[static_cast<size_t>(ins.arg)]);
   V content = in.ctx.heap[cell->heap].slots[0];
-  if (content == nullptr || content->is_null()) {
-    const int32_t free_start =
-        frame.py_code->co_nlocalsplus - frame.py_code->co_nfreevars;
-    if (ins.arg < free_start) return unbound(in.ctx, frame.local_name(ins.arg));
-    return values::raise_about_name(
-        in.ctx, PyExc_NameError,
-        "cannot access free variable '" + text(frame.local_name(ins.arg)) +
-            "' where it is not associated with a value in enclosing scope",
-        frame.local_name(ins.arg));
-  }
+  if (content == nullptr || content->is_null())
+    return empty_cell(in.ctx, frame, ins);
   frame.push(content);
   return Next::Continue;
 }
@@ -157,7 +165,7 @@ Outcome<Next> op_DeleteDeref(Interpreter& in, Frame& frame, Instruction ins) {
   V cell = in.ctx.look(frame.locals[static_cast<size_t>(ins.arg)]);
   V content = in.ctx.heap[cell->heap].slots[0];
   if (content == nullptr || content->is_null())
-    return unbound(in.ctx, frame.local_name(ins.arg));
+    return empty_cell(in.ctx, frame, ins);
   in.ctx.heap.set_slot(cell->heap, 0, in.ctx.null());
   return Next::Continue;
 }

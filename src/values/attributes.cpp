@@ -462,6 +462,7 @@ Outcome<V> type_get(Context& ctx, V object, PyObject* name) {
         Py_IS_TYPE(in_meta, &PyMemberDescr_Type)) {
       if (V classes = classes_of(ctx, type, name)) return classes;
       MG_DO(guard_own_field(ctx, type, name));
+      if (name == interned().dunder_dict) return ctx.class_namespace(type);
       V field = field_of_constant(ctx, object, name);
       return field ? Outcome<V>(field) : read_real(ctx, object->object, name);
     }

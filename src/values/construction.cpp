@@ -17,6 +17,7 @@
 //                       the arguments that it was made with ...
 //   collections.deque   a List; maxlen
 //   defaultdict         a Dict; default_factory
+//   property            fget, fset, fdel, the text
 //   traceback           see exceptions.h; the locals are filled in
 #include "values/construction.h"
 
@@ -75,10 +76,6 @@ const ViewRow kViews[] = {
     {&PyDictItems_Type, &PyODictItems_Type, "items"},
 };
 
-Construction at_end(Context& ctx) {
-  return {attribute_of_module(ctx, "builtins", "iter"), {ctx.tuple({})}};
-}
-
 // The length of a sequence that has no __len__ of the user's.
 std::optional<int64_t> length_of_plain(Context& ctx, V sequence) {
   switch (sequence->kind) {
@@ -102,7 +99,10 @@ Construction advanced(Context& ctx, V iterate, V iterable, int64_t count) {
 
 std::optional<Construction> of_reversed(Context& ctx, const HeapObject& state) {
   V sequence = state.slots[0];
-  if (state.number <= 0) return at_end(ctx);
+  if (state.number <= 0)
+    return Construction{
+        attribute_of_module(ctx, "builtins", "reversed"),
+        {sequence->kind == Kind::List ? ctx.list({}) : ctx.tuple({})}};
   const std::optional<int64_t> length = length_of_plain(ctx, sequence);
   if (!length || *length < state.number) return std::nullopt;
   return advanced(ctx, attribute_of_module(ctx, "builtins", "reversed"),
@@ -161,6 +161,24 @@ bool is_class(PyTypeObject* type, const char* full_name) {
   return std::string_view(type->tp_name) == full_name;
 }
 
+// The class itself or the base class of that name; null if there is none.
+PyTypeObject* base_class(PyTypeObject* type, const char* full_name) {
+  while (type && !is_class(type, full_name)) type = type->tp_base;
+  return type;
+}
+
+// What `base`, written in C, makes of the arguments: an instance of the value's
+// class, without a __new__ or __init__ of the program's.
+Construction instance_of(Context& ctx, V value, PyTypeObject* base,
+                         std::vector<V> args) {
+  if (value->type == base) return {class_value(ctx, value), std::move(args)};
+  args.insert(args.begin(),
+              {ctx.constant_share(reinterpret_cast<PyObject*>(base)),
+               class_value(ctx, value)});
+  return {attribute_of_module(ctx, "magneto.construct", "derived"),
+          std::move(args)};
+}
+
 }  // namespace
 
 bool is_outdated(const Context& ctx, V deque_iterator) {
@@ -214,16 +232,20 @@ std::optional<Construction> construction(Context& ctx, V value) {
   if (type == &PyReversed_Type || type == &PyListRevIter_Type)
     return of_reversed(ctx, state);
   if (is_dict_iterator(value)) {
-    const auto iteration = dict_iteration(ctx, value);
+    auto iteration = dict_iteration(ctx, value);
     if (!iteration) return std::nullopt;
-    return iteration->passed < 0 ? at_end(ctx)
-                                 : of_dict_iterator(ctx, *iteration);
+    if (iteration->passed < 0) {
+      const bool ordered = is_instance_of(iteration->dict, &PyODict_Type);
+      iteration->dict = ctx.dict(ordered ? &PyODict_Type : &PyDict_Type);
+      iteration->passed = 0;
+    }
+    return of_dict_iterator(ctx, *iteration);
   }
   if (is_set_iterator(value)) {
-    const auto iteration = set_iteration(ctx, value);
+    auto iteration = set_iteration(ctx, value);
     if (!iteration) return std::nullopt;
-    return iteration->passed < 0 ? at_end(ctx)
-                                 : of_set_iterator(ctx, *iteration);
+    if (iteration->passed < 0) iteration = {ctx.set(), 0};
+    return of_set_iterator(ctx, *iteration);
   }
   for (const auto& [plain, ordered, name] : kViews)
     if (type == plain || type == ordered)
@@ -251,18 +273,11 @@ std::optional<Construction> construction(Context& ctx, V value) {
     return Construction{
         ctx.constant_share(python::traceback_maker()),
         {state.slots.begin(), state.slots.begin() + kFirstLocal}};
-  if (is_class(type, "functools.partial")) {
-    std::vector<V> parts = state.slots;
-    return with_keywords(
-        ctx, class_value(ctx, value),
-        [&] {
-          std::vector<V> positional{parts[0]};
-          Status unpacked = unpack(ctx, parts[1], positional);
-          MG_CHECK(unpacked, "a tuple can be unpacked");
-          return ctx.tuple(positional);
-        }(),
-        parts[2]);
-  }
+  if (base_class(type, "functools.partial") && !state.slots.empty())
+    return Construction{
+        attribute_of_module(ctx, "magneto.construct", "partial"),
+        {class_value(ctx, value), state.slots[0], state.slots[1],
+         state.slots[2]}};
   if (type == python::comparison_key_type())
     return Construction{
         attribute_of_module(ctx, "magneto.construct", "comparison_key"),
@@ -273,7 +288,10 @@ std::optional<Construction> construction(Context& ctx, V value) {
     return Construction{class_value(ctx, value), state.slots};
   if (is_class(type, "_collections._deque_iterator") ||
       is_class(type, "_collections._deque_reverse_iterator"))
-    return state.number < 0 ? at_end(ctx)
+    return state.number < 0
+               ? Construction{class_value(ctx, value),
+                              {ctx.list({}, base_class(state.slots[0]->type,
+                                                       "collections.deque"))}}
            : is_outdated(ctx, value)
                ? Construction{attribute_of_module(ctx, "magneto.construct",
                                                   "outdated_deque_iterator"),
@@ -281,11 +299,13 @@ std::optional<Construction> construction(Context& ctx, V value) {
                                ctx.integer(state.number)}}
                : Construction{class_value(ctx, value),
                               {state.slots[0], ctx.integer(state.number)}};
-  if (is_class(type, "collections.deque") && !state.slots.empty())
-    return Construction{class_value(ctx, value),
-                        {ctx.tuple({}), state.slots[0]}};
-  if (is_class(type, "collections.defaultdict") && !state.slots.empty())
-    return Construction{class_value(ctx, value), {state.slots[0]}};
+  if (state.slots.empty()) return std::nullopt;
+  if (PyTypeObject* base = base_class(type, "property"))
+    return instance_of(ctx, value, base, state.slots);
+  if (PyTypeObject* base = base_class(type, "collections.deque"))
+    return instance_of(ctx, value, base, {ctx.tuple({}), state.slots[0]});
+  if (PyTypeObject* base = base_class(type, "collections.defaultdict"))
+    return instance_of(ctx, value, base, {state.slots[0]});
   return std::nullopt;
 }
 

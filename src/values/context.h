@@ -213,6 +213,10 @@ class Context final : public Backing,
   V constant_attribute(V constant, PyObject* name);
   // The dictionary of a Constant that is a function or a module, or null.
   V constant_namespace(V constant);
+  // `cls.__dict__`, of a class that is guarded as a whole, and the class whose
+  // the Constant is; null if it is no such.
+  V class_namespace(PyTypeObject* type);
+  PyTypeObject* class_of_namespace(V constant) const;
   // What the class has under that name in its MRO is guarded.
   void guard_type_attribute(PyTypeObject* type, PyObject* name,
                             PyObject* found);

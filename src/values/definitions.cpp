@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "values/definitions.h"
 
+#include <algorithm>
 #include <unordered_set>
 
 #include "guards/read.h"
@@ -23,6 +24,14 @@ Signal unguarded(Context& ctx, const std::string& what) {
                          "ask outside of the compiled function");
 }
 
+// Whether the trace has written to the caller's object, which is as it was.
+bool is_written(const Context& ctx, PyObject* object) {
+  return std::ranges::any_of(ctx.heap.modified(), [&](HeapId id) {
+    const V owner = ctx.heap[id].owner;
+    return owner && owner->object == object;
+  });
+}
+
 // A tuple or dict of the function's; null: it has none.
 Status rely_on_items(Context& ctx, SourceId source, PyObject* items,
                      bool evaluates) {
@@ -38,6 +47,8 @@ Status rely_on_items(Context& ctx, SourceId source, PyObject* items,
           PyTuple_GET_ITEM(items, i));
     return done;
   }
+  if (is_written(ctx, items))
+    return unguarded(ctx, "a function that has been written to");
   Ref listed = Ref::steal(PyDict_Keys(items));
   Ref keys = Ref::steal(listed ? PyList_AsTuple(listed) : nullptr);
   MG_CHECK(keys, "out of memory");

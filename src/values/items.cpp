@@ -225,6 +225,19 @@ Outcome<V> get_class_item(Context& ctx, V container, V key) {
                          std::string("item of class ") + type->tp_name);
 }
 
+// `cls.__dict__["name"]`, which is what the class has; null for any other item.
+V item_of_namespace(Context& ctx, V container, V key) {
+  PyTypeObject* type = ctx.class_of_namespace(container);
+  PyObject* name = type ? as_constant(ctx, key) : nullptr;
+  if (!name || !PyUnicode_CheckExact(name)) return nullptr;
+  PyObject* found = PyDict_GetItemWithError(type->tp_dict, name);
+  if (!found) return nullptr;
+  return ctx.known(
+      found, ctx.sources.type_own_attr(
+                 ctx.sources.constant(reinterpret_cast<PyObject*>(type)),
+                 name));
+}
+
 }  // namespace
 
 Outcome<V> get_item(Context& ctx, V container, V key) {
@@ -241,6 +254,8 @@ Outcome<V> plain_get_item(Context& ctx, V container, V key) {
     case Kind::Constant: {
       if (PyType_Check(container->object))
         return get_class_item(ctx, container, key);
+      if (V attribute = item_of_namespace(ctx, container, key))
+        return attribute;
       PyObject* real = as_constant(ctx, key);
       if (!real)
         return ctx.graph_break("tensor-as-index",

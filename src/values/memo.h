@@ -19,6 +19,8 @@ struct Context::Memo {
   // Instances' own dictionaries -> whose. Not undone: what is too much here can
   // only be in the way of a dictionary that is an instance's.
   std::unordered_map<PyObject*, PyObject*> instance_dicts;
+  // Classes' dictionaries that the program asked for -> whose. Not undone.
+  std::unordered_map<PyObject*, PyTypeObject*> class_dicts;
   std::unordered_map<V, V> looked;          // lazy -> looked at
   std::unordered_map<PyObject*, V> fakes;   // fake tensor -> its value
   std::unordered_map<V, PyObject*> tokens;  // identity tokens

@@ -507,6 +507,22 @@ V Context::constant_namespace(V object) {
   return known(kept, sources.constant(kept));
 }
 
+V Context::class_namespace(PyTypeObject* type) {
+  Ref proxy = Ref::steal(PyDictProxy_New(type->tp_dict));
+  MG_CHECK(proxy, "out of memory");
+  memo_->class_dicts.emplace(type->tp_dict, type);
+  return constant(std::move(proxy));
+}
+
+PyTypeObject* Context::class_of_namespace(V constant) const {
+  if (constant->type != &PyDictProxy_Type) return nullptr;
+  const Reading dict =
+      guards::read_field(SourceKind::MappingProxyTarget, constant->object);
+  if (!dict.is_present()) return nullptr;
+  auto found = memo_->class_dicts.find(dict.value());
+  return found == memo_->class_dicts.end() ? nullptr : found->second;
+}
+
 V Context::constant_attribute(V object, PyObject* name) {
   if (object->type->tp_dictoffset == 0 &&
       !(object->type->tp_flags & Py_TPFLAGS_MANAGED_DICT))

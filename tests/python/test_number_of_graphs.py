@@ -98,6 +98,34 @@ def converted(x):
     return MODULE(x.view(3, 4))
 
 
+class Sized:
+    def __init__(self, size):
+        self.size = size
+
+
+def size_of_an_object(x, sized):
+    return x.sum() + sized.size[0]
+
+
+def categorical(x):
+    return torch.distributions.Categorical(logits=x.view(3, 4)).logits * 2
+
+
+def moved(x):
+    MODULE.to(x.device)
+    MODULE.to(x)
+    return MODULE(x.view(3, 4))
+
+
+ATTENTION = nn.MultiheadAttention(4, 2, batch_first=True).eval()
+
+
+def attention_to_itself(x):
+    with torch.no_grad():
+        y = x.view(1, 3, 4)
+        return ATTENTION(y, y, y)[0] + 1
+
+
 SIZES = [(3, 4), (4, 3), (6, 2), (2, 6)]
 TABLE = [
     (product, with_numbers(0, 1, 2, 3)),
@@ -126,6 +154,11 @@ TABLE = [
     (new_module, [(Y,)] * 4),
     (new_modules, [(Y,)] * 4),
     (converted, [(Y,)] * 4),
+    (size_of_an_object, [(Y, Sized((n,))) for n in range(2, 14)]),
+    (size_of_an_object, [(Y, Sized(torch.Size([n]))) for n in range(2, 14)]),
+    (categorical, [(Y,)] * 3),
+    (moved, [(Y,)] * 3),
+    (attention_to_itself, [(Y,)] * 3),
 ]
 
 

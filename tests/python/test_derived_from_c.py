@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Instances, made while tracing, of classes that derive from classes written in
+# C: what C code keeps of them comes out of the piece, too.
+import functools
+from collections import defaultdict, deque
+
+import pytest
+import torch
+
+import magneto
+from magneto.testing import check
+
+LOG = []
+
+
+class Counts(defaultdict):
+    pass
+
+
+class Table(defaultdict):
+    """Makes itself in its own way, which must not happen twice."""
+
+    def __init__(self, name):
+        LOG.append(name)
+        super().__init__(list)
+        self.name = name
+
+
+class Last(deque):
+    def __init__(self, items, most):
+        LOG.append(most)
+        super().__init__(items, most)
+
+
+class Part(functools.partial):
+    pass
+
+
+class Named(functools.partial):
+    def __new__(cls, name, function, /, *args, **keywords):
+        self = super().__new__(cls, function, *args, **keywords)
+        self.name = name
+        return self
+
+    def __init__(self, *args, **keywords):
+        LOG.append(self.name)
+
+
+class Lazy(property):
+    def __init__(self, wrapped):
+        LOG.append("lazy")
+        super().__init__(wrapped)
+        self.wrapped = wrapped
+
+
+def documented(self):
+    """What it says."""
+    return self * 2
+
+
+def raised(call):
+    try:
+        return call()
+    except Exception as error:
+        return type(error), str(error)
+
+
+MAKE = {
+    "defaultdict": lambda: Counts(int, a=1),
+    "defaultdict with an __init__": lambda: Table("t"),
+    "copied defaultdict": lambda: Counts(int, a=1).copy(),
+    "merged defaultdict": lambda: Counts(int) | {3: 4},
+    "deque": lambda: Last([1, 2, 3], 2),
+    "deque without a limit": lambda: Last([1, 2, 3], None),
+    "partial": lambda: Part(max, 3, key=abs),
+    "partial of a partial": lambda: Part(Part(max, 3), 4),
+    "partial with a __new__": lambda: Named("n", max, 3),
+    "property": lambda: property(documented),
+    "property with a text": lambda: property(documented, doc="another"),
+    "derived property": lambda: Lazy(documented),
+}
+
+
+@pytest.mark.parametrize("name", MAKE)
+def test_what_c_code_keeps_of_a_new_object(name):
+    make = MAKE[name]
+
+    def returned(x):
+        LOG.clear()
+        return x + 1, make(), [*LOG]
+
+    def kept_over_a_break(x):
+        LOG.clear()
+        made = make()
+        magneto.graph_break()
+        return x + 1, made, [*LOG]
+
+    check(returned, torch.ones(2), graph_breaks=0)
+    check(kept_over_a_break, torch.ones(2), graph_breaks=1)
+
+
+def used(x):
+    counts, last, part = Counts(int), Last([1, 2], 2), Part(max, 3)
+    counts["a"] += 1
+    magneto.graph_break()
+    last.append(5)
+    counts["b"] += 2
+    return x + 1, counts, last, part(4)
+
+
+def keywords_of_a_partial(x):
+    part = functools.partial(dict, b=2)
+    keywords = part.keywords
+    magneto.graph_break()
+    keywords["new"] = 1
+    return x + 1, part(), part.keywords is keywords, keywords
+
+
+def parts_of_a_property(x):
+    made = Lazy(documented)
+    both = property(documented, print)
+    return (
+        isinstance(made, property) and x + 1,
+        made.fget,
+        made.__get__(x),
+        made.__get__(None, int) is made,
+        raised(lambda: made.__get__(None)),
+        made.wrapped,
+        both.fset,
+        both.fdel,
+    )
+
+
+@pytest.mark.parametrize(
+    "program", [used, keywords_of_a_partial, parts_of_a_property]
+)
+def test_new_objects_are_used(program):
+    check(program, torch.ones(2))
+
+
+def test_a_partial_of_what_cannot_be_called():
+    def program(x):
+        try:
+            Part(3)
+        except TypeError as error:
+            return x + 1, str(error)
+
+    check(program, torch.ones(2), graph_breaks=0)
