@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -46,6 +47,14 @@ class CompiledModule(torch.nn.Module):
 
     # Runs what is under "forward", without a Python frame.
     __call__ = _C.ModuleCall(torch.nn.Module.__call__)
+
+    @property
+    def __class__(self) -> type:  # type: ignore[override]
+        """That of what `torch.compile` gives, by which frameworks tell compiled
+        modules, once somebody has loaded it.
+        """
+        module: Any = sys.modules.get("torch._dynamo.eval_frame")
+        return getattr(module, "OptimizedModule", CompiledModule)
 
     @property
     def __signature__(self) -> inspect.Signature:

@@ -107,7 +107,9 @@ void Rebuilder::fill(V value, Operand target) {
       set_items(*state.dict, target, true);
       break;
     case Kind::Set:
-      change_set(state, target);
+      // A frozen one was made with its items.
+      if (!PyType_IsSubtype(value->type, &PyFrozenSet_Type))
+        change_set(state, target);
       break;
     case Kind::Cell:
       if (V content = state.slots[0]; content && !content->is_null())

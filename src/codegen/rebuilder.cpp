@@ -269,7 +269,7 @@ Operand Rebuilder::make_container(V value) {
   // A frozen set is made with its items; it can't contain itself.
   if (value->kind == Kind::Set &&
       PyType_IsSubtype(value->type, &PyFrozenSet_Type)) {
-    filled_.insert(value);
+    to_fill_.push_back(value);
     std::vector<Operand> items;
     if (value->type != &PyFrozenSet_Type) items.push_back(type_of(value));
     for (const DictEntry& entry : state.dict->entries)

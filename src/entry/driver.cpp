@@ -162,7 +162,8 @@ Piece run_cached(CodeCache& cache, const python::FrameRequest& request,
 
 Piece run_piece(CodeCache& cache, const python::FrameRequest& request,
                 PyObject** result, Broken* broken) {
-  if (cache.is_plain || python::thread_is_traced()) return Piece::Plain;
+  if (cache.is_plain || python::thread_is_traced() || tensor::is_jit_tracing())
+    return Piece::Plain;
   const Piece piece = run_cached(cache, request, result, broken);
   if (piece != Piece::Missed) return piece;
   if (is_compiling()) return Piece::Plain;

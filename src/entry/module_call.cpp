@@ -3,6 +3,8 @@
 
 #include <structmember.h>
 
+#include "tensor/ambient.h"
+
 namespace magneto::entry {
 namespace {
 
@@ -50,7 +52,7 @@ PyObject* call(PyObject* object, PyObject* const* args, size_t nargsf,
   Ref dict = Ref::steal(PyObject_GenericGetDict(args[0], nullptr));
   if (!dict) return nullptr;
   PyObject* found = PyDict_GetItemWithError(dict, attribute_names().forward);
-  if (!found || has_hooks(dict))
+  if (!found || has_hooks(dict) || tensor::is_jit_tracing())
     return PyErr_Occurred()
                ? nullptr
                : PyObject_Vectorcall(cast(object)->slow, args, nargsf, names);

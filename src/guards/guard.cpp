@@ -132,8 +132,7 @@ void GuardSet::instance_keys(SourceId source, PyObject* keys) {
 }
 
 void GuardSet::set_items(SourceId source, PyObject* items) {
-  MG_CHECK(PyFrozenSet_CheckExact(items) && is_plain_key(items),
-           "items are given as a frozenset of plain keys");
+  MG_CHECK(PyFrozenSet_CheckExact(items), "items are given as a frozenset");
   add({.kind = GuardKind::SetItems,
        .source = source,
        .object = Ref::share(items)});
@@ -148,7 +147,6 @@ void GuardSet::set_table(SourceId source, PyObject* set) {
   Py_hash_t hash = 0;
   for (Py_ssize_t i = 0; _PySet_NextEntry(set, &position, &item, &hash); ++i)
     PyTuple_SET_ITEM(items.get(), i, Ref::share(item).release());
-  MG_CHECK(is_plain_key(items), "a set of plain keys");
   add({.kind = GuardKind::SetTable,
        .source = source,
        .number = python::set_layout(set),

@@ -331,7 +331,7 @@ Reading read_IteratorPairValue(const Source& source, PyObject* base) noexcept {
 }
 
 Reading read_WeakrefTarget(const Source&, PyObject* base) noexcept {
-  if (!PyWeakref_CheckRef(base)) return Reading::unreadable();
+  if (!PyWeakref_Check(base)) return Reading::unreadable();
   // None once the target is gone, as calling the reference gives.
   return Reading::of(PyWeakref_GET_OBJECT(base));
 }

@@ -135,6 +135,10 @@ Outcome<V> make_of_class(Context& ctx, const Arguments& args) {
 
 Outcome<V> initialise(Context& ctx, const Arguments& args) {
   MG_TRY(V deque, list_receiver(ctx, args));
+  // That of the caller's stays what it is.
+  if (deque->object)
+    return ctx.graph_break("native-call", "deque.__init__ of the caller's",
+                           "clear and extend it instead");
   MG_DO(fill(ctx, deque, argument(args, 1, name<"iterable">()),
              argument(args, 2, name<"maxlen">())));
   return ctx.none();

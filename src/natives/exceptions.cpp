@@ -19,6 +19,22 @@ Outcome<V> initialise(Context& ctx, const Arguments& args) {
   return ctx.none();
 }
 
+// OSError.__init__: of more than one argument it makes fields.
+Outcome<V> initialise_os_error(Context& ctx, const Arguments& args) {
+  if (has_own_fields(ctx.look(args.positional[0])->type, args.count() - 1,
+                     args.has_keywords()))
+    return ctx.graph_break("instantiate", "an OSError of several arguments",
+                           "make it outside of the compiled function");
+  return initialise(ctx, args);
+}
+
+// A field that an OSError has only of several arguments.
+Outcome<V> missing_field(Context& ctx, const Arguments& args) {
+  if (is_made_exception(ctx, ctx.look(args.positional[0]))) return ctx.none();
+  return ctx.graph_break("c-attribute", "a field of a caller's OSError",
+                         "read it outside of the compiled function");
+}
+
 Outcome<V> make_of_class(Context& ctx, const Arguments& args) {
   V type = ctx.look(args.positional[0]);
   if (!type->is_constant() || !PyType_Check(type->object) ||
@@ -107,6 +123,9 @@ constexpr const char* kBuiltins = "builtins";
 #define MG_EXCEPTION(type) \
   { kBuiltins, type ".__init__", initialise, 1, kAny, nullptr }
 
+#define MG_OS_ERROR(type) \
+  { kBuiltins, type ".__init__", initialise_os_error, 1, kAny, "*" }
+
 constexpr Row kRows[] = {
     {kBuiltins, "BaseException.__new__", make_of_class, 1, kAny, "*"},
     {kBuiltins, "BaseException.args", read_part<kArgs>, 1, 1, nullptr},
@@ -135,7 +154,28 @@ constexpr Row kRows[] = {
     {kBuiltins, "ImportError.name", read<"name">, 1, 1, nullptr},
     {kBuiltins, "ImportError.path", read<"path">, 1, 1, nullptr},
     {kBuiltins, "ImportError.msg", read<"msg">, 1, 1, nullptr},
+    {kBuiltins, "OSError.errno", missing_field, 1, 1, nullptr},
+    {kBuiltins, "OSError.strerror", missing_field, 1, 1, nullptr},
+    {kBuiltins, "OSError.filename", missing_field, 1, 1, nullptr},
+    {kBuiltins, "OSError.filename2", missing_field, 1, 1, nullptr},
+    MG_OS_ERROR("OSError"),
+    MG_OS_ERROR("BlockingIOError"),
+    MG_OS_ERROR("BrokenPipeError"),
+    MG_OS_ERROR("ChildProcessError"),
+    MG_OS_ERROR("ConnectionAbortedError"),
+    MG_OS_ERROR("ConnectionError"),
+    MG_OS_ERROR("ConnectionRefusedError"),
+    MG_OS_ERROR("ConnectionResetError"),
+    MG_OS_ERROR("FileExistsError"),
+    MG_OS_ERROR("FileNotFoundError"),
+    MG_OS_ERROR("InterruptedError"),
+    MG_OS_ERROR("IsADirectoryError"),
+    MG_OS_ERROR("NotADirectoryError"),
+    MG_OS_ERROR("PermissionError"),
+    MG_OS_ERROR("ProcessLookupError"),
+    MG_OS_ERROR("TimeoutError"),
     MG_EXCEPTION("BaseException"),
+    MG_EXCEPTION("UnicodeError"),
     MG_EXCEPTION("BaseExceptionGroup"),
     MG_EXCEPTION("Exception"),
     MG_EXCEPTION("GeneratorExit"),

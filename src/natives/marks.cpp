@@ -156,11 +156,6 @@ Mark mark_of(PyObject* callable) {
 
 void rely_on_no_mark(Context& ctx, guards::SourceId source,
                      PyObject* function) {
-  if (!reinterpret_cast<PyFunctionObject*>(function)->func_dict) {
-    ctx.guards.absent(
-        ctx.sources.field(source, guards::SourceKind::InstanceDict));
-    return;
-  }
   for (PyObject* mark : {disabled_mark(), constant_mark()})
     ctx.guards.absent(ctx.sources.instance_attr(source, mark));
 }

@@ -103,9 +103,16 @@ Outcome<V> of_numbers(Context& ctx, const Arguments& args) {
         }
         MG_TRY(V found, special_method(ctx, value, method));
         if (!found) continue;
+        const std::string class_name = value->type->tp_name;
         MG_TRY(value, method == name<"__index__">()
                           ? values::as_index(ctx, value)
                           : call(ctx, found, {}));
+        value = ctx.look_symbolic(value);
+        if (method == name<"__float__">() && value->is_constant() &&
+            !PyFloat_Check(value->object))
+          return ctx.raise(PyExc_TypeError,
+                           class_name + ".__float__ returned non-float (type " +
+                               value->type->tp_name + ")");
         break;
       }
     }

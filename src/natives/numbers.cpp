@@ -179,6 +179,9 @@ Outcome<V> make_bytes(Context& ctx, const Arguments& args) {
   }
   if (args.count() > 1 && !PyType_IsSubtype(source->type, &PyUnicode_Type))
     return ctx.raise(PyExc_TypeError, "encoding without a string argument");
+  if (source->kind == Kind::Tensor)
+    return ctx.graph_break("data-dependent", "bytes() of a tensor",
+                           "make it of the tensor's numpy()");
   MG_TRY(plain, try_special(ctx, source, name<"__bytes__">()));
   if (plain) return plain;
   if (source->is_constant() && PyUnicode_Check(source->object))

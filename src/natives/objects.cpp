@@ -48,9 +48,7 @@ Outcome<V> make_of_class(Context& ctx, const Arguments& args) {
           "make it outside of the compiled function");
     break;
   }
-  if (type->tp_flags & Py_TPFLAGS_IS_ABSTRACT)
-    return ctx.graph_break(
-        "instantiate", std::string("the abstract class ") + _PyType_Name(type));
+  MG_DO(values::expect_concrete(ctx, type));
   return ctx.object(type);
 }
 

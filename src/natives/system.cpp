@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The standard library's other corners: sys, os, inspect, typing, re, weakref,
 // logging, importlib, copy.
+#include <algorithm>
+
 #include "natives/pure.h"
 #include "natives/signature.h"
 #include "python/find.h"
@@ -161,6 +163,36 @@ Outcome<V> same_object(Context&, const Arguments& args) {
   return args.positional[0];
 }
 
+// json.loads() and json.dumps(), unless they call code of the program's: a hook,
+// or the methods of a class.
+template <Literal function>
+Outcome<V> convert_json(Context& ctx, const Arguments& args) {
+  static PyObject* const real = [] {
+    Ref module = import_module("json");
+    MG_CHECK(module, "the module json");
+    return PyObject_GetAttr(module, name<function>());
+  }();
+  constexpr const char* kPlain[] = {"skipkeys",  "ensure_ascii",
+                                    "check_circular", "allow_nan",
+                                    "indent",    "separators",
+                                    "sort_keys"};
+  const bool is_plain =
+      args.count() <= 1 && std::ranges::all_of(args.keyword_names, [&](PyObject* given) {
+        return std::ranges::any_of(kPlain, [given](const char* known) {
+          return PyUnicode_CompareWithASCIIString(given, known) == 0;
+        });
+      });
+  Ref result;
+  if (is_plain) {
+    MG_TRY(bool called, call_really(ctx, real, args, result, examined_object));
+    if (called) return from_constant(ctx, std::move(result));
+  }
+  return ctx.graph_break("native-call",
+                         std::string("json.") + function.text +
+                             "() of unknowns, or with code of the program's",
+                         "call it outside of the compiled function");
+}
+
 constexpr const char* kRandom = "random";
 constexpr const char* kLogging = "logging";
 constexpr const char* kDrawOutside =
@@ -222,8 +254,8 @@ constexpr Row kRows[] = {
     row::examine("typing", "_LiteralSpecialForm.__getitem__"),
     row::examine("typing", "Annotated.__class_getitem__"),
     {"_typing", "_idfunc", same_object, 1, 1, nullptr},
-    row::examine("json", "loads"),
-    row::examine("json", "dumps"),
+    {"json", "loads", convert_json<"loads">, 1, kAny, "*"},
+    {"json", "dumps", convert_json<"dumps">, 1, kAny, "*"},
     row::examine("typing", "_CallableType.__getitem__"),
     row::examine("typing", "Generic.__class_getitem__"),
     {"re", "sub", substitute<"sub">, 0, 5, "pattern repl string count flags"},

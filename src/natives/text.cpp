@@ -11,6 +11,7 @@
 #include "natives/encodings.h"
 #include "natives/pure.h"
 #include "natives/signature.h"
+#include "python/find.h"
 #include "python/names.h"
 #include "values/definitions.h"
 #include "values/exception_groups.h"
@@ -358,6 +359,36 @@ Outcome<V> ascii_of(Context& ctx, V value) {
   return from_text(ctx, PyUnicode_FromEncodedObject(bytes, "ascii", "strict"));
 }
 
+namespace {
+
+// Whether the builtin type's own __format__ asks str() for the text where no
+// format is wanted: not of instances of the type itself.
+bool asks_for_text(V value) {
+  return (value->type->tp_flags & Py_TPFLAGS_HEAPTYPE) &&
+         (PyLong_Check(value->object) || PyFloat_Check(value->object) ||
+          PyUnicode_Check(value->object));
+}
+
+// int.__format__(number, spec) and the like
+template <Literal type>
+Outcome<V> plain_format_by_name(Context& ctx, const Arguments& args) {
+  static PyObject* const real =
+      PyObject_GetAttr(find_object(type.text), interned().dunder_format);
+  V value = ctx.look(args.positional[0]);
+  V spec = ctx.look(args.positional[1]);
+  if (value->is_constant() && asks_for_text(value) && spec->is_constant() &&
+      PyUnicode_Check(spec->object) && PyUnicode_GET_LENGTH(spec->object) == 0)
+    return str_of(ctx, value);
+  Ref result;
+  MG_TRY(bool called, call_really(ctx, real, args, result));
+  if (called) return from_constant(ctx, std::move(result));
+  return ctx.graph_break("native-call",
+                         std::string(type.text) + ".__format__ of unknowns",
+                         "format it outside of the compiled function");
+}
+
+}  // namespace
+
 Outcome<V> format_of(Context& ctx, V value, V spec) {
   value = ctx.look_open(value);
   if (value->kind == Kind::Tensor) return data_in_text(ctx);
@@ -378,7 +409,10 @@ Outcome<V> format_of(Context& ctx, V value, V spec) {
   value = ctx.look(value);
   if (value->is_constant() && is_safe(value->object)) {
     if (!real_spec && PyUnicode_CheckExact(value->object)) return value;
-    return from_text(ctx, PyObject_Format(value->object, real_spec));
+    const bool is_own = values::own_special(ctx, value->type,
+                                            interned().dunder_format) != nullptr;
+    if (!is_own && is_plain && asks_for_text(value)) return str_of(ctx, value);
+    if (!is_own) return from_text(ctx, PyObject_Format(value->object, real_spec));
   }
   V given = spec ? spec : ctx.string("");
   MG_TRY(V own, own_method(ctx, value, interned().dunder_format, {&given, 1}));
@@ -576,6 +610,12 @@ constexpr Row kRows[] = {
     {kBuiltins, "object.__repr__", object_repr, 1, 1, nullptr},
     {kBuiltins, "object.__str__", slot_repr_as_str, 1, 1, nullptr},
     {kBuiltins, "object.__format__", slot_format, 2, 2, nullptr},
+    {kBuiltins, "int.__format__", plain_format_by_name<"builtins.int">, 2, 2,
+     nullptr},
+    {kBuiltins, "float.__format__", plain_format_by_name<"builtins.float">, 2,
+     2, nullptr},
+    {kBuiltins, "str.__format__", plain_format_by_name<"builtins.str">, 2, 2,
+     nullptr},
     {kBuiltins, "BaseException.__repr__", slot_repr, 1, 1, nullptr},
     {kBuiltins, "BaseException.__str__", slot_str, 1, 1, nullptr},
     {kBuiltins, "BaseExceptionGroup.__str__", slot_str, 1, 1, nullptr},

@@ -116,6 +116,7 @@ constexpr StateRow kStates[] = {
      []() noexcept -> int64_t { return Py_GetRecursionLimit(); }, nullptr},
     {Ambient::AttentionKernels, tensor::attention_kernels_state,
      tensor::print_attention_kernels_state},
+    {Ambient::BackendSwitches, tensor::backend_switches_state, nullptr},
     {Ambient::AbstractClasses, python::abstract_registrations, nullptr},
 };
 static_assert(std::size(kStates) == guards::kAmbientCount);

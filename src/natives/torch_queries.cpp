@@ -139,7 +139,17 @@ Outcome<V> parse_conversion(Context& ctx, const Arguments& args) {
                          "move the module outside of the compiled function");
 }
 
+// A function of torch.jit.script's: the one that it was made of is traced.
+Outcome<V> call_scripted(Context& ctx, const Arguments& args) {
+  MG_TRY(V inside, find_attribute(ctx, args.positional[0],
+                                  name<"_torchdynamo_inline">()));
+  if (inside) return call(ctx, inside, without(args, 1));
+  return ctx.graph_break("native-call", "a ScriptFunction without its source",
+                         "call it outside of the compiled function");
+}
+
 constexpr Row kRows[] = {
+    {"torch._C", "ScriptFunction.__call__", call_scripted, 1, kAny, "*"},
     {"torch._C._nn", "_parse_to", parse_conversion, 0, kAny, "*"},
     // What is going on.
     {"torch.compiler", "is_compiling", is_compiling, 0, 0, nullptr},
@@ -150,7 +160,8 @@ constexpr Row kRows[] = {
     MG_ALWAYS("torch._utils", "is_compiling", yes),
     MG_ALWAYS("torch._jit_internal", "is_scripting", no),
     MG_ALWAYS("torch.jit._trace", "is_tracing", no),
-    // While a mode is on, nothing is traced.
+    // While a mode is on, or a transform of torch.func's, nothing is traced.
+    MG_ALWAYS("torch._C", "_are_functorch_transforms_active", no),
     MG_ALWAYS("torch._C", "_len_torch_dispatch_stack", zero),
     MG_ALWAYS("torch._C", "_is_tracing", no),
     MG_ALWAYS("torch._C", "_get_tracing_state", nothing),
@@ -167,7 +178,6 @@ constexpr Row kRows[] = {
     {"torch.jit", "annotate", second, 2, 2, nullptr},
     {"torch.jit", "_unwrap_optional", first, 1, 1, nullptr},
 
-    MG_REAL("torch", "typename"),
     MG_REAL("torch.functional", "broadcast_shapes"),
 
     {"torch.autograd.profiler", "record_function.__enter__", enter_annotation,

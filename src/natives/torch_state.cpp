@@ -371,6 +371,10 @@ Outcome<V> refuse(Context& ctx, const Arguments&) {
 
 constexpr Row kRows[] = {
     MG_READ("torch._C", "is_grad_enabled", Ambient::GradMode),
+    MG_READ("torch._C", "_get_cudnn_enabled", Ambient::BackendSwitches),
+    MG_READ("torch._C", "_get_cudnn_benchmark", Ambient::BackendSwitches),
+    MG_READ("torch._C", "_get_cudnn_deterministic", Ambient::BackendSwitches),
+    MG_READ("torch._C", "_get_mkldnn_enabled", Ambient::BackendSwitches),
     {"torch._C", "_set_grad_enabled", set_grad_enabled, 1, 1, nullptr},
     MG_READ("torch._C", "is_inference_mode_enabled", Ambient::InferenceMode),
     MG_REFUSE("torch._C", "_InferenceMode"),

@@ -7,6 +7,7 @@
 #include <ATen/Parallel.h>
 #include <ATen/PythonTorchFunctionTLS.h>
 #include <ATen/SavedTensorHooks.h>
+#include <ATen/TracerMode.h>
 #include <ATen/autocast_mode.h>
 #include <c10/core/AutogradState.h>
 #include <c10/core/DefaultDtype.h>
@@ -283,6 +284,16 @@ int64_t default_device_state() noexcept {
               static_cast<uint8_t>(value.index()));
 }
 
+int64_t backend_switches_state() noexcept {
+  const at::Context& context = at::globalContext();
+  int64_t bits = 0;
+  for (const bool is_on :
+       {context.userEnabledCuDNN(), context.benchmarkCuDNN(),
+        context.deterministicCuDNN(), context.userEnabledMkldnn()})
+    bits = bits << 1 | static_cast<int64_t>(is_on);
+  return bits;
+}
+
 int64_t deterministic_state() noexcept {
   auto& context = at::globalContext();
   return (context.deterministicAlgorithms() ? 1 : 0) |
@@ -298,6 +309,10 @@ int64_t torch_function_state() noexcept {
   return (at::impl::PythonTorchFunctionTLS::stack_len() << 2) |
          static_cast<int64_t>(
              at::impl::PythonTorchFunctionTLS::get_disabled_state());
+}
+
+bool is_jit_tracing() noexcept {
+  return at::tracer::impl::is_dispatch_enabled();
 }
 
 int64_t own_modes_state() noexcept { return has_own_modes() ? 1 : 0; }

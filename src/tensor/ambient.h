@@ -86,8 +86,12 @@ int64_t autocast_other_state() noexcept;
 int64_t default_dtype_state() noexcept;
 int64_t default_device_state() noexcept;
 int64_t deterministic_state() noexcept;
+// Those of torch.backends.cudnn and mkldnn.
+int64_t backend_switches_state() noexcept;
 int64_t torch_function_state() noexcept;
 int64_t own_modes_state() noexcept;
+// Whether torch.jit.trace() listens to this thread's operations.
+bool is_jit_tracing() noexcept;
 int64_t thread_count_state() noexcept;
 int64_t attention_kernels_state() noexcept;
 

@@ -336,6 +336,11 @@ Outcome<V> bind_descriptor(Context& ctx, PyObject* descriptor, V object,
     if (!bound) return ctx.constant_share(descriptor);
     return bind_getset(ctx, descriptor, object, name);
   }
+  // A method of pybind11's.
+  if (kind == &PyInstanceMethod_Type && ctx.natives->has(descriptor)) {
+    V function = ctx.constant_share(descriptor);
+    return bound ? ctx.method(function, object) : function;
+  }
   // A builtin function is not a descriptor that binds.
   if (kind == &PyCFunction_Type) return ctx.constant_share(descriptor);
   // A user's descriptor: its class says __get__.
@@ -476,9 +481,13 @@ Outcome<V> type_get(Context& ctx, V object, PyObject* name) {
 
 // A Python module: its dictionary, then its own __getattr__ (PEP 562).
 Outcome<V> module_get(Context& ctx, V object, PyObject* name) {
+  // Programs give modules classes with properties.
+  ctx.guards.type_is(ctx.sources.constant(object->object), object->type);
+  PyObject* found = type_lookup(ctx, object->type, name);
+  if (found && comes_first(ctx, found))
+    return bind_descriptor(ctx, found, object, object->type, name);
   V value = ctx.constant_attribute(object, name);
   if (value) return value;
-  PyObject* found = type_lookup(ctx, object->type, name);
   if (found) return bind_descriptor(ctx, found, object, object->type, name);
   V fallback = ctx.constant_attribute(object, interned().dunder_getattr);
   if (fallback) return call(ctx, fallback, {ctx.constant_share(name)});
@@ -528,6 +537,15 @@ Outcome<V> qualified_name_of_bound(Context& ctx, const MethodValue& method) {
                     attribute_name(ctx.look(own)->object));
 }
 
+// What a weak proxy of the caller's stands for; null if it is gone.
+V referent_of(Context& ctx, V proxy) {
+  if (!proxy->object || !proxy->source.valid()) return nullptr;
+  PyObject* target = PyWeakref_GET_OBJECT(proxy->object);
+  if (target == Py_None || !ctx.inliner->surely_lives(target)) return nullptr;
+  return ctx.lazy(target, ctx.sources.field(
+                              proxy->source, guards::SourceKind::WeakrefTarget));
+}
+
 // Looked up by the __getattribute__ of `owner`, a class in C.
 Outcome<V> get_in_c(Context& ctx, V object, PyObject* wanted,
                     PyTypeObject* owner) {
@@ -539,11 +557,27 @@ Outcome<V> get_in_c(Context& ctx, V object, PyObject* wanted,
     MG_TRY(V origin, generic_get(ctx, object, of_origin));
     return get_attribute(ctx, origin, wanted);
   }
-  // Weak proxies, thread-local data: who knows where they look.
+  if (owner == &_PyWeakref_ProxyType || owner == &_PyWeakref_CallableProxyType) {
+    V target = referent_of(ctx, object);
+    if (target) return find_attribute(ctx, target, wanted);
+  }
+  // Thread-local data: who knows where they look.
   return ctx.graph_break(
       "c-attribute",
       std::string(object->type->tp_name) + "." + attribute_name(wanted),
       "read it outside of the compiled function");
+}
+
+// Whether attributes of the class are looked up as those of any other. pybind11
+// has a metaclass of its own, which only leaves its methods unbound.
+bool has_plain_attributes(Context& ctx, PyTypeObject* type) {
+  PyTypeObject* meta = Py_TYPE(type);
+  PyObject* found = type_lookup(ctx, meta, interned().dunder_getattribute);
+  if (meta->tp_getattro == PyType_Type.tp_getattro ||
+      found == _PyType_Lookup(&PyType_Type, interned().dunder_getattribute))
+    return true;
+  return Py_IS_TYPE(found, &PyWrapperDescr_Type) &&
+         std::string_view(PyDescr_TYPE(found)->tp_name) == "pybind11_type";
 }
 
 // Null instead of an AttributeError that the look-up itself would raise.
@@ -582,14 +616,9 @@ Outcome<V> lookup(Context& ctx, V object, PyObject* name) {
     }
     case Kind::Constant:
       if (PyType_Check(object->object)) {
-        if (Py_TYPE(object->object)->tp_getattro == PyType_Type.tp_getattro ||
-            _PyType_Lookup(Py_TYPE(object->object),
-                           interned().dunder_getattribute) ==
-                _PyType_Lookup(&PyType_Type, interned().dunder_getattribute)) {
-          (void)type_lookup(ctx, Py_TYPE(object->object),
-                            interned().dunder_getattribute);
+        if (has_plain_attributes(
+                ctx, reinterpret_cast<PyTypeObject*>(object->object)))
           return type_get(ctx, object, name);
-        }
         break;
       }
       if (PyModule_Check(object->object) &&

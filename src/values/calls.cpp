@@ -2,6 +2,7 @@
 // Calls: functions, methods, classes, instances with __call__.
 #include <utility>
 
+#include "python/find.h"
 #include "python/names.h"
 #include "values/definitions.h"
 #include "values/exception_groups.h"
@@ -23,12 +24,43 @@ std::vector<V> prepend(V first, std::span<const V> rest) {
   return all;
 }
 
+}  // namespace
+
+Status expect_concrete(Context& ctx, PyTypeObject* type) {
+  static PyObject* const name =
+      PyUnicode_InternFromString("__abstractmethods__");
+  const SourceId own = ctx.sources.type_own_attr(
+      ctx.sources.constant(reinterpret_cast<PyObject*>(type)), name);
+  PyObject* found = PyDict_GetItemWithError(type->tp_dict, name);
+  if (found)
+    ctx.guards.identity(own, found);
+  else
+    ctx.guards.absent(own);
+  if (!(type->tp_flags & Py_TPFLAGS_IS_ABSTRACT)) return done;
+  Ref methods = Ref::steal(PyObject_GetAttrString(
+      reinterpret_cast<PyObject*>(type), "__abstractmethods__"));
+  Ref names = Ref::steal(methods ? PySequence_List(methods) : nullptr);
+  if (!names || PyList_Sort(names) < 0) return ctx.raise_from_python();
+  Ref comma = Ref::steal(PyUnicode_FromString(", "));
+  Ref joined = Ref::steal(PyUnicode_Join(comma, names));
+  if (!joined) return ctx.raise_from_python();
+  return ctx.raise(PyExc_TypeError,
+                   std::string("Can't instantiate abstract class ") +
+                       type->tp_name + " with abstract method" +
+                       (PyList_GET_SIZE(names.get()) > 1 ? "s " : " ") +
+                       PyUnicode_AsUTF8(joined));
+}
+
+namespace {
+
 // What tp_new written in C does for a class made in Python.
 Outcome<V> builtin_new(Context& ctx, PyTypeObject* type, PyObject* found,
                        const Arguments& args) {
   if (is_exception_type(type)) {
     if (is_group_type(type)) return new_group(ctx, type, args.positional);
-    if (has_own_fields(type, args.has_keywords()))
+    if (is_os_error(type) && own_special(ctx, type, interned().dunder_init))
+      return new_exception(ctx, type, {});
+    if (has_own_fields(type, args.count(), args.has_keywords()))
       return ctx.graph_break(
           "instantiate", std::string("an instance of ") + _PyType_Name(type),
           "make it outside of the compiled function");
@@ -37,7 +69,10 @@ Outcome<V> builtin_new(Context& ctx, PyTypeObject* type, PyObject* found,
   if (PyType_IsSubtype(type, &PyDict_Type)) return ctx.dict(type);
   if (PyType_IsSubtype(type, &PyList_Type)) return ctx.list({}, type);
   if (PyType_IsSubtype(type, &PySet_Type)) return ctx.set(type);
-  if (type->tp_new == PyBaseObject_Type.tp_new) return ctx.object(type);
+  if (type->tp_new == PyBaseObject_Type.tp_new) {
+    MG_DO(expect_concrete(ctx, type));
+    return ctx.object(type);
+  }
   // tuple.__new__ and others with a row of their own.
   if (found && ctx.natives->has(found)) {
     std::vector<V> positional = prepend(
@@ -54,10 +89,32 @@ Outcome<V> builtin_new(Context& ctx, PyTypeObject* type, PyObject* found,
                          "make it outside of the compiled function");
 }
 
+// Whether an enumeration has code of the program's own for values that no
+// member has.
+bool looks_for_missing(Context& ctx, PyTypeObject* type) {
+  static PyObject* const name = PyUnicode_InternFromString("_missing_");
+  PyObject* found = type_lookup(ctx, type, name);
+  for (const char* path : {"enum.Enum", "enum.Flag"}) {
+    auto* known = reinterpret_cast<PyTypeObject*>(find_object(path));
+    if (found == _PyType_Lookup(known, name)) return false;
+  }
+  return true;
+}
+
 Outcome<V> call_class(Context& ctx, V class_value, const Arguments& args) {
   PyTypeObject* meta = Py_TYPE(class_value->object);
   if (meta != &PyType_Type) {
-    if (PyType_IsSubtype(meta, torch_types().enum_meta)) {
+    PyTypeObject* enum_meta = torch_types().enum_meta;
+    if (PyType_IsSubtype(meta, enum_meta) &&
+        type_lookup(ctx, meta, interned().dunder_call) ==
+            _PyType_Lookup(enum_meta, interned().dunder_call)) {
+      auto* type = reinterpret_cast<PyTypeObject*>(class_value->object);
+      if (looks_for_missing(ctx, type))
+        return ctx.graph_break("native-call",
+                               std::string("a call of ") + type->tp_name +
+                                   ", which has a _missing_()",
+                               "look the member up outside of the compiled "
+                               "function");
       // Looking a member up by value: nothing but constants are involved.
       if (args.count() == 1 && !args.has_keywords()) {
         if (PyObject* value = as_constant(ctx, args.positional[0])) {
@@ -77,22 +134,6 @@ Outcome<V> call_class(Context& ctx, V class_value, const Arguments& args) {
     }
   }
   return instantiate(ctx, class_value, args);
-}
-
-Signal abstract_class(Context& ctx, PyTypeObject* type) {
-  MG_DO(rely_on_class(ctx, type));
-  Ref methods = Ref::steal(PyObject_GetAttrString(
-      reinterpret_cast<PyObject*>(type), "__abstractmethods__"));
-  Ref names = Ref::steal(methods ? PySequence_List(methods) : nullptr);
-  if (!names || PyList_Sort(names) < 0) return ctx.raise_from_python();
-  Ref comma = Ref::steal(PyUnicode_FromString(", "));
-  Ref joined = Ref::steal(PyUnicode_Join(comma, names));
-  if (!joined) return ctx.raise_from_python();
-  return ctx.raise(PyExc_TypeError,
-                   std::string("Can't instantiate abstract class ") +
-                       type->tp_name + " with abstract method" +
-                       (PyList_GET_SIZE(names.get()) > 1 ? "s " : " ") +
-                       PyUnicode_AsUTF8(joined));
 }
 
 Outcome<V> call_instance(Context& ctx, V callable, const Arguments& args,
@@ -116,7 +157,6 @@ Outcome<V> instantiate(Context& ctx, V class_value, const Arguments& args) {
     return ctx.graph_break("instantiate",
                            std::string("an instance of ") + type->tp_name,
                            "make it outside of the compiled function");
-  if (type->tp_flags & Py_TPFLAGS_IS_ABSTRACT) return abstract_class(ctx, type);
   if (type->tp_flags & Py_TPFLAGS_DISALLOW_INSTANTIATION)
     return ctx.raise(PyExc_TypeError, std::string("cannot create '") +
                                           type->tp_name + "' instances");

@@ -48,7 +48,9 @@ bool is_sequence(V value) {
 
 Outcome<V> compare_sequences(Context& ctx, int kind, V left, V right) {
   std::vector<V> a = items_of(ctx, left), b = items_of(ctx, right);
-  if (a.size() != b.size() && (kind == Py_EQ || kind == Py_NE))
+  // Lists, not tuples, are unequal at once.
+  if (a.size() != b.size() && (kind == Py_EQ || kind == Py_NE) &&
+      left->kind == Kind::List)
     return ctx.boolean(kind == Py_NE);
   size_t i = 0;
   for (; i < a.size() && i < b.size(); ++i) {
@@ -56,6 +58,12 @@ Outcome<V> compare_sequences(Context& ctx, int kind, V left, V right) {
     if (!same) break;
   }
   if (i < a.size() && i < b.size()) {
+    // A deque asks the operator itself whether the items are so.
+    if (left->kind == Kind::List && !is_list(left)) {
+      MG_TRY(V answer, compare(ctx, kind, a[i], b[i]));
+      MG_TRY(bool holds, truth(ctx, answer));
+      return ctx.boolean(holds);
+    }
     if (kind == Py_EQ) return ctx.boolean(false);
     if (kind == Py_NE) return ctx.boolean(true);
     return compare(ctx, kind, a[i], b[i]);

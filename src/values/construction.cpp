@@ -263,10 +263,11 @@ std::optional<Construction> construction(Context& ctx, V value) {
         {class_value(ctx, value), state.slots[kMessage],
          state.slots[kExceptions]}};
   // Raised by C code, whose constructor tells the fields by the arguments.
-  if (is_exception_type(type) && has_own_fields(type, false)) {
+  if (is_exception_type(type) && !state.slots.empty()) {
     std::vector<V> args;
     Status unpacked = unpack(ctx, state.slots[kArgs], args);
     MG_CHECK(unpacked, "a tuple can be unpacked");
+    if (!has_own_fields(type, args.size(), false)) return std::nullopt;
     return Construction{class_value(ctx, value), args};
   }
   if (type == &PyTraceBack_Type)

@@ -22,8 +22,14 @@ bool is_one_of(PyTypeObject* type, std::initializer_list<PyObject*> bases) {
 
 }  // namespace
 
-bool has_own_fields(PyTypeObject* type, bool has_keywords) {
-  if (is_one_of(type, {PyExc_OSError, PyExc_SyntaxError, PyExc_UnicodeError}))
+bool is_os_error(PyTypeObject* type) {
+  return is_one_of(type, {PyExc_OSError});
+}
+
+bool has_own_fields(PyTypeObject* type, size_t arguments, bool has_keywords) {
+  if (is_os_error(type)) return arguments > 1 || has_keywords;
+  if (is_one_of(type, {PyExc_SyntaxError, PyExc_UnicodeDecodeError,
+                       PyExc_UnicodeEncodeError, PyExc_UnicodeTranslateError}))
     return true;
   return has_keywords && is_one_of(type, {PyExc_AttributeError, PyExc_NameError,
                                           PyExc_ImportError});

@@ -269,6 +269,9 @@ Outcome<V> plain_get_item(Context& ctx, V container, V key) {
       auto items = tuple_items(container);
       MG_TRY(Index index, sequence_index(ctx, container, key));
       if (!index.is_slice) return items[static_cast<size_t>(index.position)];
+      if (container->type == &PyTuple_Type && index.step == 1 &&
+          index.start == 0 && index.count == std::ssize(items))
+        return container;
       return ctx.tuple(slice_of(items, index),
                        container->type == torch_types().size ? container->type
                                                              : &PyTuple_Type);

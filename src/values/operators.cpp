@@ -300,6 +300,13 @@ Outcome<V> sequence_add(Context& ctx, V left, V right, bool in_place) {
   }
   std::vector<V> items = items_of(ctx, left);
   const std::vector<V> more = items_of(ctx, right);
+  // CPython gives a tuple itself where nothing is added.
+  if (items.empty() && right->type == &PyTuple_Type &&
+      left->type != torch_types().size)
+    return right;
+  if (more.empty() && left->type == &PyTuple_Type &&
+      right->type != torch_types().size)
+    return left;
   items.insert(items.end(), more.begin(), more.end());
   if (left->kind == Kind::List) return ctx.list(items);
   V added = ctx.tuple(items);
@@ -321,6 +328,8 @@ Outcome<V> repeat(Context& ctx, V sequence, V count, bool in_place) {
     return ctx.graph_break("long-computation",
                            "a sequence of more than a million items",
                            "make it outside of the compiled function");
+  if (sequence->type == &PyTuple_Type && (times == 1 || once.empty()))
+    return sequence;
   std::vector<V> all;
   for (Py_ssize_t i = 0; i < times; ++i)
     all.insert(all.end(), once.begin(), once.end());

@@ -51,6 +51,8 @@ Outcome<V> call(Context& ctx, V callable, const Arguments& args);
 Outcome<V> call(Context& ctx, V callable, std::initializer_list<V> args);
 Outcome<V> call_method(Context& ctx, V object, PyObject* name,
                        std::initializer_list<V> args);
+// Of object.__new__: a TypeError for an abstract class, guarded.
+Status expect_concrete(Context& ctx, PyTypeObject* type);
 // type.__call__: __new__ and __init__, whatever the metaclass says of calls.
 Outcome<V> instantiate(Context& ctx, V class_value, const Arguments& args);
 

@@ -360,6 +360,17 @@ V Context::wrap_mapping(PyObject* object, SourceId source) {
   return made;
 }
 
+namespace {
+
+// What is equal to nothing but itself, though Python code hashes it.
+bool is_enum_member(PyObject* object) {
+  PyTypeObject* type = Py_TYPE(object);
+  return PyType_IsSubtype(Py_TYPE(type), torch_types().enum_meta) &&
+         type->tp_richcompare == PyBaseObject_Type.tp_richcompare;
+}
+
+}  // namespace
+
 V Context::wrap_set(PyObject* object, SourceId source) {
   guards.type_is(source, Py_TYPE(object));
   HeapId id = heap.make();
@@ -375,7 +386,8 @@ V Context::wrap_set(PyObject* object, SourceId source) {
   PyObject* item = nullptr;
   Py_hash_t hash = 0;
   while (_PySet_NextEntry(object, &position, &item, &hash)) {
-    if (!guards::is_plain_key(item))
+    if (!guards::is_plain_key(item) && !PyCFunction_Check(item) &&
+        !is_enum_member(item))
       throw BreakException{
           {"set-item",
            std::string("a set that holds a ") + Py_TYPE(item)->tp_name,

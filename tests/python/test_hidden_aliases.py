@@ -2,8 +2,13 @@
 # What is reached in an unusual way (through a class's dictionary, a bound
 # method, a signature, the list of subclasses) is the object itself, not a copy
 # of it as it was while tracing.
+import abc
 import collections
+import enum
 import inspect
+import json
+import types
+import weakref
 
 import pytest
 import torch
@@ -138,6 +143,97 @@ def all_subclasses(x):
     return x + len(found), [cls.__name__ for cls in found]
 
 
+MODULE = types.ModuleType("with_a_class")
+MODULE.value = 1
+
+
+class WithProperty(types.ModuleType):
+    value = property(lambda self: 7)
+
+
+def test_a_module_that_gets_another_class():
+    def program(x):
+        return x + 1, MODULE.value, type(MODULE).__name__
+
+    compiled = magneto.compile(program, backend="eager", fullgraph=True)
+    for cls in (types.ModuleType, WithProperty, types.ModuleType):
+        MODULE.__class__ = cls
+        assert compiled(torch.ones(1))[1:] == program(torch.ones(1))[1:]
+
+
+class Trainer:
+    def __init__(self, scale):
+        self.scale = scale
+
+    @property
+    def twice(self):
+        return self.scale * 2
+
+
+def test_attributes_behind_a_weak_proxy():
+    def program(x, proxy):
+        return x + 1, proxy.scale, proxy.twice, hasattr(proxy, "other")
+
+    trainer = Trainer(1)
+    assert not magneto.explain(program)(torch.ones(1), weakref.proxy(trainer)).breaks
+    compiled = magneto.compile(program, backend="eager")
+    for scale in (1, 2, 2):
+        trainer = Trainer(scale)
+        proxy = weakref.proxy(trainer)
+        expected = program(torch.ones(1), proxy)[1:]
+        assert compiled(torch.ones(1), proxy)[1:] == expected
+    del trainer
+    with pytest.raises(ReferenceError):
+        compiled(torch.ones(1), proxy)
+
+
+def test_a_class_that_becomes_abstract():
+    class Plain(abc.ABC):
+        pass
+
+    class MadeByHand(abc.ABC):
+        @abc.abstractmethod
+        def method(self):
+            pass
+
+        def __new__(cls):
+            return 5
+
+    def program(x):
+        try:
+            Plain()
+            return x + 1, "made", MadeByHand()
+        except TypeError as error:
+            return x + 1, str(error), MadeByHand()
+
+    compiled = magneto.compile(program, backend="eager", fullgraph=True)
+    assert compiled(torch.ones(1))[1:] == program(torch.ones(1))[1:]
+    Plain.method = abc.abstractmethod(lambda self: 1)
+    abc.update_abstractmethods(Plain)
+    assert compiled(torch.ones(1))[1:] == program(torch.ones(1))[1:]
+    assert program(torch.ones(1))[1] != "made"
+
+
+class Mode(enum.Enum):
+    FAST = 1
+    SLOW = 2
+
+
+MODES = {Mode.FAST}
+FUNCTIONS = {torch.relu, len}
+
+
+def test_sets_of_members_and_functions():
+    def program(x):
+        return x + 1, Mode.FAST in MODES, Mode.SLOW in MODES, len in FUNCTIONS
+
+    compiled = magneto.compile(program, backend="eager", fullgraph=True)
+    for modes in ({Mode.FAST}, {Mode.SLOW}, {Mode.FAST, Mode.SLOW}, set()):
+        MODES.clear()
+        MODES.update(modes)
+        assert compiled(torch.ones(1))[1:] == program(torch.ones(1))[1:]
+
+
 def test_subclasses_that_come_and_go():
     compiled = magneto.compile(all_subclasses, backend="eager", fullgraph=True)
 
@@ -154,3 +250,76 @@ def test_subclasses_that_come_and_go():
     look()
     del made, other
     look()
+
+
+STATE = {"scale": 1}
+CALLS: list = []
+
+
+class Numbered(int):
+    def __str__(self):
+        CALLS.append("str")
+        return f"i{STATE['scale']}"
+
+
+class Encoder(json.JSONEncoder):
+    def default(self, item):
+        CALLS.append("default")
+        return STATE["scale"]
+
+
+class Fallback(enum.Enum):
+    ONE = 1
+    TWO = 2
+
+    @classmethod
+    def _missing_(cls, value):
+        CALLS.append(value)
+        return cls(STATE["scale"])
+
+
+class Metaclass(enum.EnumMeta):
+    def __call__(cls, value, *rest, **named):
+        CALLS.append("called")
+        return super().__call__(value, *rest, **named)
+
+
+class Called(enum.Enum, metaclass=Metaclass):
+    ONE = 1
+    TWO = 2
+
+
+def decoded(pairs):
+    CALLS.append(len(pairs))
+    return {**pairs, "scale": STATE["scale"]}
+
+
+N = Numbered(3)
+UNSEEN = {
+    "json.loads": lambda: json.loads('{"v": 1}', object_hook=decoded),
+    "json.dumps": lambda: json.dumps([{1}], cls=Encoder),
+    "json, plainly": lambda: (json.loads("[1]"), json.dumps("a", indent=1)),
+    "_missing_": lambda: Fallback(9),
+    "a member": lambda: Fallback(1),
+    "metaclass": lambda: Called(2),
+    "f-string": lambda: f"{N}",
+    "format": lambda: format(N),
+    "format with a width": lambda: format(N, "4d"),
+    "str.format": lambda: "{}".format(N),  # noqa: UP032
+}
+
+
+@pytest.mark.parametrize("name", UNSEEN)
+def test_code_that_c_code_calls(name):
+    look = UNSEEN[name]
+
+    def program(x):
+        return x + 1, look()
+
+    compiled = magneto.compile(program, backend="eager")
+    for scale in (1, 2, 2):
+        STATE["scale"] = scale
+        CALLS.clear()
+        expected = program(torch.ones(1))[1], [*CALLS]
+        CALLS.clear()
+        assert (compiled(torch.ones(1))[1], [*CALLS]) == expected

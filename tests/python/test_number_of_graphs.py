@@ -126,6 +126,33 @@ def attention_to_itself(x):
         return ATTENTION(y, y, y)[0] + 1
 
 
+@torch.jit.script
+def scripted(a, b):
+    return torch.sigmoid(a) * b
+
+
+def scripted_inside(x):
+    return scripted(x * 2, x) + 1
+
+
+def chosen_kernel(x):
+    y = x.view(1, 1, 3, 4)
+    with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
+        return nn.functional.scaled_dot_product_attention(y, y, y) + 1
+
+
+def switches(x):
+    y = x * 2
+    return (
+        y + 1,
+        torch.backends.mkldnn.enabled,
+        torch.backends.cudnn.enabled,
+        torch.backends.cudnn.benchmark,
+        torch.backends.cudnn.deterministic,
+        torch._C._are_functorch_transforms_active(),
+    )
+
+
 SIZES = [(3, 4), (4, 3), (6, 2), (2, 6)]
 TABLE = [
     (product, with_numbers(0, 1, 2, 3)),
@@ -159,6 +186,10 @@ TABLE = [
     (categorical, [(Y,)] * 3),
     (moved, [(Y,)] * 3),
     (attention_to_itself, [(Y,)] * 3),
+    (scripted_inside, [(Y,)] * 3),
+    (scripted, [(Y, Y)] * 3),
+    (chosen_kernel, [(Y,)] * 3),
+    (switches, [(Y,)] * 3),
 ]
 
 

@@ -2,6 +2,9 @@
 # Corners of calls, of hash() and of what iterators are, that CPython decides in
 # an unexpected way.
 import collections
+import functools
+import math
+import operator
 import traceback
 
 import pytest
@@ -126,7 +129,139 @@ def nothing_to_raise(x):
         return x + 1, [(frame.name, frame.lineno) for frame in frames]
 
 
+class Unreachable(OSError):
+    pass
+
+
+class Described(ConnectionError):
+    def __init__(self, place):
+        self.place = place
+        super().__init__(f"at {place}")
+
+
+class Silent(OSError):
+    def __init__(self, place):
+        self.place = place
+
+
+def system_errors(x):
+    seen = []
+    for make in (
+        lambda: OSError(),
+        lambda: TimeoutError("late"),
+        lambda: FileNotFoundError("a file"),
+        lambda: Unreachable("it"),
+        lambda: Described("home"),
+        lambda: Silent("home"),
+        lambda: UnicodeError("odd"),
+        lambda: OSError(x=1),
+    ):
+        try:
+            raise make()
+        except (OSError, UnicodeError, TypeError) as error:
+            number = getattr(error, "errno", "none")
+            seen.append((str(error), repr(error), error.args, number, error))
+    return x + 1, seen
+
+
+class Item:
+    def __init__(self, log):
+        self.log = log
+
+    def __eq__(self, other):
+        self.log.append("eq")
+        return False
+
+    def __ne__(self, other):
+        self.log.append("ne")
+        return False
+
+    def __lt__(self, other):
+        self.log.append("lt")
+        return "lt"
+
+    __hash__ = None
+
+
+def comparisons_of_sequences(x):
+    log = []
+    found = [
+        compare(make([Item(log), *more]), make([3]))
+        for make in (list, tuple, collections.deque)
+        for compare in (operator.eq, operator.ne, operator.lt)
+        for more in ((), (1,))
+    ]
+    return x + 1, found, log
+
+
+def tensors_in_tuples(x):
+    return x + 1, raised(lambda: (x, x) == (1,)), [x, x] == [1]
+
+
+def tuples_themselves(x, given):
+    empty = ()
+    return (
+        x + 1,
+        given[:] is given,
+        given[0:] is given,
+        given + empty is given,
+        empty + given is given,
+        given * 1 is given,
+        given[:1] is given,
+    )
+
+
+def bytes_of_a_tensor(x):
+    try:
+        return bytes(x.sum().int()), x + 1
+    except TypeError as error:
+        return str(error)
+
+
+class Frozen(frozenset):
+    def __new__(cls, count):
+        made = super().__new__(cls, range(count))
+        made.count = count
+        return made
+
+
+def frozen_with_attributes(x):
+    made = Frozen(2)
+    magneto.graph_break()
+    return x + 1, made, made.count, vars(made)
+
+
+def limit_of_a_deque(x, items):
+    items.__init__([5, 6], 1)
+    return x + 1
+
+
+def function_with_a_dictionary(x):
+    def inner(a):
+        return a + 1
+
+    magneto.graph_break()
+    y = inner(x)
+    wrapped = functools.wraps(inner)(lambda: 0)
+    return y, wrapped.__name__, vars(inner)
+
+
+def names_of_types(x, *objects):
+    return x + 1, [torch.typename(each) for each in objects]
+
+
+class Whole:
+    def __float__(self):
+        return 4
+
+
+def functions_of_no_floats(x):
+    functions = (math.sqrt, math.isnan, math.hypot)
+    return x + 1, [raised(lambda f=f: f(Whole())) for f in functions]
+
+
 PROGRAMS = [
+    functions_of_no_floats,
     hashes,
     keywords_twice,
     keywords_twice_in_a_handler,
@@ -142,6 +277,41 @@ def test_what_calls_give(program):
 
 def test_the_traceback_of_nothing_to_raise():
     check(nothing_to_raise, torch.ones(2))
+
+
+Pair = collections.namedtuple("Pair", "a b")
+
+WITH_ARGUMENTS = [
+    (comparisons_of_sequences, ()),
+    (tensors_in_tuples, ()),
+    (tuples_themselves, (([1], [2]),)),
+    (bytes_of_a_tensor, ()),
+    (frozen_with_attributes, ()),
+    (limit_of_a_deque, (collections.deque([1, 2], 3),)),
+    (function_with_a_dictionary, ()),
+    (names_of_types, (collections.OrderedDict(), Pair(1, 2), 3, int)),
+]
+
+
+@pytest.mark.parametrize(
+    ("program", "arguments"),
+    WITH_ARGUMENTS,
+    ids=[row[0].__name__ for row in WITH_ARGUMENTS],
+)
+def test_what_python_gives(program, arguments):
+    check(program, torch.ones(2), *arguments)
+
+
+def test_errors_of_the_system():
+    check(system_errors, torch.ones(2))
+
+    def late(x):
+        try:
+            raise TimeoutError("late")
+        except OSError as error:
+            return x + len(error.args), error
+
+    check(late, torch.ones(2), graph_breaks=0)
 
 
 def test_iterators_keep_their_classes():
