@@ -153,6 +153,8 @@ values::Capture capture_frame(values::Context& ctx,
   const natives::StateAtStart start = natives::StateAtStart::now();
   Outcome<Next> next = interpreter.run_outermost(frame);
   interpreter.end();
+  // A signal's handler raised, which is the program's to know at once.
+  if (PyErr_Occurred()) return capture;
   capture.calls_in_blocks = interpreter.calls_in_blocks();
   if (next && !ctx.default_devices.empty())
     next = ctx.skip("torch-state", "a torch.device is entered and not left",

@@ -529,6 +529,19 @@ Outcome<V> binary_operation(Context& ctx, int kind, V left, V right) {
         return unsupported_operands(ctx, in_place, op, left, right);
       }
     }
+    // A number's or text's class may have the operator itself.
+    if (left->kind != Kind::Tensor &&
+        (left->type->tp_flags & Py_TPFLAGS_HEAPTYPE)) {
+      if (in_place && own_special(ctx, left->type, table.in_place_method[at]))
+        return unknown_operator(ctx, kBinary[op].symbol, left, right);
+      if (own_special(ctx, left->type, table.method[at])) {
+        MG_TRY(V forward, python_method(ctx, left, table.method[at]));
+        MG_TRY(V result, call(ctx, forward, {right}));
+        if (!is_not_implemented(ctx, result)) return result;
+        MG_TRY(V bound, get_attribute(ctx, right, table.reflected[at]));
+        return call(ctx, bound, {left});
+      }
+    }
     V operands[] = {left, right};
     return record_function(
         ctx,

@@ -123,6 +123,7 @@ Outcome<V> symbolic_binary(Context& ctx, int op, V left, V right) {
   if (!unify(table, a, b)) return nullptr;
   const E zero = table.integer(0);
   const bool integral = is_integral(a, b);
+  // A condition that would need more than 64 bits is null.
   switch (what) {
     case Arithmetic::Add:
       return made(ctx, table.add(a, b));
@@ -134,8 +135,9 @@ Outcome<V> symbolic_binary(Context& ctx, int op, V left, V right) {
     case Arithmetic::Modulo:
     case Arithmetic::TrueDivide: {
       // Division by zero raises: plain numbers do it.
-      MG_TRY(bool is_zero,
-             decide(ctx, table.equal(b, integral ? zero : table.real(0))));
+      const E no_divisor = table.equal(b, integral ? zero : table.real(0));
+      if (!no_divisor) return nullptr;
+      MG_TRY(bool is_zero, decide(ctx, no_divisor));
       if (is_zero) return nullptr;
       const Operation operation =
           what == Arithmetic::FloorDivide ? Operation::FloorDivide
@@ -150,7 +152,9 @@ Outcome<V> symbolic_binary(Context& ctx, int op, V left, V right) {
         const bool is_whole = b->is_constant() && b->value.real() >= 0 &&
                               b->value.real() == std::floor(b->value.real());
         if (!is_whole) {
-          MG_TRY(bool is_positive, decide(ctx, table.less(table.real(0), a)));
+          const E positive = table.less(table.real(0), a);
+          if (!positive) return nullptr;
+          MG_TRY(bool is_positive, decide(ctx, positive));
           if (!is_positive) return nullptr;
         }
         return made(ctx, table.make(Operation::Power, a, b));
@@ -160,7 +164,9 @@ Outcome<V> symbolic_binary(Context& ctx, int op, V left, V right) {
     case Arithmetic::ShiftRight: {
       // A negative exponent gives a float, a negative shift raises.
       if (!integral) return nullptr;
-      MG_TRY(bool is_negative, decide(ctx, table.less(b, zero)));
+      const E negative = table.less(b, zero);
+      if (!negative) return nullptr;
+      MG_TRY(bool is_negative, decide(ctx, negative));
       if (is_negative) return nullptr;
       const Operation operation = what == Arithmetic::Power ? Operation::Power
                                   : what == Arithmetic::ShiftLeft

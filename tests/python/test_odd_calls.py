@@ -11,7 +11,7 @@ import pytest
 import torch
 
 import magneto
-from magneto.testing import check
+from magneto.testing import check, compare
 
 LOG = []
 
@@ -186,9 +186,9 @@ class Item:
 def comparisons_of_sequences(x):
     log = []
     found = [
-        compare(make([Item(log), *more]), make([3]))
+        ask(make([Item(log), *more]), make([3]))
         for make in (list, tuple, collections.deque)
-        for compare in (operator.eq, operator.ne, operator.lt)
+        for ask in (operator.eq, operator.ne, operator.lt)
         for more in ((), (1,))
     ]
     return x + 1, found, log
@@ -321,3 +321,50 @@ def test_iterators_keep_their_classes():
     made = compiled(torch.ones(2))[2]
     assert [type(i) for i in made] == expected
     assert [list(i) for i in made] == [[]] * len(made)
+
+
+STATE = [1]
+
+
+class Number(int):
+    def __mul__(self, other):
+        LOG.append("mul")
+        return other * STATE[0]
+
+    def __sub__(self, other):
+        LOG.append("sub")
+        return NotImplemented
+
+    def __iadd__(self, other):
+        LOG.append("iadd")
+        return other + 7
+
+
+def numbers_with_operators(x, number):
+    LOG.append("before")
+    STATE[0] = 5
+    result = number
+    result += x
+    return number * x, number - x, x * number, number + x, result
+
+
+def test_numbers_with_operators_of_their_own():
+    def run(call):
+        LOG.clear()
+        STATE[0] = 1
+        return call(torch.ones(2), Number(3)), [*LOG]
+
+    compiled = magneto.compile(numbers_with_operators, backend="eager")
+    for _ in range(3):
+        compare(run(numbers_with_operators), run(compiled))
+
+
+def powers(x, m, n):
+    return x + 1, (m + n) ** 0.5, (m + n) // 3, (m - n) % 5
+
+
+def test_powers_of_sums_that_need_more_than_64_bits():
+    compiled = magneto.compile(powers, backend="eager")
+    for m, n in ((1, 2), (2, 3), (-(2**63), 10), (2**63 - 1, 5), (7, 8)):
+        arguments = torch.ones(1), m, n
+        compare(powers(*arguments), compiled(*arguments))

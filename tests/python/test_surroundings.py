@@ -196,6 +196,23 @@ def test_exceptions_of_signal_handlers_arrive_in_the_program():
                 magneto.compile(endless, backend="eager")(X)
 
 
+def test_exceptions_of_signal_handlers_end_a_trace():
+    def endless(x):
+        while True:
+            x = x + 1
+
+    def long(x):
+        for _ in range(100_000):
+            x = x + 1
+        return x
+
+    with alarms(expire):
+        for program in (endless, long):
+            signal.setitimer(signal.ITIMER_REAL, 0.1)
+            with pytest.raises(Alarm):
+                magneto.compile(program, backend="eager")(X)
+
+
 def test_exceptions_of_signal_handlers_are_not_dropped(monkeypatch):
     """Where a frame has been called that magneto sees for the first time."""
     dropped = []
