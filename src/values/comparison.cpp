@@ -197,6 +197,21 @@ Outcome<V> compare(Context& ctx, int kind, V left, V right) {
   const Comparisons& table = comparisons();
   const auto at = static_cast<size_t>(kind);
   if (left->kind == Kind::Tensor || right->kind == Kind::Tensor) {
+    // A class derived from a number's or a text's may say itself how it
+    // compares; the tensor says nothing about a text.
+    const auto mirrored = static_cast<size_t>(kCompare[kind].reflected);
+    const bool left_first = left->kind != Kind::Tensor &&
+                            left->kind != Kind::Object &&
+                            own_special(ctx, left->type, table.method[at]);
+    if (left_first || (is_other_sort(right) &&
+                       own_special(ctx, right->type, table.method[mirrored]))) {
+      V asked = left_first ? left : right, other = left_first ? right : left;
+      PyObject* name = table.method[left_first ? at : mirrored];
+      MG_TRY(V method, python_method(ctx, asked, name));
+      MG_TRY(V answer, answer_to(ctx, method, asked, other, name,
+                                 kCompare[kind].symbol));
+      if (answer) return answer;
+    }
     V operands[] = {left, right};
     return record_function(ctx, table.function[at], {.positional = operands});
   }

@@ -482,6 +482,14 @@ bool is_empty_text(V text) {
 
 }  // namespace
 
+// An instance of a class derived from a text's or container's, which no tensor
+// takes for an operand.
+bool is_other_sort(V operand) {
+  return (operand->type->tp_flags & Py_TPFLAGS_HEAPTYPE) &&
+         operand->kind != Kind::Tensor && operand->kind != Kind::Object &&
+         !(operand->is_constant() && PyNumber_Check(operand->object));
+}
+
 Outcome<V> binary_operation(Context& ctx, int kind, V left, V right) {
   left = ctx.look_open(left);
   right = ctx.look_open(right);
@@ -516,7 +524,10 @@ Outcome<V> binary_operation(Context& ctx, int kind, V left, V right) {
   const Operators& table = operators();
   if (left->kind == Kind::Tensor || right->kind == Kind::Tensor) {
     // A class of the user's may take over with a reflected method.
-    if (left->kind == Kind::Tensor && right->kind == Kind::Object) {
+    if (left->kind == Kind::Tensor &&
+        (right->kind == Kind::Object ||
+         (is_other_sort(right) &&
+          own_special(ctx, right->type, table.reflected[at])))) {
       // The tensor asks it for __torch_function__ first, several times.
       for (PyObject* asked :
            {interned().dunder_getattr, interned().dunder_getattribute})

@@ -14,6 +14,7 @@ bool is_safe_constant(V value);
 Outcome<V> python_method(Context& ctx, V value, PyObject* name);
 
 // Whether C code of the object's class answers this, of which nothing is known.
+bool is_other_sort(V operand);
 bool answers_in_c(Context& ctx, V value, PyObject* name);
 
 // What the method `name` of `value` says to `other`; null if it has no answer.

@@ -166,6 +166,16 @@ Status Percent::write(const std::string& spec, Py_UCS4 letter, V value,
   const bool is_number = real && (PyLong_Check(real) || PyFloat_Check(real));
   if (!is_number && (!real || !is_safe_type(Py_TYPE(real))))
     return refuse(letter, value);
+  // C code asks a class derived from a number's for another number.
+  if (is_number && (value->type->tp_flags & Py_TPFLAGS_HEAPTYPE))
+    for (PyObject* asked : {interned().dunder_int, interned().dunder_float,
+                            interned().dunder_index})
+      if (own_special(ctx_, value->type, asked))
+        return ctx_.graph_break("c-protocol",
+                                std::string("the text of a ") +
+                                    value->type->tp_name +
+                                    ", which makes numbers itself",
+                                "format a plain number");
   Ref format = Ref::steal(PyUnicode_FromFormat("%s%c", spec.c_str(), letter));
   if (letter > 127 || !format) {
     PyErr_Clear();

@@ -227,15 +227,19 @@ E truth_of(Context& ctx, E number) {
   Expressions& table = ctx.environment()->expressions();
   const E zero =
       number->type == Type::Integer ? table.integer(0) : table.real(0);
-  return table.logical_not(table.equal(number, zero));
+  const E is_zero = table.equal(number, zero);
+  return is_zero ? table.logical_not(is_zero) : nullptr;
 }
 
 Outcome<bool> symbolic_truth(Context& ctx, V value) {
-  return decide(ctx, truth_of(ctx, number_of(ctx, value)));
+  if (const E condition = truth_of(ctx, number_of(ctx, value)))
+    return decide(ctx, condition);
+  return PyObject_IsTrue(ctx.look(value)->object) == 1;
 }
 
 E open_truth(Context& ctx, V value) {
   const E condition = truth_of(ctx, number_of(ctx, value));
+  if (!condition) return nullptr;
   shapes::Environment& environment = *ctx.environment();
   const bool is_open =
       environment.has_unbacked(environment.simplify(condition)) &&

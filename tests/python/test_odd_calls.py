@@ -360,11 +360,47 @@ def test_numbers_with_operators_of_their_own():
 
 
 def powers(x, m, n):
-    return x + 1, (m + n) ** 0.5, (m + n) // 3, (m - n) % 5
+    truths = 1 if m * n else 2, not m * n, (m - n) or 5, m + n and 3
+    return x + 1, (m + n) ** 0.5, (m + n) // 3, (m - n) % 5, truths
+
+
+class Answer(str):
+    def __eq__(self, other):
+        return STATE[0]
+
+    def __radd__(self, other):
+        LOG.append("radd")
+        return STATE[0]
+
+    __hash__ = str.__hash__
+
+
+class Ratio(float):
+    def __eq__(self, other):
+        return STATE[0]
+
+    def __int__(self):
+        return STATE[0]
+
+    __hash__ = float.__hash__
+
+
+def test_texts_and_numbers_that_meet_tensors():
+    def program(x, text, number):
+        made = [text == x, x == text, number == x, x + text, "%d" % number]
+        return x + 1, made, [*LOG]
+
+    compiled = magneto.compile(program, backend="eager")
+    arguments = torch.ones(2), Answer("a"), Ratio(2.5)
+    for STATE[0] in (1, 2, 2):
+        LOG.clear()
+        expected = program(*arguments)
+        LOG.clear()
+        compare(expected, compiled(*arguments))
 
 
 def test_powers_of_sums_that_need_more_than_64_bits():
     compiled = magneto.compile(powers, backend="eager")
-    for m, n in ((1, 2), (2, 3), (-(2**63), 10), (2**63 - 1, 5), (7, 8)):
+    for m, n in ((1, 2), (2, 3), (-(2**63), 10), (2**63 - 1, 5), (0, -(2**63))):
         arguments = torch.ones(1), m, n
         compare(powers(*arguments), compiled(*arguments))
