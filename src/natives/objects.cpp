@@ -144,8 +144,8 @@ Outcome<V> list_mro(Context& ctx, const Arguments& args) {
 // that there is no other.
 Outcome<V> list_subclasses(Context& ctx, const Arguments& args) {
   constexpr size_t kMost = 64;
-  auto* type = reinterpret_cast<PyTypeObject*>(
-      ctx.look(args.positional[0])->object);
+  auto* type =
+      reinterpret_cast<PyTypeObject*>(ctx.look(args.positional[0])->object);
   const guards::SourceId source =
       ctx.sources.constant(reinterpret_cast<PyObject*>(type));
   std::vector<V> classes;

@@ -32,9 +32,7 @@ Outcome<V> initialise(Context& ctx, const Arguments& args) {
     V value = argument(args, part + 1, names[part]);
     ctx.heap.set_slot(self->heap, part, value ? value : ctx.none());
   }
-  const auto slot = [&](Part part) {
-    return ctx.heap[self->heap].slots[part];
-  };
+  const auto slot = [&](Part part) { return ctx.heap[self->heap].slots[part]; };
   if (!is_none(ctx.look(slot(kDoc))) || is_none(ctx.look(slot(kGetter))))
     return ctx.none();
   // The getter's text is the property's, and an attribute of an instance of a

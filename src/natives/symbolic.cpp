@@ -46,6 +46,7 @@ template <Operation operation>
 E rounded(Context& ctx, std::span<const E> numbers) {
   if (numbers.size() != 1) return nullptr;
   if (numbers[0]->type != Type::Float) return as_int(ctx, numbers[0]);
+  if (!values::expect_finite(ctx, numbers[0])) return nullptr;
   return made(ctx, operation, numbers[0]);
 }
 
@@ -87,8 +88,9 @@ E negation(Context& ctx, std::span<const E> numbers) {
 
 template <Operation operation>
 E of_float(Context& ctx, std::span<const E> numbers) {
-  return numbers.size() == 1 ? made(ctx, operation, as_float(ctx, numbers[0]))
-                             : nullptr;
+  if (numbers.size() != 1) return nullptr;
+  const E result = made(ctx, operation, as_float(ctx, numbers[0]));
+  return result && values::expect_finite(ctx, result) ? result : nullptr;
 }
 
 // Where it isn't defined, the function raises.

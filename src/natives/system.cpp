@@ -163,8 +163,8 @@ Outcome<V> same_object(Context&, const Arguments& args) {
   return args.positional[0];
 }
 
-// json.loads() and json.dumps(), unless they call code of the program's: a hook,
-// or the methods of a class.
+// json.loads() and json.dumps(), unless they call code of the program's: a
+// hook, or the methods of a class.
 template <Literal function>
 Outcome<V> convert_json(Context& ctx, const Arguments& args) {
   static PyObject* const real = [] {
@@ -172,12 +172,12 @@ Outcome<V> convert_json(Context& ctx, const Arguments& args) {
     MG_CHECK(module, "the module json");
     return PyObject_GetAttr(module, name<function>());
   }();
-  constexpr const char* kPlain[] = {"skipkeys",  "ensure_ascii",
-                                    "check_circular", "allow_nan",
-                                    "indent",    "separators",
-                                    "sort_keys"};
+  constexpr const char* kPlain[] = {
+      "skipkeys", "ensure_ascii", "check_circular", "allow_nan",
+      "indent",   "separators",   "sort_keys"};
   const bool is_plain =
-      args.count() <= 1 && std::ranges::all_of(args.keyword_names, [&](PyObject* given) {
+      args.count() <= 1 &&
+      std::ranges::all_of(args.keyword_names, [&](PyObject* given) {
         return std::ranges::any_of(kPlain, [given](const char* known) {
           return PyUnicode_CompareWithASCIIString(given, known) == 0;
         });

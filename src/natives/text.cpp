@@ -409,10 +409,12 @@ Outcome<V> format_of(Context& ctx, V value, V spec) {
   value = ctx.look(value);
   if (value->is_constant() && is_safe(value->object)) {
     if (!real_spec && PyUnicode_CheckExact(value->object)) return value;
-    const bool is_own = values::own_special(ctx, value->type,
-                                            interned().dunder_format) != nullptr;
+    const bool is_own =
+        values::own_special(ctx, value->type, interned().dunder_format) !=
+        nullptr;
     if (!is_own && is_plain && asks_for_text(value)) return str_of(ctx, value);
-    if (!is_own) return from_text(ctx, PyObject_Format(value->object, real_spec));
+    if (!is_own)
+      return from_text(ctx, PyObject_Format(value->object, real_spec));
   }
   V given = spec ? spec : ctx.string("");
   MG_TRY(V own, own_method(ctx, value, interned().dunder_format, {&given, 1}));

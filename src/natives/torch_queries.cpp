@@ -128,12 +128,11 @@ Outcome<V> parse_conversion(Context& ctx, const Arguments& args) {
     }
   }
   Ref parts;
-  MG_TRY(bool called,
-         call_really(ctx, real,
-                     {.positional = positional,
-                      .keyword_values = args.keyword_values,
-                      .keyword_names = args.keyword_names},
-                     parts, examined_object));
+  MG_TRY(bool called, call_really(ctx, real,
+                                  {.positional = positional,
+                                   .keyword_values = args.keyword_values,
+                                   .keyword_names = args.keyword_names},
+                                  parts, examined_object));
   if (called) return from_constant(ctx, std::move(parts));
   return ctx.graph_break("native-call", "Module.to() of unknowns",
                          "move the module outside of the compiled function");

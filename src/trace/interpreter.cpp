@@ -186,9 +186,8 @@ namespace {
 
 // Exceptions that go on as they were; without one, a bare `raise` is an error.
 bool raises_again(const Instruction& instruction, bool is_handling) {
-  return instruction.op == Op::Reraise ||
-         (instruction.op == Op::RaiseVarargs && instruction.arg == 0 &&
-          is_handling);
+  return instruction.op == Op::Reraise || (instruction.op == Op::RaiseVarargs &&
+                                           instruction.arg == 0 && is_handling);
 }
 
 // Of a traceback: whether the trace made it for this code.

@@ -542,8 +542,8 @@ V referent_of(Context& ctx, V proxy) {
   if (!proxy->object || !proxy->source.valid()) return nullptr;
   PyObject* target = PyWeakref_GET_OBJECT(proxy->object);
   if (target == Py_None || !ctx.inliner->surely_lives(target)) return nullptr;
-  return ctx.lazy(target, ctx.sources.field(
-                              proxy->source, guards::SourceKind::WeakrefTarget));
+  return ctx.lazy(target, ctx.sources.field(proxy->source,
+                                            guards::SourceKind::WeakrefTarget));
 }
 
 // Looked up by the __getattribute__ of `owner`, a class in C.
@@ -557,7 +557,8 @@ Outcome<V> get_in_c(Context& ctx, V object, PyObject* wanted,
     MG_TRY(V origin, generic_get(ctx, object, of_origin));
     return get_attribute(ctx, origin, wanted);
   }
-  if (owner == &_PyWeakref_ProxyType || owner == &_PyWeakref_CallableProxyType) {
+  if (owner == &_PyWeakref_ProxyType ||
+      owner == &_PyWeakref_CallableProxyType) {
     V target = referent_of(ctx, object);
     if (target) return find_attribute(ctx, target, wanted);
   }
@@ -611,6 +612,10 @@ Outcome<V> lookup(Context& ctx, V object, PyObject* name) {
         if (name == interned().dunder_qualname &&
             object->type == &PyCFunction_Type)
           return qualified_name_of_bound(ctx, *method);
+        // Only functions of modules know theirs.
+        if (name == interned().dunder_module &&
+            object->type == &PyCFunction_Type)
+          return ctx.none();
       }
       return get_attribute(ctx, method->function, name);
     }

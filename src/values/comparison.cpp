@@ -208,8 +208,8 @@ Outcome<V> compare(Context& ctx, int kind, V left, V right) {
       V asked = left_first ? left : right, other = left_first ? right : left;
       PyObject* name = table.method[left_first ? at : mirrored];
       MG_TRY(V method, python_method(ctx, asked, name));
-      MG_TRY(V answer, answer_to(ctx, method, asked, other, name,
-                                 kCompare[kind].symbol));
+      MG_TRY(V answer,
+             answer_to(ctx, method, asked, other, name, kCompare[kind].symbol));
       if (answer) return answer;
     }
     V operands[] = {left, right};

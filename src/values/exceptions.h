@@ -64,9 +64,9 @@ V exception_part(Context& ctx, V exception, size_t slot);
 bool is_made_exception(const Context& ctx, V exception);
 // The traceback, or null if it is a caller's exception.
 V exception_traceback(Context& ctx, V exception);
-// Whether C code keeps more of such an exception than its slots: the errno of an
-// OSError of several arguments, a SyntaxError's place, what an AttributeError
-// was told by keyword.
+// Whether C code keeps more of such an exception than its slots: the errno of
+// an OSError of several arguments, a SyntaxError's place, what an
+// AttributeError was told by keyword.
 bool has_own_fields(PyTypeObject* type, size_t arguments, bool has_keywords);
 // Whether instances of the class are OSErrors. Where it has an __init__ of its
 // own, their arguments are what that passes on.

@@ -117,8 +117,7 @@ V field_of_constant(Context& ctx, V constant, PyObject* name) {
   } else if (PyType_Check(constant->object)) {
     if (name == names.dunder_name) kind = SourceKind::TypeName;
     if (name == names.dunder_qualname) kind = SourceKind::TypeQualifiedName;
-  } else if (PyCFunction_Check(constant->object) &&
-             name == names.dunder_self) {
+  } else if (PyCFunction_Check(constant->object) && name == names.dunder_self) {
     kind = SourceKind::BuiltinSelf;
   }
   if (!kind) return nullptr;

@@ -233,9 +233,9 @@ V item_of_namespace(Context& ctx, V container, V key) {
   PyObject* found = PyDict_GetItemWithError(type->tp_dict, name);
   if (!found) return nullptr;
   return ctx.known(
-      found, ctx.sources.type_own_attr(
-                 ctx.sources.constant(reinterpret_cast<PyObject*>(type)),
-                 name));
+      found,
+      ctx.sources.type_own_attr(
+          ctx.sources.constant(reinterpret_cast<PyObject*>(type)), name));
 }
 
 }  // namespace

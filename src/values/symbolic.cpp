@@ -2,6 +2,7 @@
 #include "values/symbolic.h"
 
 #include <cmath>
+#include <limits>
 
 #include "shapes/environment.h"
 #include "values/protocol.h"
@@ -157,7 +158,9 @@ Outcome<V> symbolic_binary(Context& ctx, int op, V left, V right) {
           MG_TRY(bool is_positive, decide(ctx, positive));
           if (!is_positive) return nullptr;
         }
-        return made(ctx, table.make(Operation::Power, a, b));
+        const E result = table.make(Operation::Power, a, b);
+        return result && expect_finite(ctx, result) ? made(ctx, result)
+                                                    : nullptr;
       }
       [[fallthrough]];
     case Arithmetic::ShiftLeft:
@@ -220,6 +223,18 @@ Outcome<V> symbolic_invert(Context& ctx, V operand) {
   E number = as_int(table, number_of(ctx, operand));
   if (!number || number->type != Type::Integer) return nullptr;
   return made(ctx, table.subtract(table.integer(-1), number));
+}
+
+bool expect_finite(Context& ctx, E number) {
+  shapes::Environment& environment = *ctx.environment();
+  // The graph computes it, and fails there.
+  if (environment.has_unbacked(number)) return true;
+  if (!environment.hint(number)) return false;
+  Expressions& table = environment.expressions();
+  const E condition =
+      table.less_equal(table.make(Operation::Absolute, number),
+                       table.real(std::numeric_limits<double>::max()));
+  return condition && environment.decide(condition).value_or(false);
 }
 
 E truth_of(Context& ctx, E number) {

@@ -175,7 +175,9 @@ def test_attributes_behind_a_weak_proxy():
         return x + 1, proxy.scale, proxy.twice, hasattr(proxy, "other")
 
     trainer = Trainer(1)
-    assert not magneto.explain(program)(torch.ones(1), weakref.proxy(trainer)).breaks
+    assert not magneto.explain(program)(
+        torch.ones(1), weakref.proxy(trainer)
+    ).breaks
     compiled = magneto.compile(program, backend="eager")
     for scale in (1, 2, 2):
         trainer = Trainer(scale)

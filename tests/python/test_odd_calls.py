@@ -2,6 +2,7 @@
 # Corners of calls, of hash() and of what iterators are, that CPython decides in
 # an unexpected way.
 import collections
+import copy
 import functools
 import math
 import operator
@@ -404,3 +405,46 @@ def test_powers_of_sums_that_need_more_than_64_bits():
     for m, n in ((1, 2), (2, 3), (-(2**63), 10), (2**63 - 1, 5), (0, -(2**63))):
         arguments = torch.ones(1), m, n
         compare(powers(*arguments), compiled(*arguments))
+
+
+RAISING = {
+    "int": int,
+    "round": round,
+    "floor": math.floor,
+    "ceil": math.ceil,
+    "trunc": math.trunc,
+    "exp": math.exp,
+    "cosh": math.cosh,
+    "sin": math.sin,
+    "square": lambda value: value**2,
+    "power": lambda value: 2.0**value,
+}
+FLOATS = [1.5, 2.5, float("inf"), float("nan"), 1e200, 3000.0, -0.5]
+
+
+@pytest.mark.parametrize("name", RAISING)
+def test_errors_of_floats_whose_result_nobody_uses(name):
+    call = RAISING[name]
+
+    def program(x, value):
+        try:
+            call(value)
+        except (OverflowError, ValueError):
+            return x + 1, False
+        return x + 1, True
+
+    compiled = magneto.compile(program, backend="eager")
+    for value in FLOATS:
+        x = torch.ones(2)
+        assert compiled(x, value)[1] == program(x, value)[1], value
+
+
+def test_modules_of_methods_and_copies_of_slices():
+    given = slice(1, 2)
+
+    def program(x):
+        module = getattr(x.add, "__module__", 0)
+        copied = copy.deepcopy(given)
+        return x + 1, module, copied is given, copied
+
+    check(program, torch.ones(2))

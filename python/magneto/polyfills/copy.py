@@ -58,7 +58,7 @@ def deepcopy(
     cls = type(x)
     if memo is not None:
         memo.get  # noqa: B018 - what it is asked for, whatever x is
-    if cls in _ATOMIC:
+    if cls in _ATOMIC and cls is not slice:
         return x
     if memo is None:
         memo = {}
@@ -71,6 +71,11 @@ def deepcopy(
     for original, made in pairs:
         if original is x:
             return made
+    if cls is slice:
+        parts = (x.start, x.stop, x.step)
+        made = slice(*[deepcopy(part, memo) for part in parts])
+        pairs.append((x, made))
+        return made
     if cls is list:
         made = []
         pairs.append((x, made))
