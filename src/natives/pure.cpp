@@ -127,8 +127,7 @@ Outcome<V> lift(Context& ctx, Ref object) {
     return from_constant(ctx, std::move(object));
   PyObject* real = object.get();
   // Also the named tuples that inspect gives, with lists in them.
-  const bool is_tuple =
-      PyTuple_Check(real) && Py_TYPE(real)->tp_itemsize == sizeof(PyObject*);
+  const bool is_tuple = PyTuple_Check(real);
   if (PyList_CheckExact(real) || is_tuple) {
     Ref items = Ref::steal(PySequence_Tuple(real));
     MG_CHECK(items, "out of memory");
