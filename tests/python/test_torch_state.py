@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch import nn
 
+import magneto
 from magneto.testing import check
 
 X = torch.arange(12.0).reshape(3, 4) / 7
@@ -185,3 +186,17 @@ def test_table_agrees_with_torch_compile():
     # C functions behind Python ones of the same name.
     public = [o for o in others if not o.rpartition(".")[2].startswith("_")]
     assert len(public) < 40, public
+
+
+def test_switches_of_backends_that_change():
+    def program(x):
+        switches = torch.backends.mkldnn.enabled, torch.backends.cudnn.benchmark
+        return x + 1, switches
+
+    compiled = magneto.compile(program, backend="eager", fullgraph=True)
+    x = torch.ones(2)
+    for enabled in (True, False, True):
+        with torch.backends.mkldnn.flags(enabled=enabled):
+            assert compiled(x)[1] == program(x)[1]
+        with torch.backends.cudnn.flags(benchmark=enabled):
+            assert compiled(x)[1] == program(x)[1]
