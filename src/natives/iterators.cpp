@@ -225,7 +225,10 @@ Outcome<V> make_reversed(Context& ctx, const Arguments& args) {
   }
   if (sequence->kind == Kind::Dict)
     return dict_iterator(ctx, sequence, DictPart::Keys, true);
-  if (sequence->kind == Kind::Set || sequence->kind == Kind::Iterator ||
+  const bool is_plain_set =
+      sequence->kind == Kind::Set &&
+      !values::own_special(ctx, sequence->type, name<"__getitem__">());
+  if (is_plain_set || sequence->kind == Kind::Iterator ||
       sequence->kind == Kind::Generator)
     return not_reversible(ctx, sequence);
   if (sequence->kind == Kind::Tensor)

@@ -190,7 +190,8 @@ Outcome<V> make_bytes(Context& ctx, const Arguments& args) {
     MG_TRY(V number, values::as_index(ctx, source));
     return make_bytes(ctx, {.positional = {&number, 1}});
   }
-  if (source->kind == Kind::Object) {
+  if (source->kind == Kind::Object ||
+      values::own_special(ctx, source->type, name<"__index__">())) {
     MG_TRY(V number, values::own_position(ctx, source));
     if (number) return make_bytes(ctx, {.positional = {&number, 1}});
   }

@@ -115,6 +115,9 @@ Outcome<V> substitute_really(Context& ctx, PyObject* real,
   if (is_text) {
     MG_TRY(bool called, call_really(ctx, real, args, result, examined_object));
     if (called) return from_constant(ctx, std::move(result));
+  } else if (!replacement->type->tp_call) {
+    return ctx.graph_break("native-call", "re.sub() with what is no text",
+                           "pass a text or a function");
   }
   return call_polyfill(ctx, polyfill, args);
 }

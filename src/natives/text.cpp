@@ -380,7 +380,8 @@ Outcome<V> plain_format_by_name(Context& ctx, const Arguments& args) {
       PyUnicode_Check(spec->object) && PyUnicode_GET_LENGTH(spec->object) == 0)
     return str_of(ctx, value);
   Ref result;
-  MG_TRY(bool called, call_really(ctx, real, args, result));
+  // A format asks nothing of a class derived from the type.
+  MG_TRY(bool called, call_really(ctx, real, args, result, examined_object));
   if (called) return from_constant(ctx, std::move(result));
   return ctx.graph_break("native-call",
                          std::string(type.text) + ".__format__ of unknowns",

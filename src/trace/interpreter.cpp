@@ -19,14 +19,16 @@ const Handler kHandlers[bytecode::kOpCount] = {
 
 namespace {
 
-// Ctrl-C is looked for every so many instructions, as a long trace must end.
-constexpr int64_t kStepsBetweenChecks = 20000;
+// Ctrl-C is looked for every so many instructions, as a long trace must end; so
+// often that few signals are served in what Python code the trace runs besides
+// (a callback of the garbage collector's, where an exception is lost).
+constexpr int64_t kStepsBetweenChecks = 64;
 // A frame that hasn't got to a tensor after so many checks computes something
 // else, which plain Python does faster.
-constexpr int64_t kChecksWithoutGraph = 20;
+constexpr int64_t kChecksWithoutGraph = 400'000 / kStepsBetweenChecks;
 // A loop may have no end that the trace can see: another thread ends it, or the
 // graph's exception.
-constexpr int64_t kMostChecks = 1000;
+constexpr int64_t kMostChecks = 20'000'000 / kStepsBetweenChecks;
 constexpr size_t kMostCalls = 500'000;
 constexpr size_t kMostObjects = 1'000'000;
 

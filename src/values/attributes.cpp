@@ -560,7 +560,7 @@ Outcome<V> get_in_c(Context& ctx, V object, PyObject* wanted,
   if (owner == &_PyWeakref_ProxyType ||
       owner == &_PyWeakref_CallableProxyType) {
     V target = referent_of(ctx, object);
-    if (target) return find_attribute(ctx, target, wanted);
+    if (target) return get_attribute(ctx, target, wanted);
   }
   // Thread-local data: who knows where they look.
   return ctx.graph_break(

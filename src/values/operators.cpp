@@ -525,7 +525,8 @@ Outcome<V> binary_operation(Context& ctx, int kind, V left, V right) {
   if (left->kind == Kind::Tensor || right->kind == Kind::Tensor) {
     // A class of the user's may take over with a reflected method.
     if (left->kind == Kind::Tensor &&
-        (right->kind == Kind::Object ||
+        ((right->kind == Kind::Object &&
+          !is_instance_of(right, &PyComplex_Type)) ||
          (is_other_sort(right) &&
           own_special(ctx, right->type, table.reflected[at])))) {
       // The tensor asks it for __torch_function__ first, several times.

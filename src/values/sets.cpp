@@ -197,6 +197,7 @@ Status set_add(Context& ctx, V set, V item) {
 V set_key(Context& ctx, V item) {
   item = ctx.look(item);
   if (item->kind != Kind::Set ||
+      PyType_IsSubtype(item->type, &PyFrozenSet_Type) ||
       item->type->tp_hash != PyObject_HashNotImplemented)
     return item;
   V frozen = ctx.set(&PyFrozenSet_Type);

@@ -184,6 +184,12 @@ Outcome<bool> plain_contains(Context& ctx, V container, V item) {
         return ctx.raise(PyExc_TypeError,
                          std::string("a bytes-like object is required, not '") +
                              looked->type->tp_name + "'");
+      // Whatever __iter__ a subclass has.
+      if (is_bytes && is_safe_constant(looked)) {
+        int found = PySequence_Contains(container->object, looked->object);
+        if (found < 0) return ctx.raise_from_python();
+        return found == 1;
+      }
       if (PyFrozenSet_Check(container->object)) {
         looked = ctx.look(set_key(ctx, looked));
         MG_TRY(PyObject * token, key_token(ctx, looked));

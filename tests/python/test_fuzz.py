@@ -18,6 +18,7 @@ from tests.fuzz import (
     modules,
     sets,
     shapes,
+    specials,
     tensors,
 )
 from tests.fuzz.running import difference, write
@@ -99,6 +100,7 @@ SEEDS = {
     methods: 1500,
     modules: 450,
     sets: 600,
+    specials: 1500,
     tensors: 900,
 }
 SLICE = 150
