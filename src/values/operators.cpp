@@ -359,7 +359,28 @@ Signal unsupported_operands(Context& ctx, bool in_place, int op, V left,
 }
 
 // The method of an operator. Dicts have theirs in the natives' tables.
+// Of a class derived from a sequence's that has one of the two methods of `*`
+// itself: CPython then finds the other one by its name, too.
+Outcome<V> method_by_name(Context& ctx, V value, PyObject* name) {
+  const Operators& table = operators();
+  const auto at = static_cast<size_t>(kMultiply);
+  const bool is_forward = name == table.method[at];
+  if (!(value->type->tp_flags & Py_TPFLAGS_HEAPTYPE) ||
+      (!is_forward && name != table.reflected[at]) ||
+      !own_special(ctx, value->type,
+                   is_forward ? table.reflected[at] : table.method[at]) ||
+      own_special(ctx, value->type, name))
+    return nullptr;
+  PyObject* found = type_lookup(ctx, value->type, name);
+  if (!found || !Py_IS_TYPE(found, &PyWrapperDescr_Type)) return nullptr;
+  return bind_descriptor(ctx, found, value, value->type, name);
+}
+
 Outcome<V> operator_method(Context& ctx, int op, V value, PyObject* name) {
+  if (op == kMultiply) {
+    MG_TRY(V method, method_by_name(ctx, value, name));
+    if (method) return method;
+  }
   if (op != kOr || value->type != &PyDict_Type)
     return python_method(ctx, value, name);
   PyObject* found = type_lookup(ctx, value->type, name);

@@ -448,3 +448,21 @@ def test_modules_of_methods_and_copies_of_slices():
         return x + 1, module, copied is given, copied
 
     check(program, torch.ones(2))
+
+
+class OnlyReflected(tuple):
+    def __rmul__(self, other):
+        return "reflected"
+
+
+class OnlyForward(list):
+    def __mul__(self, other):
+        return "forward"
+
+
+def test_sequences_with_one_of_two_operators():
+    def program(x, right, left):
+        made = [right * 2, 2 * right, left * 2, 2 * left]
+        return x + 1, made, raised(lambda: "a" * left)
+
+    check(program, torch.ones(2), OnlyReflected((1, 2)), OnlyForward([1]))
