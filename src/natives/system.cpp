@@ -170,11 +170,8 @@ Outcome<V> same_object(Context&, const Arguments& args) {
 // hook, or the methods of a class.
 template <Literal function>
 Outcome<V> convert_json(Context& ctx, const Arguments& args) {
-  static PyObject* const real = [] {
-    Ref module = import_module("json");
-    MG_CHECK(module, "the module json");
-    return PyObject_GetAttr(module, name<function>());
-  }();
+  static PyObject* const real =
+      find_object((std::string("json.") + function.text).c_str());
   constexpr const char* kPlain[] = {
       "skipkeys", "ensure_ascii", "check_circular", "allow_nan",
       "indent",   "separators",   "sort_keys"};
