@@ -217,7 +217,7 @@ def test_exceptions_of_signal_handlers_end_a_trace(without_gc_callbacks):
 
     with alarms(expire):
         for program in (endless, long):
-            signal.setitimer(signal.ITIMER_REAL, 0.1)
+            signal.setitimer(signal.ITIMER_REAL, 0.1, 1)
             with pytest.raises(Alarm):
                 magneto.compile(program, backend="eager")(X)
 
