@@ -4,6 +4,7 @@
 #include "natives/lists.h"
 #include "natives/pure.h"
 #include "natives/signature.h"
+#include "values/operators.h"
 
 namespace magneto::natives {
 
@@ -38,8 +39,9 @@ Outcome<V> make_of_class(Context& ctx, const Arguments& args) {
 }
 
 Outcome<V> index(Context& ctx, const Arguments& args) {
-  std::vector<V> items;
-  MG_DO(unpack(ctx, args.positional[0], items));
+  // Whatever __iter__ a derived class has.
+  const std::vector<V> items =
+      values::items_of(ctx, ctx.look(args.positional[0]));
   Py_ssize_t start = 0, stop = PY_SSIZE_T_MAX;
   if (args.count() > 2) {
     MG_TRY(start, bound_argument(ctx, args.positional[2]));
@@ -54,8 +56,8 @@ Outcome<V> index(Context& ctx, const Arguments& args) {
 }
 
 Outcome<V> count(Context& ctx, const Arguments& args) {
-  std::vector<V> items;
-  MG_DO(unpack(ctx, args.positional[0], items));
+  const std::vector<V> items =
+      values::items_of(ctx, ctx.look(args.positional[0]));
   int64_t found = 0;
   for (size_t i = 0; i < items.size(); ++i) {
     MG_TRY(Py_ssize_t at,
