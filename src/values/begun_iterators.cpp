@@ -8,6 +8,7 @@
 // replayed when the piece ends.
 #include <opcode.h>
 
+#include "python/deque_layout.h"
 #include "python/iterator_layout.h"
 #include "python/itertools_layout.h"
 #include "values/begun_states.h"
@@ -73,7 +74,9 @@ PyObject* container_of(PyObject* iterator) {
   const auto table = python::table_iterator(iterator);
   if (table.is_one) return table.table;
   PyObject* sequence = python::sequence_iterator(iterator).sequence;
-  return sequence && PyList_Check(sequence) ? sequence : nullptr;
+  return sequence && (PyList_Check(sequence) || python::is_deque(sequence))
+             ? sequence
+             : nullptr;
 }
 
 // Whether the trace has written to it. That it is none of the others to which
@@ -160,14 +163,18 @@ bool is_begun(V iterator) {
 
 Outcome<V> next_begun(Context& ctx, V iterator) {
   const int64_t taken = ctx.heap[iterator->heap].number;
-  if (taken < 0) return nullptr;
   PyTypeObject* type = iterator->type;
   PyObject* container = container_of(iterator->object);
+  // A deque's looks whether the deque has changed at its end, too.
+  const bool looks_at_end =
+      std::string_view(type->tp_name) == "_collections._deque_iterator";
+  if (taken < 0 && !looks_at_end) return nullptr;
   if (container && is_written(ctx, iterator, container))
     return ctx.graph_break("caller-iterator",
                            std::string("a ") + Py_TYPE(container)->tp_name +
                                " that changes while it is gone over",
                            "go over a copy of it");
+  if (taken < 0) return nullptr;
   const auto table = python::table_iterator(iterator->object);
   if (table.is_one && taken >= kMostEntries)
     return ctx.graph_break("caller-iterator",

@@ -9,7 +9,7 @@ import torch
 from expressions import lines
 
 import magneto
-from magneto.testing import check
+from magneto.testing import check, compare
 from magneto.testing.graphs import RecordingBackend
 
 X = torch.arange(3.0)
@@ -186,3 +186,25 @@ def test_the_same_one_twice():
             assert torch.equal(got[0], expected[0])
             assert len(got[1]) == len(expected[1])
             assert got[1] is b
+
+
+def test_an_iterator_at_its_end_of_a_deque_that_changes():
+    """CPython's looks whether the deque has changed there, too."""
+
+    def program(x, items, iterator, backwards):
+        seen = [[*iterator], [*backwards], next(iterator, None)]
+        items.append(7)
+        seen.append(next(backwards, None))
+        try:
+            seen.append(next(iterator, None))
+        except RuntimeError as error:
+            seen.append(str(error))
+        return x + 1, seen, items
+
+    def run(call):
+        items = deque([1, 2, 3], 5)
+        return call(torch.ones(2), items, iter(items), reversed(items))
+
+    compiled = magneto.compile(program, backend="eager")
+    for _ in range(3):
+        compare(run(program), run(compiled))
