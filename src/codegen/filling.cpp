@@ -6,6 +6,7 @@
 #include "python/code_object.h"
 #include "python/find.h"
 #include "python/handled.h"
+#include "python/key_token.h"
 #include "python/names.h"
 #include "python/set_table.h"
 #include "values/exceptions.h"
@@ -32,6 +33,22 @@ void Rebuilder::fill_all() {
   }
 }
 
+namespace {
+
+// Whether the key's class has a __hash__ in Python. Its __eq__ can't be asked
+// here, where objects may still be without their attributes; it isn't where no
+// other key has the same hash.
+bool is_hashed_in_python(const DictState& dict, const DictEntry& entry) {
+  if (!python::holds_key_token(entry.token)) return false;
+  const Py_hash_t hash = PyObject_Hash(entry.token);
+  for (const DictEntry& other : dict.entries)
+    if (&other != &entry && other.value && PyObject_Hash(other.token) == hash)
+      cannot_rebuild("a dict or set with unlike keys of one hash");
+  return true;
+}
+
+}  // namespace
+
 // In the order of the dict beneath; an OrderedDict has its own from the first
 // key on that was moved.
 void Rebuilder::set_items(const DictState& dict, Operand target, bool all) {
@@ -42,11 +59,24 @@ void Rebuilder::set_items(const DictState& dict, Operand target, bool all) {
   const std::vector<const DictEntry*> own_order(moved, entries.end());
   if (!own_order.empty()) std::ranges::sort(entries, {}, &DictEntry::addition);
   for (const DictEntry* entry : entries)
-    if (all || entry->written)
+    if (!all && !entry->written) {
+      continue;
+    } else if (is_hashed_in_python(dict, *entry)) {
+      builder_.act(StepOp::SetHashedItem,
+                   {target, build(entry->key), build(entry->value),
+                    hash_of(*entry)});
+    } else {
       builder_.act(StepOp::SetItem,
                    {target, build(entry->key), build(entry->value)});
+    }
   for (const DictEntry* entry : own_order)
     builder_.act(StepOp::MoveToEnd, {target, build(entry->key)});
+}
+
+// What its key had when it was put there.
+Operand Rebuilder::hash_of(const DictEntry& entry) {
+  return builder_.constant(
+      Ref::steal(PyLong_FromSsize_t(PyObject_Hash(entry.token))));
 }
 
 void Rebuilder::change_set(const HeapObject& set, Operand target) {
@@ -78,11 +108,21 @@ void Rebuilder::change_set(const HeapObject& set, Operand target) {
       continue;
     }
     // What came and went again matters to the order only.
+    const bool is_own = is_hashed_in_python(*set.dict, *entry);
     if (is_callers ? !entry->written
-                   : !entry->value && !entry->key->is_constant())
+                   : !entry->value && !entry->key->is_constant() && !is_own)
       continue;
     if (is_removed && entry->is_popped && pops) {
       call(pop, {});
+      continue;
+    }
+    if (is_own) {
+      if (!entry->value)
+        cannot_rebuild(
+            "a set from which a key was taken that is hashed in Python");
+      act();
+      builder_.act(StepOp::AddHashedItem,
+                   {target, build(entry->key), hash_of(*entry)});
       continue;
     }
     if (is_removed != removes) act();

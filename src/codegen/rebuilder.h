@@ -41,6 +41,7 @@ class Rebuilder {
   void fill_all();
   // Gives the dict at `target` the items that the trace wrote, or all.
   void set_items(const values::DictState& dict, Operand target, bool all);
+  Operand hash_of(const values::DictEntry& entry);
   // What was written to the tensor's `grad`, if anything.
   void set_gradient(values::V tensor, Operand target);
   // Does to the set at `target` what the trace has done to it, in order.

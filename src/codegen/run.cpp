@@ -11,6 +11,7 @@
 #include "python/iterator_layout.h"
 #include "python/itertools_layout.h"
 #include "python/layout.h"
+#include "python/set_table.h"
 
 namespace magneto::codegen {
 
@@ -197,6 +198,9 @@ bool act(StepOp op, Operands& o) {
       return shift_deque(o[0], o[1], o.from(2));
     case StepOp::SetItem:
       return write_item(o[0], o[1], o[2]);
+    case StepOp::SetHashedItem:
+      return _PyDict_SetItem_KnownHash(o[0], o[1], o[2],
+                                       PyLong_AsSsize_t(o[3])) == 0;
     case StepOp::SpliceList:
       return splice_list(o[0], o[1], o[2], o.from(3));
     case StepOp::DropItem:
@@ -207,6 +211,8 @@ bool act(StepOp op, Operands& o) {
       return move_to_end(o[0], o[1]);
     case StepOp::ClearSet:
       return PySet_Clear(o[0]) == 0;
+    case StepOp::AddHashedItem:
+      return python::add_with_hash(o[0], o[1], PyLong_AsSsize_t(o[2]));
     case StepOp::AddItems:
       return add_items(o[0], o.from(1));
     case StepOp::DiscardItems:

@@ -7,6 +7,7 @@
 #include "natives/pure.h"
 #include "natives/signature.h"
 #include "python/find.h"
+#include "python/key_token.h"
 #include "python/names.h"
 #include "tensor/fake_tensor.h"
 #include "values/definitions.h"
@@ -201,28 +202,23 @@ bool is_nan(PyObject* object) {
   return PyFloat_Check(object) && std::isnan(PyFloat_AS_DOUBLE(object));
 }
 
-// What CPython makes of the answer of a __hash__ of the program's.
-Outcome<V> reduced_hash(Context& ctx, V answer) {
-  if (!answer->is_constant() || !PyLong_Check(answer->object))
-    return ctx.raise(PyExc_TypeError,
-                     "__hash__ method should return an integer");
-  Py_ssize_t number = PyLong_AsSsize_t(answer->object);
-  if (number == -1 && PyErr_Occurred()) {
-    PyErr_Clear();
-    number = PyLong_Type.tp_hash(answer->object);
+// Whether the hash is that of the object that a token stands for.
+bool has_true_hash(PyObject* token) {
+  if (PyTuple_CheckExact(token)) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(token); ++i)
+      if (!has_true_hash(PyTuple_GET_ITEM(token, i))) return false;
+    return true;
   }
-  return ctx.integer(number == -1 ? -2 : number);
+  return is_safe(token) ||
+         (!PyFrozenSet_Check(token) && python::holds_key_token(token));
 }
 
 Outcome<V> hash(Context& ctx, const Arguments& args) {
   V value = ctx.look(args.positional[0]);
   PyObject* real = safe_object(ctx, value);
   if (!real) {
-    MG_TRY(V own, own_hash(ctx, value));
-    if (own) {
-      MG_TRY(V answer, call(ctx, own, {}));
-      return reduced_hash(ctx, ctx.look(answer));
-    }
+    MG_TRY(V own, hash_by_own_method(ctx, value));
+    if (own) return own;
   }
   if (real || value->kind == Kind::List || value->kind == Kind::Dict ||
       value->kind == Kind::Set || value->kind == Kind::Tuple ||
@@ -230,7 +226,7 @@ Outcome<V> hash(Context& ctx, const Arguments& args) {
     // Also says that lists and the like can't be hashed.
     MG_TRY(PyObject * token, key_token(ctx, value));
     // What stands for an object of the trace's has another hash.
-    if (!is_safe(token) || (is_nan(token) && token != value->object))
+    if (!has_true_hash(token) || (is_nan(token) && token != value->object))
       return ctx.graph_break("native-call",
                              std::string("hash() of a ") + value->type->tp_name,
                              "hash it outside of the compiled function");

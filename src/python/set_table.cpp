@@ -5,6 +5,7 @@
 #include <span>
 
 #include "python/function_object.h"
+#include "python/key_token.h"
 
 namespace magneto::python {
 
@@ -55,6 +56,15 @@ void freeze(PyObject* set) noexcept {
   MG_CHECK(PySet_CheckExact(set) && Py_REFCNT(set) == 1, "a fresh set");
   // Both classes have the same layout, and neither is counted by its instances.
   Py_SET_TYPE(set, &PyFrozenSet_Type);
+}
+
+bool add_with_hash(PyObject* set, PyObject* item, Py_hash_t hash) {
+  const Ref token = make_key_token(hash);
+  if (PySet_Add(set, token) < 0) return false;
+  for (setentry& place : places(set))
+    if (place.key == token.get()) place.key = Ref::share(item).release();
+  Py_DECREF(token.get());  // the set's
+  return true;
 }
 
 Py_ssize_t set_finger(PyObject* set) noexcept {

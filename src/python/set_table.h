@@ -17,6 +17,10 @@ Ref copy_of_set(PyObject* set);
 // methods a frozenset gets one that nothing was removed from.
 void freeze(PyObject* set) noexcept;
 
+// Adds an item without asking for its hash, which no other item has. False with
+// an exception set.
+bool add_with_hash(PyObject* set, PyObject* item, Py_hash_t hash);
+
 // Where pop() looks next; it stays when the set is emptied.
 Py_ssize_t set_finger(PyObject* set) noexcept;
 void write_finger(PyObject* set, Py_ssize_t finger) noexcept;

@@ -9,6 +9,7 @@
 #include "python/layout.h"
 #include "python/names.h"
 #include "values/attributes.h"
+#include "values/class_attributes.h"
 #include "values/exceptions.h"
 #include "values/functions.h"
 
@@ -29,6 +30,21 @@ Signal no_such_attribute(Context& ctx, V object, PyObject* name,
                        : whose + "' object has no attribute " + text);
 }
 
+// Functions and modules, but for those in which C code and the graph's own
+// functions look things up while it runs.
+bool is_written_at_the_end(V object, PyObject* name) {
+  if (!object->is_constant() || is_dunder(name)) return false;
+  if (PyFunction_Check(object->object)) return true;
+  if (!PyModule_Check(object->object)) return false;
+  PyObject* module = PyDict_GetItemWithError(PyModule_GetDict(object->object),
+                                             interned().dunder_name);
+  if (!module || !PyUnicode_Check(module)) return false;
+  const std::string whole = attribute_name(module);
+  const std::string root = whole.substr(0, whole.find('.'));
+  return root != "sys" && root != "builtins" && root != "warnings" &&
+         root != "torch" && root != "numpy";
+}
+
 Status write(Context& ctx, V object, PyObject* name, V value) {
   // Numbers and strings have no attributes to write: CPython says so itself.
   if (object->is_constant() && is_safe_type(object->type)) {
@@ -39,7 +55,9 @@ Status write(Context& ctx, V object, PyObject* name, V value) {
     MG_CHECK(written < 0, "plain data has no attributes that can be set");
     return ctx.raise_from_python();
   }
-  PyObject* found = type_lookup(ctx, object->type, name);
+  PyObject* found = written_attribute(ctx, object->type, name)
+                        ? nullptr
+                        : lookup_attribute(ctx, object->type, name);
   if (found && takes_values(ctx, found) && !is_declared_slot(found)) {
     PyTypeObject* kind = Py_TYPE(found);
     if (PyType_IsSubtype(kind, &PyProperty_Type) &&
@@ -95,6 +113,8 @@ Status write(Context& ctx, V object, PyObject* name, V value) {
       (object->type->tp_flags & Py_TPFLAGS_HEAPTYPE) && !is_slot)
     return no_such_attribute(ctx, object, name, found);
   V mapping = attribute_mapping(ctx, object);
+  if (!mapping && is_written_at_the_end(object, name))
+    mapping = ctx.constant_namespace(object);
   if (!mapping) {
     if (object->is_constant() || object->object)
       return ctx.graph_break("attribute-write",
@@ -128,11 +148,8 @@ Status write_through(Context& ctx, V object, PyObject* hook, PyObject* name,
       if (!result) return result.signal();
       return done;
     }
-    if (object->is_constant() &&
-        (PyType_Check(object->object) || PyModule_Check(object->object)))
-      return ctx.graph_break("attribute-write", std::string("attribute ") +
-                                                    attribute_name(name) +
-                                                    " of a class or module");
+    if (object->is_constant() && PyType_Check(object->object))
+      return write_class_attribute(ctx, object, name, value);
     // C code of another class's, as threading.local's.
     if (method && Py_IS_TYPE(method, &PyWrapperDescr_Type) &&
         PyDescr_TYPE(method) != &PyBaseObject_Type)

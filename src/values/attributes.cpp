@@ -12,6 +12,7 @@
 #include "python/class_hierarchy.h"
 #include "python/layout.h"
 #include "python/names.h"
+#include "values/class_attributes.h"
 #include "values/definitions.h"
 #include "values/exceptions.h"
 #include "values/functions.h"
@@ -204,12 +205,24 @@ Signal attribute_error(Context& ctx, V object, PyObject* name) {
       whose + " has no attribute '" + attribute_name(name) + "'", name, object);
 }
 
+namespace {
+
+// Which a program may count or measure with.
+bool is_number(PyObject* object) {
+  return PyLong_CheckExact(object) || PyFloat_CheckExact(object);
+}
+
+}  // namespace
+
 V class_attribute(Context& ctx, PyTypeObject* type, PyObject* name,
                   PyObject* object) {
   // What a classmethod wraps isn't itself what the class has there.
   if (_PyType_Lookup(type, name) != object)
     return ctx.known(object, ctx.sources.constant(object));
-  return ctx.known(object, ctx.sources.type_attr(type_source(ctx, type), name));
+  const SourceId source = ctx.sources.type_attr(type_source(ctx, type), name);
+  return is_number(object) && (type->tp_flags & Py_TPFLAGS_HEAPTYPE)
+             ? ctx.lazy(object, source)
+             : ctx.known(object, source);
 }
 
 bool is_declared_slot(PyObject* descriptor) {
@@ -222,12 +235,26 @@ bool is_declared_slot(PyObject* descriptor) {
 }
 
 PyObject* type_lookup(Context& ctx, PyTypeObject* type, PyObject* name) {
+  if (ctx.has_written_classes && written_attribute(ctx, type, name))
+    throw BreakException{
+        {"attribute-write", "attribute " + attribute_name(name) + " of class " +
+                                type->tp_name + " that was written before"}};
   PyObject* found = _PyType_Lookup(type, name);
   // Classes written in C can't be changed.
   if (type->tp_flags & Py_TPFLAGS_HEAPTYPE) {
     python::know_class(type);
     ctx.guard_type_attribute(type, name, found);
   }
+  return found;
+}
+
+PyObject* lookup_attribute(Context& ctx, PyTypeObject* type, PyObject* name) {
+  PyObject* found = _PyType_Lookup(type, name);
+  if (!found || !is_number(found) || !(type->tp_flags & Py_TPFLAGS_HEAPTYPE))
+    return type_lookup(ctx, type, name);
+  python::know_class(type);
+  ctx.guards.type_is(ctx.sources.type_attr(type_source(ctx, type), name),
+                     Py_TYPE(found));
   return found;
 }
 
@@ -392,7 +419,8 @@ V attribute_mapping(Context& ctx, V object) {
 
 Outcome<V> generic_get(Context& ctx, V object, PyObject* name) {
   PyTypeObject* type = object->type;
-  PyObject* found = type_lookup(ctx, type, name);
+  const std::optional<V> written = written_attribute(ctx, type, name);
+  PyObject* found = written ? nullptr : lookup_attribute(ctx, type, name);
   if (found && comes_first(ctx, found))
     return bind_descriptor(ctx, found, object, type, name);
   if (object->heap.valid()) {
@@ -405,7 +433,7 @@ Outcome<V> generic_get(Context& ctx, V object, PyObject* name) {
     if (value) return value;
   }
   if (found) return bind_descriptor(ctx, found, object, type, name);
-  return nullptr;
+  return written.value_or(nullptr);
 }
 
 namespace {
@@ -473,7 +501,9 @@ Outcome<V> type_get(Context& ctx, V object, PyObject* name) {
     }
     return bind_descriptor(ctx, in_meta, object, meta, name);
   }
-  PyObject* found = type_lookup(ctx, type, name);
+  const std::optional<V> written = written_attribute(ctx, type, name);
+  if (written && *written) return *written;
+  PyObject* found = written ? nullptr : lookup_attribute(ctx, type, name);
   if (found) return bind_descriptor(ctx, found, nullptr, type, name);
   if (in_meta) return bind_descriptor(ctx, in_meta, object, meta, name);
   return nullptr;

@@ -20,6 +20,11 @@ Signal attribute_error(Context& ctx, V object, PyObject* name);
 V class_attribute(Context& ctx, PyTypeObject* type, PyObject* name,
                   PyObject* object);
 
+// What the class has in its MRO, and really: the trace has written no such
+// attribute. Unlike type_lookup, which guards the very object, it leaves a
+// number to whoever looks at it, and guards only that it is one.
+PyObject* lookup_attribute(Context& ctx, PyTypeObject* type, PyObject* name);
+
 // Whether the class of a class attribute has a __get__, or a __set__ or
 // __delete__; guarded where that class can change.
 bool gives_values(Context& ctx, PyObject* attribute);

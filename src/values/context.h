@@ -127,6 +127,8 @@ class Context final : public Backing,
     friend bool operator==(const Question&, const Question&) = default;
   };
   std::vector<Question> open_questions;
+  // Whether class_attributes() was asked for, by what was rolled back, too.
+  bool has_written_classes = false;
   // find_attribute's exception where the class's own __getattr__ raised it.
   V missing_attribute = nullptr;
 
@@ -170,6 +172,15 @@ class Context final : public Backing,
   V tensor_of(PyObject* fake) const;
   // An object that stands for the identity of a value made by the trace.
   PyObject* identity_token(V value);
+  // Keys that hash and compare in Python code of their own, and what stood for
+  // them: see key_token().
+  struct OwnKey {
+    V key;
+    PyObject* token;
+    Py_hash_t hash;
+  };
+  std::span<const OwnKey> own_keys() const { return own_keys_; }
+  void remember_own_key(const OwnKey& key);
 
   // -- what comes from the caller (wrapping.cpp)
   // A value for a real object found at `source`, not yet looked at.
@@ -217,6 +228,11 @@ class Context final : public Backing,
   // the Constant is; null if it is no such.
   V class_namespace(PyTypeObject* type);
   PyTypeObject* class_of_namespace(V constant) const;
+  // The attributes that a class has itself, for writes: see
+  // class_attributes.h. Null of a class whose __dict__ the program has in hand.
+  V class_attributes(PyTypeObject* type);
+  // The same, null of a class that hasn't been written to.
+  V written_class(PyTypeObject* type) const;
   // What the class has under that name in its MRO is guarded.
   void guard_type_attribute(PyTypeObject* type, PyObject* name,
                             PyObject* found);
@@ -339,6 +355,7 @@ class Context final : public Backing,
 
   std::vector<Ref> kept_;
   std::vector<PyObject*> made_aliases_;
+  std::vector<OwnKey> own_keys_;
   // The caller's tensors that require grad, and what their guards compare.
   std::vector<std::pair<V, std::shared_ptr<tensor::TensorSnapshot>>>
       differentiated_;

@@ -8,6 +8,7 @@
 #include "python/layout.h"
 #include "python/names.h"
 #include "values/attributes.h"
+#include "values/class_attributes.h"
 
 namespace magneto::values {
 
@@ -122,6 +123,9 @@ bool is_fixed(PyTypeObject* type) {
 
 Status rely_on_class(Context& ctx, PyTypeObject* type) {
   if (is_fixed(type)) return done;
+  if (is_class_written(ctx, type))
+    return unguarded(ctx, std::string("the class ") + type->tp_name +
+                              ", which was written to before");
   if (!guards::assign_version(type))
     return unguarded(ctx, std::string("the class ") + type->tp_name);
   ctx.guards.type_unmodified(source_of(ctx, type), type);

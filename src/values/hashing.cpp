@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "values/hashing.h"
 
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+#include "python/key_token.h"
 #include "python/names.h"
 #include "values/protocol.h"
 #include "values/torch_types.h"
@@ -27,6 +32,39 @@ Outcome<V> own_hash(Context& ctx, V value) {
   if (!found || found == Py_None) return nullptr;
   return bind_descriptor(ctx, found, value, value->type,
                          interned().dunder_hash);
+}
+
+namespace {
+
+// What CPython makes of the answer of a __hash__ of the program's.
+Outcome<V> reduced_hash(Context& ctx, V answer) {
+  if (!answer->is_constant() || !PyLong_Check(answer->object))
+    return ctx.raise(PyExc_TypeError,
+                     "__hash__ method should return an integer");
+  Py_ssize_t number = PyLong_AsSsize_t(answer->object);
+  if (number == -1 && PyErr_Occurred()) {
+    PyErr_Clear();
+    number = PyLong_Type.tp_hash(answer->object);
+  }
+  return ctx.integer(number == -1 ? -2 : number);
+}
+
+}  // namespace
+
+Outcome<V> hash_by_own_method(Context& ctx, V value) {
+  MG_TRY(V own, own_hash(ctx, value));
+  if (!own) return nullptr;
+  MG_TRY(V answer, call(ctx, own, {}));
+  return reduced_hash(ctx, ctx.look(answer));
+}
+
+void expect_closed_comparisons() {
+  if (python::take_open_comparison())
+    throw BreakException{
+        {"dict-key",
+         "a key with an __eq__ of its own, which has the hash of another "
+         "kind of key",
+         "use keys of one class"}};
 }
 
 namespace {
@@ -70,11 +108,65 @@ Outcome<PyObject*> user_key(Context& ctx, V key) {
                          "__hash__, or a string or number");
 }
 
+// Whether two keys are equal, whichever of them is asked; nothing if that isn't
+// sure, or if it raises, where the dict may have no such key.
+Outcome<std::optional<bool>> are_equal(Context& ctx, V one, V other) {
+  if (one == other) return std::optional(true);
+  std::optional<bool> answer;
+  for (const auto& [left, right] : {std::pair(one, other), {other, one}}) {
+    const Outcome<bool> is_equal = equal(ctx, left, right);
+    if (!is_equal && is_equal.signal() != Signal::Raised)
+      return is_equal.signal();
+    if (!is_equal) (void)ctx.take_exception();
+    if (!is_equal || (answer && *answer != is_equal.value()))
+      return std::optional<bool>();
+    answer = is_equal.value();
+  }
+  return answer;
+}
+
+// Of a key that hashes and compares in Python code of its own. Those that have
+// one token must all be equal to it, or none, also where they have changed: a
+// dict may have any of them.
+Outcome<PyObject*> own_token(Context& ctx, V key) {
+  if (key->type->tp_hash == PyObject_HashNotImplemented)
+    return ctx.raise(PyExc_TypeError, std::string("unhashable type: '") +
+                                          key->type->tp_name + "'");
+  const Heap::Counting counting(ctx.heap);
+  const size_t calls = ctx.graph.call_count();
+  MG_TRY(V hashed, hash_by_own_method(ctx, key));
+  if (!hashed) return user_key(ctx, key);
+  const Py_hash_t hash = PyLong_AsSsize_t(hashed->object);
+  PyObject* token = nullptr;
+  bool is_known = false;
+  std::unordered_map<PyObject*, bool> equal_tokens;
+  for (size_t i = 0; i < ctx.own_keys().size(); ++i) {
+    const Context::OwnKey known = ctx.own_keys()[i];
+    is_known = is_known || known.key == key;
+    // Where it is found by its identity depends on the table.
+    if (known.key == key && known.hash != hash) return user_key(ctx, key);
+    if (known.hash != hash) continue;
+    MG_TRY(const std::optional<bool> is_equal, are_equal(ctx, known.key, key));
+    if (!is_equal) return user_key(ctx, key);
+    const auto [said, is_new] = equal_tokens.emplace(known.token, *is_equal);
+    if (said->second != *is_equal) return user_key(ctx, key);
+    if (!*is_equal) continue;
+    // An __eq__ that isn't transitive.
+    if (token && token != known.token) return user_key(ctx, key);
+    token = known.token;
+  }
+  if (ctx.heap.counted_writes() || ctx.graph.call_count() != calls)
+    return user_key(ctx, key);
+  if (!token) token = ctx.keep(python::make_key_token(hash));
+  if (!is_known) ctx.remember_own_key({key, token, hash});
+  return token;
+}
+
 }  // namespace
 
 Outcome<PyObject*> key_token(Context& ctx, V key) {
   key = ctx.look(key);
-  if (hashes_itself(key)) return user_key(ctx, key);
+  if (hashes_itself(key)) return own_token(ctx, key);
   if (key->object && is_unsettled_reference(key->object))
     return user_key(ctx, key);
   switch (key->kind) {
@@ -155,7 +247,7 @@ Outcome<PyObject*> key_token(Context& ctx, V key) {
   }
   if (key->type && !hashes_by_identity(key->type) &&
       (key->type->tp_flags & Py_TPFLAGS_HEAPTYPE))
-    return user_key(ctx, key);
+    return own_token(ctx, key);
   // Equal ones need not be one object.
   if (key->kind == Kind::BoundMethod) return user_key(ctx, key);
   if (key->type && key->type->tp_hash == PyObject_HashNotImplemented)

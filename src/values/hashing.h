@@ -7,14 +7,21 @@
 namespace magneto::values {
 
 // A real object that hashes and compares as `key` does in Python, without user
-// code: the constant itself, a tuple of tokens, or an object that stands for
-// the key's identity. Raises TypeError for unhashable keys; breaks the graph if
-// the key's class overrides __hash__ or __eq__.
+// code: the constant itself, a tuple of tokens, an object that stands for the
+// key's identity, or one that stands for all keys which the __hash__ and __eq__
+// of their classes take for equal. Those must do nothing else, since they are
+// asked for all keys of the trace. Raises TypeError for unhashable keys.
 Outcome<PyObject*> key_token(Context& ctx, V key);
+
+// Breaks the graph if a key with an __eq__ of its own was compared with one of
+// another kind just now.
+void expect_closed_comparisons();
 
 // The __hash__ that Python code defines for the value's class, bound; null if
 // there is none.
 Outcome<V> own_hash(Context& ctx, V value);
+// hash(value) by that method; null as above.
+Outcome<V> hash_by_own_method(Context& ctx, V value);
 
 // True if objects of exactly this type hash and compare without user code.
 bool is_plain_key_type(PyTypeObject* type);

@@ -48,10 +48,9 @@ void Heap::touch(HeapId id) {
 void Heap::mark(HeapId id, Change change) {
   touch(id);
   HeapObject& object = objects_[id.index];
-  if (id.index < counted_below_ ||
-      (object.owner && object.owner->source.valid()))
-    ++counted_writes_;
-  if (is_callers(id)) ++callers_writes_;
+  const bool is_of_caller = is_callers(id);
+  if (id.index < counted_below_ || is_of_caller) ++counted_writes_;
+  if (is_of_caller) ++callers_writes_;
   const auto bit = static_cast<uint8_t>(change);
   if (object.changes & bit) return;
   saved_.push_back({.count = object.changes});

@@ -174,6 +174,26 @@ class Heap : public Journaled {
     counted_writes_ = 0;
   }
   size_t counted_writes() const { return counted_writes_; }
+  // Counts for itself; what was counted before goes on behind it.
+  class Counting {
+   public:
+    explicit Counting(Heap& heap)
+        : heap_(heap),
+          below_(heap.counted_below_),
+          writes_(heap.counted_writes_) {
+      heap.count_writes();
+    }
+    ~Counting() {
+      heap_.counted_below_ = below_;
+      heap_.counted_writes_ += writes_;
+    }
+    Counting(const Counting&) = delete;
+    Counting& operator=(const Counting&) = delete;
+
+   private:
+    Heap& heap_;
+    size_t below_, writes_;
+  };
 
   // Objects made since there were `size` stand for ones that calls which aren't
   // traced get as well, as out of a cache: who writes to them, keeps them or

@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "guards/constant.h"
+#include "python/key_token.h"
 #include "python/layout.h"
 #include "values/hashing.h"
 #include "values/protocol.h"
@@ -201,6 +202,12 @@ V object_of(const Heap& heap, HeapId id) {
 }  // namespace
 
 PyObject* callers_key(Context& ctx, V key, PyObject* token) {
+  if (!ctx.own_keys().empty() && python::holds_key_token(token))
+    throw BreakException{
+        {"dict-key",
+         std::string("a key of type ") + key->type->tp_name +
+             ", whose class has an __eq__ of its own, of a dict that the "
+             "program didn't make here"}};
   switch (origin_of(ctx, key)) {
     case Origin::Fixed:
       return token;

@@ -2,6 +2,7 @@
 // Items and lengths of containers.
 #include <algorithm>
 
+#include "python/key_token.h"
 #include "python/names.h"
 #include "values/aliases.h"
 #include "values/exceptions.h"
@@ -529,10 +530,19 @@ V entry_value(Context& ctx, V dict, V key, PyObject* token) {
   HeapId id = dict->heap;
   read_for(ctx, id, token);
   Py_ssize_t position = ctx.heap.find(id, token);
+  expect_closed_comparisons();
   const DictState& state = *ctx.heap[id].dict;
   if (position >= 0) return state.entries[static_cast<size_t>(position)].value;
   if (state.complete) return nullptr;
   return ctx.read(id, key, token);
+}
+
+// Keys that hash and compare in Python code are put into real containers by
+// their hash. OrderedDicts and frozensets have no way to do that.
+bool takes_own_keys(const Context& ctx, V container) {
+  return !is_instance_of(container, &PyODict_Type) &&
+         !is_instance_of(container, &PyFrozenSet_Type) &&
+         !ctx.heap[container->heap].attributes_of.valid();
 }
 
 }  // namespace
@@ -563,10 +573,18 @@ Status dict_set(Context& ctx, V dict, V key, V value) {
                                Py_TYPE(token)->tp_name +
                                " in an object's dictionary",
                            "use names of attributes as keys");
+  if (!ctx.own_keys().empty() && python::holds_key_token(token) &&
+      !takes_own_keys(ctx, dict)) {
+    const std::string what =
+        std::string("a ") + key->type->tp_name + " in a " + dict->type->tp_name;
+    return dict->kind == Kind::Set ? ctx.graph_break("set-item", what)
+                                   : ctx.graph_break("dict-key", what);
+  }
   if (!ctx.heap[dict->heap].dict->complete &&
       ctx.heap.find(dict->heap, token) < 0)
     ctx.let_go_unread(dict->heap, key, token);
   ctx.heap.dict_set(dict->heap, key, value, token);
+  expect_closed_comparisons();
   return done;
 }
 

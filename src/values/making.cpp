@@ -240,4 +240,9 @@ PyObject* Context::identity_token(V value) {
   return memo_->tokens[value] = keep(std::move(token));
 }
 
+void Context::remember_own_key(const OwnKey& key) {
+  own_keys_.push_back(key);
+  journal.record(this, Memo::kOwnKey);
+}
+
 }  // namespace magneto::values

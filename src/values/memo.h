@@ -13,7 +13,7 @@
 namespace magneto::values {
 
 struct Context::Memo {
-  enum What : uint64_t { kSeen, kLooked, kFake, kToken, kNumber };
+  enum What : uint64_t { kSeen, kLooked, kFake, kToken, kNumber, kOwnKey };
 
   std::unordered_map<PyObject*, V> seen;  // caller's objects with identity
   // Instances' own dictionaries -> whose. Not undone: what is too much here can

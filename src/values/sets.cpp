@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "guards/constant.h"
+#include "python/key_token.h"
 #include "python/set_table.h"
 #include "values/hashing.h"
 
@@ -80,6 +81,17 @@ bool is_plain(V key) {
   return key->is_constant() && !key->heap.valid() && is_plain(key->object);
 }
 
+// The set that takes them all at once gets another table than one that takes
+// them one by one, which is all that a piece can do with such keys.
+void expect_no_own_keys(Context& ctx, V container) {
+  for (const DictEntry* entry : dict_entries(ctx, container))
+    if (python::holds_key_token(entry->token))
+      throw BreakException{
+          {"set-item", std::string("a set that takes all items of a ") +
+                           container->type->tp_name + ", of which one is a " +
+                           entry->key->type->tp_name}};
+}
+
 // The real set or dict that `right` is, as CPython would have made it, if it is
 // one of plain constants; else null.
 Ref real_operand(Context& ctx, V right) {
@@ -87,8 +99,9 @@ Ref real_operand(Context& ctx, V right) {
     return PyFrozenSet_CheckExact(right->object) && is_plain(right->object)
                ? Ref::share(right->object)
                : nullptr;
+  if (right->kind != Kind::Set && right->type != &PyDict_Type) return nullptr;
+  if (!ctx.own_keys().empty()) expect_no_own_keys(ctx, right);
   if (right->kind == Kind::Set) return plain_set(ctx, right);
-  if (right->type != &PyDict_Type) return nullptr;
   Ref keys = Ref::steal(PyDict_New());
   MG_CHECK(keys, "out of memory");
   for (const DictEntry* entry : dict_entries(ctx, right)) {

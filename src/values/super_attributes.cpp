@@ -2,6 +2,7 @@
 // Attributes behind super(): what the classes that come later in the MRO have.
 #include "python/names.h"
 #include "values/attributes.h"
+#include "values/class_attributes.h"
 
 namespace magneto::values {
 
@@ -47,6 +48,10 @@ Outcome<V> super_attribute(Context& ctx, V super_value, PyObject* name) {
     ++i;
   for (++i; i < PyTuple_GET_SIZE(mro); ++i) {
     auto* type = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(mro, i));
+    if (std::optional<V> written = own_written_attribute(ctx, type, name)) {
+      if (*written) return *written;
+      continue;
+    }
     PyObject* found = PyDict_GetItemWithError(type->tp_dict, name);
     SourceId own = ctx.sources.type_own_attr(
         ctx.sources.constant(reinterpret_cast<PyObject*>(type)), name);

@@ -71,6 +71,9 @@ void Context::undo(uint64_t what, uint64_t) noexcept {
       memo_->numbers.erase(memo_->expressions.back());
       memo_->expressions.pop_back();
       return;
+    case Memo::kOwnKey:
+      own_keys_.pop_back();
+      return;
     default:
       return;
   }
@@ -535,6 +538,34 @@ PyTypeObject* Context::class_of_namespace(V constant) const {
   return found == memo_->class_dicts.end() ? nullptr : found->second;
 }
 
+V Context::class_attributes(PyTypeObject* type) {
+  if (V known = written_class(type)) return known;
+  if (memo_->class_dicts.contains(type->tp_dict)) return nullptr;
+  auto* object = reinterpret_cast<PyObject*>(type);
+  has_written_classes = true;
+  HeapId id = heap.make();
+  V cls = make({.kind = Kind::Constant,
+                .source = sources.constant(object),
+                .heap = id,
+                .type = Py_TYPE(object),
+                .object = object});
+  heap.initial(id).owner = cls;
+  HeapId attributes = heap.make();
+  V made = make({.kind = Kind::Dict, .heap = attributes, .type = &PyDict_Type});
+  heap.initial(attributes).owner = made;
+  heap.make_dict(attributes, false);
+  heap.set_attributes(id, attributes);
+  memo_->seen.emplace(object, made);
+  memo_->objects.push_back(object);
+  journal.record(this, Memo::kSeen);
+  return made;
+}
+
+V Context::written_class(PyTypeObject* type) const {
+  auto found = memo_->seen.find(reinterpret_cast<PyObject*>(type));
+  return found == memo_->seen.end() ? nullptr : found->second;
+}
+
 V Context::constant_attribute(V object, PyObject* name) {
   if (object->type->tp_dictoffset == 0 &&
       !(object->type->tp_flags & Py_TPFLAGS_MANAGED_DICT))
@@ -584,6 +615,9 @@ Context::KeyPlace Context::place_of(HeapId dict, V key, PyObject* token) {
   const HeapObject& mapping = heap[dict];
   if (mapping.attributes_of.valid()) {
     V object = heap[mapping.attributes_of].owner;
+    if (PyType_Check(object->object))
+      return {sources.type_own_attr(object->source, token),
+              guards::read_type_own_attr(object->object, token)};
     PyObject* member =
         PyUnicode_Check(token) ? _PyType_Lookup(object->type, token) : nullptr;
     if (member && guards::is_slot_member(member))
@@ -625,6 +659,25 @@ V Context::read(HeapId dict, V key, PyObject* token) {
   return value;
 }
 
+namespace {
+
+void expect_plain_key(PyObject* key, bool of_instance) {
+  if (of_instance && !PyUnicode_CheckExact(key))
+    throw BreakException{
+        {"dict-key",
+         std::string("an object's dictionary with a key of type ") +
+             Py_TYPE(key)->tp_name,
+         "use names of attributes as keys"}};
+  if (!guards::is_plain_key(key) &&
+      !PyType_IsSubtype(Py_TYPE(Py_TYPE(key)), torch_types().enum_meta))
+    throw BreakException{
+        {"dict-key",
+         std::string("a dict with a key of type ") + Py_TYPE(key)->tp_name,
+         "use strings or numbers as keys"}};
+}
+
+}  // namespace
+
 std::vector<V> Context::keys(HeapId dict) {
   const HeapObject& mapping = heap[dict];
   const bool of_instance = mapping.attributes_of.valid();
@@ -633,10 +686,14 @@ std::vector<V> Context::keys(HeapId dict) {
                  ? Ref::steal(PyObject_GenericGetDict(object->object, nullptr))
                  : Ref::share(object->object);
   MG_CHECK(real, "a mapping that has keys");
+  Ref beneath = Ref::steal(PyDict_Keys(real));
+  MG_CHECK(beneath, "out of memory");
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(beneath.get()); ++i)
+    expect_plain_key(PyList_GET_ITEM(beneath.get(), i), of_instance);
   // An OrderedDict keeps an order of its own; its iterator is C code.
   Ref listed = Py_TYPE(real.get())->tp_iter == PyODict_Type.tp_iter
                    ? Ref::steal(PySequence_List(real))
-                   : Ref::steal(PyDict_Keys(real));
+                   : std::move(beneath);
   if (!listed || PyList_GET_SIZE(listed.get()) != PyDict_GET_SIZE(real.get())) {
     PyErr_Clear();
     throw BreakException{
@@ -650,18 +707,7 @@ std::vector<V> Context::keys(HeapId dict) {
   std::vector<V> values;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(keys.get()); ++i) {
     PyObject* key = PyTuple_GET_ITEM(keys.get(), i);
-    if (of_instance && !PyUnicode_CheckExact(key))
-      throw BreakException{
-          {"dict-key",
-           std::string("an object's dictionary with a key of type ") +
-               Py_TYPE(key)->tp_name,
-           "use names of attributes as keys"}};
-    if (!guards::is_plain_key(key) &&
-        !PyType_IsSubtype(Py_TYPE(Py_TYPE(key)), torch_types().enum_meta))
-      throw BreakException{
-          {"dict-key",
-           std::string("a dict with a key of type ") + Py_TYPE(key)->tp_name,
-           "use strings or numbers as keys"}};
+    expect_plain_key(key, of_instance);
     values.push_back(fixed(key));
   }
   if (of_instance)

@@ -42,6 +42,14 @@ class Alike:
         return hash("k")
 
 
+class Counted:
+    asked = 0
+
+    def __hash__(self):
+        Counted.asked += 1
+        return 5
+
+
 class Exact(float):
     pass
 
@@ -76,7 +84,7 @@ def async_function(x):
 
 
 def attribute_write(x):
-    Thing.count = 1
+    Thing.count = property(len)
     return x + 1
 
 
@@ -222,7 +230,7 @@ PROGRAMS = {
     "data-dependent": (lambda x: x + len(str(x)), ()),
     "data-dependent-branch": (lambda x: x + 1 if x.sum() > 0 else x, ()),
     "descriptor": (lambda x, p: x + p.x, (Point(3),)),
-    "dict-key": (lambda x, k: len({k: x + 1}), (Alike(),)),
+    "dict-key": (lambda x, k: len({k: x + 1}), (Counted(),)),
     "disabled-function": (lambda x: disabled(x) + 1, ()),
     "finalizer": (lets_go_of_what_has_a_finalizer, ([FINALIZED],)),
     "graph-argument": (lambda x, thing: recorded(x, thing), (Thing(),)),
