@@ -62,9 +62,9 @@ void Rebuilder::set_items(const DictState& dict, Operand target, bool all) {
     if (!all && !entry->written) {
       continue;
     } else if (is_hashed_in_python(dict, *entry)) {
-      builder_.act(StepOp::SetHashedItem,
-                   {target, build(entry->key), build(entry->value),
-                    hash_of(*entry)});
+      builder_.act(
+          StepOp::SetHashedItem,
+          {target, build(entry->key), build(entry->value), hash_of(*entry)});
     } else {
       builder_.act(StepOp::SetItem,
                    {target, build(entry->key), build(entry->value)});

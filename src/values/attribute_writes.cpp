@@ -18,14 +18,13 @@ namespace magneto::values {
 namespace {
 
 // Written or deleted where there is no place for it. Unlike what reading
-// raises, it doesn't have the object and the name (`found`: what the class
-// has).
+// raises, it doesn't have the object and the name.
 Signal no_such_attribute(Context& ctx, V object, PyObject* name,
-                         PyObject* found) {
+                         bool is_in_class) {
   const std::string whose = std::string("'") + object->type->tp_name;
   const std::string text = std::string("'") + attribute_name(name) + "'";
   return ctx.raise(PyExc_AttributeError,
-                   found
+                   is_in_class
                        ? whose + "' object attribute " + text + " is read-only"
                        : whose + "' object has no attribute " + text);
 }
@@ -55,9 +54,10 @@ Status write(Context& ctx, V object, PyObject* name, V value) {
     MG_CHECK(written < 0, "plain data has no attributes that can be set");
     return ctx.raise_from_python();
   }
-  PyObject* found = written_attribute(ctx, object->type, name)
-                        ? nullptr
-                        : lookup_attribute(ctx, object->type, name);
+  const std::optional<V> written = written_attribute(ctx, object->type, name);
+  PyObject* found =
+      written ? nullptr : lookup_attribute(ctx, object->type, name);
+  const bool is_in_class = found || written.value_or(nullptr);
   if (found && takes_values(ctx, found) && !is_declared_slot(found)) {
     PyTypeObject* kind = Py_TYPE(found);
     if (PyType_IsSubtype(kind, &PyProperty_Type) &&
@@ -111,7 +111,7 @@ Status write(Context& ctx, V object, PyObject* name, V value) {
   const bool is_slot = found && is_declared_slot(found);
   if (!python::has_dictionary(object->type) && object->heap.valid() &&
       (object->type->tp_flags & Py_TPFLAGS_HEAPTYPE) && !is_slot)
-    return no_such_attribute(ctx, object, name, found);
+    return no_such_attribute(ctx, object, name, is_in_class);
   V mapping = attribute_mapping(ctx, object);
   if (!mapping && is_written_at_the_end(object, name))
     mapping = ctx.constant_namespace(object);
@@ -120,14 +120,14 @@ Status write(Context& ctx, V object, PyObject* name, V value) {
       return ctx.graph_break("attribute-write",
                              std::string("attribute ") + attribute_name(name) +
                                  " of a " + object->type->tp_name);
-    return no_such_attribute(ctx, object, name, found);
+    return no_such_attribute(ctx, object, name, is_in_class);
   }
   V key = ctx.constant_share(name);
   if (value) return dict_set(ctx, mapping, key, value);
   MG_TRY(V old, dict_pop(ctx, mapping, key));
   if (old) return done;
   if (is_slot) return ctx.raise(PyExc_AttributeError, attribute_name(name));
-  return no_such_attribute(ctx, object, name, nullptr);
+  return no_such_attribute(ctx, object, name, false);
 }
 
 // `hook`: __setattr__ or __delattr__.

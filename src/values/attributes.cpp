@@ -351,6 +351,15 @@ Outcome<V> bind_descriptor(Context& ctx, PyObject* descriptor, V object,
       !own_special(ctx, kind, interned().dunder_get)) {
     return bind_property(ctx, descriptor, object, type, name);
   }
+  const bool is_of_c =
+      kind == &PyMemberDescr_Type || kind == &PyGetSetDescr_Type;
+  if (is_of_c && bound &&
+      !PyType_IsSubtype(object->type, PyDescr_TYPE(descriptor)))
+    return ctx.raise(PyExc_TypeError,
+                     "descriptor '" + attribute_name(PyDescr_NAME(descriptor)) +
+                         "' for '" + PyDescr_TYPE(descriptor)->tp_name +
+                         "' objects doesn't apply to a '" +
+                         object->type->tp_name + "' object");
   if (kind == &PyMemberDescr_Type) {
     if (!bound) return ctx.constant_share(descriptor);
     if (is_declared_slot(descriptor))

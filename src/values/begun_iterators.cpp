@@ -12,6 +12,7 @@
 #include "python/iterator_layout.h"
 #include "python/itertools_layout.h"
 #include "values/begun_states.h"
+#include "values/hashing.h"
 #include "values/protocol.h"
 
 namespace magneto::values {
@@ -175,6 +176,11 @@ Outcome<V> next_begun(Context& ctx, V iterator) {
                                " that changes while it is gone over",
                            "go over a copy of it");
   if (taken < 0) return nullptr;
+  // An OrderedDict's asks for the hash of each key.
+  if (container && type == &PyODictIter_Type && has_own_keys(container))
+    return ctx.graph_break("caller-iterator",
+                           "an OrderedDict with keys that are hashed in Python",
+                           "go over a copy of it");
   const auto table = python::table_iterator(iterator->object);
   if (table.is_one && taken >= kMostEntries)
     return ctx.graph_break("caller-iterator",

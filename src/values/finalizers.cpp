@@ -3,7 +3,7 @@
 // the compiled piece, at whose end everything happens at once; what runs user
 // code when it dies must die in its place.
 #include "guards/finalizer.h"
-#include "values/context.h"
+#include "values/hashing.h"
 
 namespace magneto::values {
 
@@ -18,20 +18,6 @@ void let_go_object(Context& ctx, PyObject* object, SourceId source) {
   ctx.guards.no_finalizer(source);
 }
 
-// Whether there are keys that compare in Python code of their own, which runs
-// when another key of that hash is written.
-bool has_own_keys(PyObject* dict) {
-  if (!PyDict_Check(dict)) return false;
-  PyObject *key = nullptr, *value = nullptr;
-  Py_ssize_t position = 0;
-  while (PyDict_Next(dict, &position, &key, &value))
-    if (!guards::is_plain_key(key) &&
-        (Py_TYPE(key)->tp_flags & Py_TPFLAGS_HEAPTYPE) &&
-        Py_TYPE(key)->tp_richcompare != PyBaseObject_Type.tp_richcompare)
-      return true;
-  return false;
-}
-
 }  // namespace
 
 void Context::let_go(V value) {
@@ -42,13 +28,13 @@ void Context::let_go(V value) {
 void Context::let_go_unread(HeapId dict, V key, PyObject* token) {
   const auto [source, reading] = place_of(dict, key, token);
   if (!source.valid()) return;
+  // Code of the program's may run when another key of that hash is written.
   V owner = heap[dict].owner;
   if (owner->object && has_own_keys(owner->object)) {
     (void)read(dict, key, token);
     return;
   }
-  if (reading.is_present())
-    let_go_object(*this, reading.value(), source);
+  if (reading.is_present()) let_go_object(*this, reading.value(), source);
 }
 
 }  // namespace magneto::values

@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "guards/constant.h"
 #include "python/key_token.h"
 #include "python/names.h"
 #include "values/protocol.h"
@@ -25,6 +26,20 @@ bool inherits_plain_key(PyTypeObject* type) {
   while (base && (base->tp_flags & Py_TPFLAGS_HEAPTYPE)) base = base->tp_base;
   return base && is_plain_key_type(base) && type->tp_hash == base->tp_hash &&
          type->tp_richcompare == base->tp_richcompare;
+}
+
+bool has_own_keys(PyObject* dict) {
+  if (!PyDict_Check(dict)) return false;
+  PyObject *key = nullptr, *value = nullptr;
+  Py_ssize_t position = 0;
+  while (PyDict_Next(dict, &position, &key, &value)) {
+    PyTypeObject* type = Py_TYPE(key);
+    if (!guards::is_plain_key(key) && (type->tp_flags & Py_TPFLAGS_HEAPTYPE) &&
+        (type->tp_richcompare != PyBaseObject_Type.tp_richcompare ||
+         type->tp_hash != PyBaseObject_Type.tp_hash))
+      return true;
+  }
+  return false;
 }
 
 Outcome<V> own_hash(Context& ctx, V value) {

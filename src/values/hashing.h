@@ -23,6 +23,9 @@ Outcome<V> own_hash(Context& ctx, V value);
 // hash(value) by that method; null as above.
 Outcome<V> hash_by_own_method(Context& ctx, V value);
 
+// Whether a real dict has keys that hash or compare in Python code.
+bool has_own_keys(PyObject* dict);
+
 // True if objects of exactly this type hash and compare without user code.
 bool is_plain_key_type(PyTypeObject* type);
 // True for classes derived from those that hash and compare as they do.

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import magneto
-from magneto.testing import RecordingBackend, compare
+from magneto.testing import RecordingBackend, check, compare
 
 
 class Plain(type):
@@ -370,7 +370,8 @@ def test_counters_are_compiled_twice():
     compiled = magneto.compile(program, backend=backend, fullgraph=True)
     for i in range(6):
         y, time = compiled(torch.ones(2), Counted())
-        assert y[0] == 1002 + i and time == 0.5 * 2.0 ** (i + 1)
+        assert y[0] == 1002 + i
+        assert time == 0.5 * 2.0 ** (i + 1)
     assert Counted.calls == 1006
     assert len(backend.graphs) <= 3
 
@@ -412,3 +413,19 @@ def test_errors_leave_nothing_behind():
         with pytest.raises(ValueError, match=str(i)):
             compiled(torch.ones(2))
         assert Counted.calls == i
+
+
+def test_a_slot_of_another_class():
+    class Slotted:
+        __slots__ = ("value",)
+
+    class Holder:
+        value = Slotted.value
+
+    def program(x, holder):
+        try:
+            return x + holder.value
+        except TypeError as error:
+            return x + 1, str(error)
+
+    check(program, torch.ones(2), Holder())

@@ -9,10 +9,12 @@ from hypothesis import strategies as st
 
 import magneto
 from tests.fuzz import (
+    attributes,
     calls,
     classes,
     guards,
     iteration,
+    keys,
     library,
     methods,
     modules,
@@ -92,10 +94,12 @@ def test_programs_over_sizes(first):
 
 # How many seeds of each generator are tried here; `make fuzz-NAME` tries more.
 SEEDS = {
+    attributes: 900,
     calls: 900,
     classes: 900,
     guards: 900,
     iteration: 1500,
+    keys: 900,
     library: 900,
     methods: 1500,
     modules: 450,

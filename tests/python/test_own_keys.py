@@ -73,6 +73,18 @@ class Colliding(Changing):
         return 1
 
 
+class Never(Changing):
+    __hash__ = Changing.__hash__
+
+    def __eq__(self, other):
+        return False
+
+
+class Same(Changing):
+    def __hash__(self):
+        return self.number % 2
+
+
 class Counting(Changing):
     asked = 0
 
@@ -246,6 +258,50 @@ def in_ordered(x):
     return x + d[Key(1)], d
 
 
+def in_frozensets(x):
+    s = frozenset([Key(1), Key(2)])
+    return x + len(s), s, {s: 1}
+
+
+def sets_that_grow(x):
+    s = {Key(number) for number in range(12)}
+    t = set()
+    for number in range(20):
+        t.add(Changing(number * 8))
+    return x + 1, list(s), s, [key.number for key in t], len(t & s)
+
+
+def sets_that_shrink(x):
+    s = {Key(1), Key(2), Key(3)}
+    s.discard(Key(2))
+    return x + len(s), Key(2) in s
+
+
+def sets_of_sets(x):
+    s = {Key(1), Key(2)}
+    return (
+        x + 1,
+        s | {Key(3)},
+        set(s),
+        s == {Key(2), Key(1)},
+        {Key(1): 1}.keys() & s,
+    )
+
+
+def not_symmetric(x):
+    d = {Changing(1): 1}
+    d[Never(1)] = 2
+    return x + len(d), d.get(Changing(1)), d.get(Never(1))
+
+
+def changed_after_the_other(x):
+    first, second = Same(1), Same(1)
+    d = {first: 1}
+    d[second] = 2
+    first.number = 3
+    return x + len(d), second in d, Same(3) in d
+
+
 def behind_a_break(x):
     d = {Key(1): 1}
     magneto.graph_break()
@@ -267,6 +323,8 @@ ONE_GRAPH = [
     defaults,
     counted,
     hashed,
+    in_sets,
+    sets_that_grow,
     told_by_identity,
     unhashable,
     raising,
@@ -275,7 +333,12 @@ WITH_BREAKS = [
     as_its_text,
     with_one_hash,
     with_an_effect,
-    in_sets,
+    in_frozensets,
+    sets_that_shrink,
+    sets_of_sets,
+    not_symmetric,
+    changed_after_the_other,
+    changed_behind,
     in_ordered,
     behind_a_break,
     changed_back,
@@ -316,3 +379,47 @@ def test_in_dicts_of_the_callers():
         eager, mine = {Key(1): 1}, {Key(1): 1}
         compare(program(x, eager), compiled(x, mine))
         assert eager == mine
+
+
+class Stern(Changing):
+    """Compares with its own kind only."""
+
+    __hash__ = Changing.__hash__
+
+    def __eq__(self, other):
+        if not isinstance(other, Stern):
+            raise ValueError("not of its kind")
+        return self.number == other.number
+
+
+def test_writes_of_plain_keys_beside_them():
+    """They ask the keys that are there, at once."""
+
+    def program(x, d, notes):
+        try:
+            d[1] = 1
+        except (ValueError, AttributeError) as error:
+            notes.append(str(error))
+        notes.append("done")
+        return x + len(d)
+
+    x = torch.ones(2)
+    compiled = magneto.compile(program, backend="eager")
+    for key in (Key(2), Stern(2), Stern(1), Changing(1), Key(1)):
+        eager, mine = {key: 1}, {key: 1}
+        expected, notes = [], []
+        compare(program(x, eager, expected), compiled(x, mine, notes))
+        assert expected == notes
+        assert [*eager.items()] == [*mine.items()]
+
+
+def test_ordered_dicts_hash_while_they_are_gone_over():
+    def program(x, d):
+        Counting.asked = 0
+        return x + 1, [key.number for key in d], Counting.asked
+
+    x = torch.ones(2)
+    compiled = magneto.compile(program, backend="eager")
+    d = collections.OrderedDict([(Counting(i), i) for i in range(3)])
+    for _ in range(2):
+        compare(program(x, d), compiled(x, d))
