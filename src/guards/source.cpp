@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "guards/source.h"
 
+#include <algorithm>
+
 #include "guards/read.h"
 #include "guards/show.h"
 #include "support/check.h"
@@ -40,26 +42,46 @@ bool takes_no_operand(SourceKind kind) {
   return false;
 }
 
-}  // namespace
-
-size_t SourceTable::Hash::operator()(const Source& s) const {
-  uint64_t hash = mix(static_cast<uint64_t>(s.kind), s.base.index);
-  return mix(mix(hash, s.index), operand_hash(s));
+// The upper half: a multiplication mixes the lower bits least.
+uint32_t hash_of(const Source& s) {
+  const uint64_t hash = mix(static_cast<uint64_t>(s.kind), s.base.index);
+  return static_cast<uint32_t>(mix(mix(hash, s.index), operand_hash(s)) >> 32);
 }
 
-bool SourceTable::Equal::operator()(const Source& a, const Source& b) const {
+bool are_same(const Source& a, const Source& b) {
   return a.kind == b.kind && a.base == b.base && a.index == b.index &&
          same_operand(a.object, b.object);
 }
 
-SourceId SourceTable::intern(Source source) {
-  const auto [entry, inserted] =
-      ids_.try_emplace(source, SourceId(sources_.size()));
-  if (inserted) {
-    sources_.push_back(source);
-    if (source.object != nullptr) kept_.push_back(Ref::share(source.object));
+}  // namespace
+
+void SourceTable::grow() {
+  std::vector<Slot> old(std::max<size_t>(256, slots_.size() * 2));
+  old.swap(slots_);
+  const size_t mask = slots_.size() - 1;
+  for (const Slot& slot : old) {
+    if (slot.id == kFree) continue;
+    size_t at = slot.hash & mask;
+    while (slots_[at].id != kFree) at = (at + 1) & mask;
+    slots_[at] = slot;
   }
-  return entry->second;
+}
+
+SourceId SourceTable::intern(Source source) {
+  if (sources_.size() * 2 >= slots_.size()) grow();
+  const uint32_t hash = hash_of(source);
+  const size_t mask = slots_.size() - 1;
+  size_t at = hash & mask;
+  for (; slots_[at].id != kFree; at = (at + 1) & mask) {
+    const SourceId id(slots_[at].id);
+    if (slots_[at].hash == hash && are_same(sources_[id.index], source))
+      return id;
+  }
+  const SourceId id(sources_.size());
+  slots_[at] = {hash, id.index};
+  sources_.push_back(source);
+  if (source.object != nullptr) kept_.push_back(Ref::share(source.object));
+  return id;
 }
 
 SourceId SourceTable::named(SourceId base, SourceKind kind, PyObject* name) {

@@ -153,12 +153,13 @@ class SourceTable {
   std::span<const Source> sources() const { return sources_; }
 
  private:
-  struct Hash {
-    size_t operator()(const Source& s) const;
+  // Open addressing: each attribute that a trace looks up asks.
+  struct Slot {
+    uint32_t hash = 0;
+    uint32_t id = kFree;
   };
-  struct Equal {
-    bool operator()(const Source& a, const Source& b) const;
-  };
+  static constexpr uint32_t kFree = ~0u;
+  void grow();
   SourceId intern(Source source);
   SourceId named(SourceId base, SourceKind kind, PyObject* name);
   SourceId indexed(SourceId base, SourceKind kind, size_t i);
@@ -166,7 +167,7 @@ class SourceTable {
   std::vector<Source> sources_;
   std::vector<Ref> kept_;
   std::unordered_map<PyObject*, SourceId> places_;  // see found_at()
-  std::unordered_map<Source, SourceId, Hash, Equal> ids_;
+  std::vector<Slot> slots_;                         // a power of two of them
 };
 
 // One step of a path, for the tracer's own reads of real objects. Total: any

@@ -4,6 +4,9 @@
 
 #include <c10/core/TensorOptions.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "tensor/metadata_log.h"
 #include "tensor/shape.h"
 #include "tensor/symbol_node.h"
@@ -163,11 +166,87 @@ struct ShapeAccess : c10::TensorImpl {
   }
 };
 
-// What torch would find out in many steps when it is first asked.
-void say_contiguous(c10::TensorImpl& impl) {
+// Whether it is plain to see that the elements, which there are, don't lie one
+// behind the other: so if a stride is another number than it would be.
+bool is_surely_strided(const EnvironmentRef& environment, DimList sizes,
+                       DimList strides) {
+  shapes::Expressions& table = environment->expressions();
+  shapes::E expected = table.integer(1);
+  bool is_strided = false;
+  for (size_t i = sizes.size(); i-- > 0;) {
+    const shapes::E size = to_expression(environment, sizes[i]);
+    if (!size || environment->range(size).least < 1) return false;
+    if (is_strided || size == table.integer(1)) continue;
+    const shapes::E stride = to_expression(environment, strides[i]);
+    if (!stride || environment->range(size).least < 2) return false;
+    if (stride != expected) {
+      if (!stride->is_constant() || !expected->is_constant()) return false;
+      is_strided = true;
+      continue;
+    }
+    expected = table.multiply(expected, size);
+    if (!expected) return false;
+    expected = environment->simplify(expected);
+  }
+  return is_strided;
+}
+
+// Plain numbers that say that channels aren't innermost.
+bool has_outer_channels(DimList sizes, DimList strides) {
+  const auto is_not_one = [](const Dim& dim) {
+    return !dim.is_heap_allocated() && dim.as_int_unchecked() != 1;
+  };
+  return sizes.size() < 2 || (is_not_one(sizes[1]) && is_not_one(strides[1]));
+}
+
+// What torch would find out in many steps when it is first asked. `node`: of
+// one of the symbols, if there are any.
+void say_layout(c10::TensorImpl& impl, DimList sizes, DimList strides,
+                const SymbolNode* node, bool is_contiguous) {
+  if (!node) return;
   c10::SymbolicShapeMeta& shape = ShapeAccess::of(impl);
-  shape.assume_contiguous();
-  shape.assume_non_overlapping_and_dense();
+  if (is_contiguous) {
+    shape.assume_contiguous();
+    shape.assume_non_overlapping_and_dense();
+  } else if (is_surely_strided(node->environment(), sizes, strides)) {
+    shape.assume_contiguous(false);
+  }
+  if (sizes.size() != 4) shape.assume_channels_last(false);
+  if (sizes.size() != 5) shape.assume_channels_last_3d(false);
+  const bool has_outer = has_outer_channels(sizes, strides);
+  if (has_outer || sizes.size() != 4)
+    shape.assume_channels_last_contiguous(false);
+  if (has_outer || sizes.size() != 5)
+    shape.assume_channels_last_3d_contiguous(false);
+}
+
+// Whether a view has the dimensions of its base in another order.
+bool is_permuted(const EnvironmentRef& environment, const at::Tensor& base,
+                 DimList sizes, DimList strides) {
+  const DimList base_sizes = base.sym_sizes();
+  const DimList base_strides = base.sym_strides();
+  if (base_sizes.size() != sizes.size()) return false;
+  using Dimension = std::pair<shapes::E, shapes::E>;
+  std::vector<Dimension> left;
+  for (size_t i = 0; i < sizes.size(); ++i)
+    left.emplace_back(to_expression(environment, base_sizes[i]),
+                      to_expression(environment, base_strides[i]));
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    const Dimension wanted{to_expression(environment, sizes[i]),
+                           to_expression(environment, strides[i])};
+    const auto found = std::ranges::find(left, wanted);
+    if (!wanted.first || !wanted.second || found == left.end()) return false;
+    left.erase(found);
+  }
+  return true;
+}
+
+// Whether torch knows already that it has its elements without gaps.
+bool is_known_dense(c10::TensorImpl& impl) {
+  if (!impl.has_symbolic_sizes_strides()) return false;
+  const c10::SymbolicShapeMeta& shape = ShapeAccess::of(impl);
+  return shape.has_is_non_overlapping_and_dense() &&
+         shape.is_non_overlapping_and_dense().maybe_as_bool() == true;
 }
 
 }  // namespace
@@ -183,7 +262,7 @@ at::Tensor make_tensor(DimList sizes, DimList strides, c10::ScalarType dtype,
   auto impl = c10::make_intrusive<FakeImpl>(make_storage(bytes, device),
                                             fake_keys(device), type);
   impl->set_sizes_and_strides(sizes, strides);
-  if (count) say_contiguous(*impl);
+  say_layout(*impl, sizes, strides, node, count != nullptr);
   return at::Tensor(std::move(impl));
 }
 
@@ -210,7 +289,12 @@ at::Tensor make_view(const at::Tensor& base, DimList sizes, DimList strides,
   impl->set_keys(keys);
   impl->set_sizes_and_strides(sizes, strides, offset);
   const SymbolNode* node = nullptr;
-  if (contiguous_numel(sizes, strides, &node)) say_contiguous(*impl);
+  const bool is_contiguous = contiguous_numel(sizes, strides, &node) != nullptr;
+  say_layout(*impl, sizes, strides, node, is_contiguous);
+  if (node && !is_contiguous && fake &&
+      is_known_dense(*base.unsafeGetTensorImpl()) &&
+      is_permuted(node->environment(), base, sizes, strides))
+    ShapeAccess::of(*impl).assume_non_overlapping_and_dense();
   return at::Tensor(std::move(impl));
 }
 

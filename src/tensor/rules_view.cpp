@@ -5,10 +5,13 @@
 #include <ATen/TensorUtils.h>
 #include <ATen/WrapDimUtils.h>
 
+#include <algorithm>
+
 #include "tensor/data_size.h"
 #include "tensor/limits.h"
 #include "tensor/rule.h"
 #include "tensor/shape.h"
+#include "tensor/symbol_node.h"
 #include "tensor/view_shape.h"
 
 namespace magneto::tensor {
@@ -23,9 +26,24 @@ at::Tensor alias_of(const at::Tensor& self) {
                    self.sym_storage_offset());
 }
 
+// Whether the elements lie one behind the other, so that they do in each view;
+// `sizes`: the view's. Where there might be none, strides are another matter.
+bool is_packed(const at::Tensor& self, DimList sizes) {
+  const auto has_elements = [](const Dim& each) {
+    return is_plainly_at_least(each, 1);
+  };
+  return self.dim() > 0 && self.sym_strides().back().maybe_as_int() == 1 &&
+         std::ranges::all_of(self.sym_sizes(), has_elements) &&
+         std::ranges::all_of(sizes, has_elements) &&
+         self.is_contiguous_or_false();
+}
+
 at::Tensor view(const at::Tensor& self, DimList size) {
   for (const Dim& each : size) (void)is_given(each);
   c10::SymDimVector sizes = at::infer_size_dv(size, self.sym_numel());
+  if (is_packed(self, sizes))
+    return make_view(self, sizes, contiguous_strides(sizes),
+                     self.sym_storage_offset());
   auto strides =
       at::detail::computeStride(self.sym_sizes(), self.sym_strides(), sizes);
   if (!strides &&

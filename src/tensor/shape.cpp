@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "tensor/data_size.h"
+#include "tensor/symbol_node.h"
 
 namespace magneto::tensor {
 
@@ -17,7 +18,8 @@ DimVec contiguous_strides(DimList sizes) {
   Dim next = 1;
   for (size_t i = sizes.size(); i-- > 0;) {
     strides[i] = next;
-    next = next * sizes[i].max(1);
+    next =
+        next * (is_plainly_at_least(sizes[i], 1) ? sizes[i] : sizes[i].max(1));
   }
   return strides;
 }
@@ -56,21 +58,30 @@ Dim numel(DimList sizes) {
   return product;
 }
 
-bool is_empty(DimList sizes) {
-  return std::any_of(sizes.begin(), sizes.end(), [](const Dim& size) {
-    return size.sym_eq(0).guard_or_false(__FILE__, __LINE__);
-  });
+namespace {
+
+bool is_equal(const Dim& x, const Dim& y) {
+  const auto plainly = plainly_equal(x, y);
+  return plainly ? *plainly : x.sym_eq(y).guard_or_false(__FILE__, __LINE__);
 }
 
-bool is_one(const Dim& size) {
-  return size.sym_eq(1).guard_or_false(__FILE__, __LINE__);
+// None where only the graph's run tells.
+std::optional<bool> decided_equal(const Dim& x, const Dim& y) {
+  const auto plainly = plainly_equal(x, y);
+  return plainly ? plainly : decided(x.sym_eq(y));
 }
+
+}  // namespace
+
+bool is_empty(DimList sizes) {
+  return std::any_of(sizes.begin(), sizes.end(),
+                     [](const Dim& size) { return is_equal(size, 0); });
+}
+
+bool is_one(const Dim& size) { return is_equal(size, 1); }
 
 bool are_equal(DimList a, DimList b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](const Dim& x, const Dim& y) {
-                      return x.sym_eq(y).guard_or_false(__FILE__, __LINE__);
-                    });
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), is_equal);
 }
 
 namespace {
@@ -78,11 +89,11 @@ namespace {
 // The size that both sizes are expanded to; none if they can't be.
 std::optional<Dim> broadcast(const Dim& x, const Dim& y) {
   // Asking "is it one" first keeps symbolic sizes from being compared.
-  const auto x_is_one = decided(x.sym_eq(1));
+  const auto x_is_one = decided_equal(x, 1);
   if (x_is_one == true) return y;
-  const auto y_is_one = decided(y.sym_eq(1));
+  const auto y_is_one = decided_equal(y, 1);
   if (y_is_one == true) return x;
-  const auto same = decided(x.sym_eq(y));
+  const auto same = decided_equal(x, y);
   if (same == true) return x;
   if (x_is_one == false && y_is_one == false)
     return must_hold(x.sym_eq(y)) ? std::optional(x) : std::nullopt;

@@ -52,11 +52,49 @@ c10::SymInt to_symint(const EnvironmentRef& environment, E expression) {
 }
 
 E to_expression(const EnvironmentRef& environment, const c10::SymInt& number) {
-  if (auto plain = number.maybe_as_int())
-    return environment->expressions().integer(*plain);
-  auto* node = own_node(number.toSymNodeImplUnowned());
-  if (!node || node->environment() != environment) return nullptr;
-  return node->expression();
+  if (number.is_heap_allocated())
+    if (auto* node = own_node(number.toSymNodeImplUnowned()))
+      return node->environment() == environment ? node->expression() : nullptr;
+  const auto plain = number.maybe_as_int();
+  return plain ? environment->expressions().integer(*plain) : nullptr;
+}
+
+namespace {
+
+SymbolNode* node_of(const c10::SymInt& number) {
+  return number.is_heap_allocated() ? own_node(number.toSymNodeImplUnowned())
+                                    : nullptr;
+}
+
+// None for a number of torch's own on the heap.
+std::optional<shapes::Range> plain_range(const c10::SymInt& number) {
+  if (!number.is_heap_allocated())
+    return shapes::Range{number.as_int_unchecked(), number.as_int_unchecked()};
+  const SymbolNode* node = node_of(number);
+  if (!node) return std::nullopt;
+  return node->environment()->range(node->expression());
+}
+
+}  // namespace
+
+std::optional<bool> plainly_equal(const c10::SymInt& a, const c10::SymInt& b) {
+  if (!a.is_heap_allocated() && !b.is_heap_allocated())
+    return a.as_int_unchecked() == b.as_int_unchecked();
+  if (const SymbolNode* left = node_of(a), *right = node_of(b); left && right)
+    return left->environment() == right->environment() &&
+                   left->expression() == right->expression()
+               ? std::optional(true)
+               : std::nullopt;
+  const auto left = plain_range(a), right = plain_range(b);
+  return left && right &&
+                 (left->most < right->least || right->most < left->least)
+             ? std::optional(false)
+             : std::nullopt;
+}
+
+bool is_plainly_at_least(const c10::SymInt& number, int64_t least) {
+  const auto range = plain_range(number);
+  return range && range->least >= least;
 }
 
 // ---- Expressions -----------------------------------------------------------

@@ -95,4 +95,10 @@ c10::SymInt to_symint(const EnvironmentRef& environment, shapes::E expression);
 shapes::E to_expression(const EnvironmentRef& environment,
                         const c10::SymInt& number);
 
+// What needs no condition to be made and decided about: nothing is guarded.
+// Whether two numbers are equal; none where it isn't plain to see.
+std::optional<bool> plainly_equal(const c10::SymInt& a, const c10::SymInt& b);
+// False where it isn't plain to see.
+bool is_plainly_at_least(const c10::SymInt& number, int64_t least);
+
 }  // namespace magneto::tensor

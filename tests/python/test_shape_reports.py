@@ -132,8 +132,10 @@ PROGRAMS = [
             ("t.size(0) >= 2", "helper: reshape"),
             ("t.size(1) >= 2", "helper: reshape"),
             ("t.size(1) == t.stride(0)", "helper: reshape"),
-            ("t.size(0) * t.size(1) >= 5", "helper: reshape"),
-            ("t.size(0) * t.size(1) % 4 == 0", "helper: reshape"),
+            (
+                "t.size(0) * t.size(1) % 4 == 0 or t.size(0) * t.size(1) == 4",
+                "helper: reshape",
+            ),
             ("t.size(0) * t.size(1) // 4 != 1", "in a call"),
         ],
     ),
