@@ -61,9 +61,15 @@ Py_ssize_t module_count() { return PyDict_Size(PyImport_GetModuleDict()); }
 // The compilation of one frame.
 class Compilation {
  public:
+  // `failure`: which guard didn't hold behind the analysis before this one, if
+  // that was why it starts again; what becomes of this one is written there.
   Compilation(CodeCache& cache, const python::FrameRequest& request,
-              bool keeps_inner_frames)
-      : cache_(cache), request_(request), code_(request.code) {
+              bool keeps_inner_frames, std::string& failure)
+      : cache_(cache),
+        request_(request),
+        code_(request.code),
+        failed_before_(std::exchange(failure, {})),
+        failure_(failure) {
     ctx_.keeps_inner_frames = keeps_inner_frames;
     ctx_.takes_data = cache.takes_data;
     ctx_.shares_cached = cache.shares_cached;
@@ -74,7 +80,8 @@ class Compilation {
 
   // Nothing: to be started again. An inlined call that breaks the graph can't
   // be gone on with by itself, the cache now says that it takes no data, or
-  // shares nothing, or a module that the trace needed is now there.
+  // shares nothing, or a module that the trace needed is now there; or what it
+  // looked at was changed meanwhile.
   std::optional<Compiled> run();
 
  private:
@@ -97,6 +104,8 @@ class Compilation {
   CodeCache& cache_;
   const python::FrameRequest& request_;
   PyCodeObject* code_;
+  const std::string failed_before_;
+  std::string& failure_;
   LiveSlots slots_;
   Py_ssize_t modules_ = module_count();
   Context ctx_;
@@ -297,8 +306,12 @@ std::optional<Compiled> Compilation::add(codegen::Plan& plan,
   if (!entry->guards->run(view, inputs.data())) {
     // The program looks at sys.modules, to which the trace added its own.
     if (module_count() != modules_) return std::nullopt;
-    MG_CHECK(false, "the guards must hold for what was traced: " +
-                        entry->guards->explain_failure(view));
+    // A signal's handler, a callback of the collector's or another thread may
+    // have written to what was looked at, each time to another value.
+    failure_ = entry->guards->explain_failure(view);
+    MG_CHECK(failure_ != failed_before_,
+             "the guards must hold for what was traced: " + failure_);
+    return std::nullopt;
   }
   if (!make_numbers(*entry->guards, inputs.data(), numbers))
     return Compiled::Error;
@@ -545,11 +558,16 @@ Compiled compile_frame(CodeCache& cache, const python::FrameRequest& request) {
       return std::pair(cache.takes_data, cache.shares_cached);
     };
     bool keeps_inner_frames = true;
+    std::string failure;
     auto knew = learned();
     while (
-        !(compiled = Compilation(cache, request, keeps_inner_frames).run())) {
+        !(compiled =
+              Compilation(cache, request, keeps_inner_frames, failure).run())) {
       ++cache.restarts;
-      if (knew == learned()) {
+      if (!failure.empty()) {
+        // It changes too fast; the next call may have better luck.
+        if (cache.restarts >= kMostRestarts) return Compiled::Plain;
+      } else if (knew == learned()) {
         MG_CHECK(cache.restarts < kMostRestarts, "a reason to start again");
         keeps_inner_frames = false;
       }

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 import weakref
 
 import pytest
@@ -520,3 +521,35 @@ def test_modules_that_another_thread_is_importing(module):
     command = [sys.executable, "-c", IMPORTS_SLOWLY, module]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.stdout.endswith("'open')\n"), done.stderr
+
+
+@pytest.mark.parametrize("stops_after", [1, 3, 1000])
+def test_what_changes_while_it_is_traced(stops_after):
+    """A signal's handler that runs in the middle of a trace writes to what the
+    trace has looked at: it looks again, and where that never ends, the call runs
+    in plain Python.
+    """
+    seen = []
+
+    def program(x):
+        before = len(seen)
+        total = 0
+        for i in range(4000):
+            total += i
+        return x + total, before
+
+    def handle(signum, frame):
+        if len(seen) < stops_after:
+            seen.append(signum)
+
+    compiled = magneto.compile(program, backend="eager")
+    expected, _ = program(X)
+    with warnings.catch_warnings(), alarms(handle, 0.0005, 0.0005):
+        warnings.simplefilter("error")
+        for _ in range(3):
+            earliest = len(seen)
+            y, before = compiled(X)
+            assert earliest <= before <= len(seen)
+            compare(expected, y)
+    assert seen
+    compare(program(X), compiled(X))
