@@ -159,6 +159,15 @@ shapes::E contiguous_numel(DimList sizes, DimList strides,
   return product;
 }
 
+Dim bytes_of(const SymbolNode& node, shapes::E count, size_t itemsize) {
+  const EnvironmentRef& environment = node.environment();
+  shapes::Expressions& table = environment->expressions();
+  const auto size = static_cast<int64_t>(itemsize);
+  const shapes::E bytes = table.multiply(count, table.integer(size));
+  return bytes ? to_symint(environment, bytes)
+               : to_symint(environment, count) * size;
+}
+
 // Torch's TensorImpl has it for itself and those that derive from it.
 struct ShapeAccess : c10::TensorImpl {
   static c10::SymbolicShapeMeta& of(c10::TensorImpl& impl) {
@@ -191,6 +200,30 @@ bool is_surely_strided(const EnvironmentRef& environment, DimList sizes,
   return is_strided;
 }
 
+// Whether it is plain to see that the elements lie without gaps: so if each
+// stride is the product of the sizes inside of it, in some order.
+bool is_plainly_dense(const EnvironmentRef& environment, DimList sizes,
+                      DimList strides) {
+  shapes::Expressions& table = environment->expressions();
+  shapes::E expected = table.integer(1);
+  c10::SmallVector<std::pair<shapes::E, shapes::E>, 5> left;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    const shapes::E size = to_expression(environment, sizes[i]);
+    if (size != table.integer(1))
+      left.emplace_back(size, to_expression(environment, strides[i]));
+  }
+  while (!left.empty()) {
+    const auto inner = std::ranges::find(
+        left, expected, &std::pair<shapes::E, shapes::E>::second);
+    if (inner == left.end() || !inner->first) return false;
+    expected = table.multiply(expected, inner->first);
+    if (!expected) return false;
+    expected = environment->simplify(expected);
+    left.erase(inner);
+  }
+  return true;
+}
+
 // Plain numbers that say that channels aren't innermost.
 bool has_outer_channels(DimList sizes, DimList strides) {
   const auto is_not_one = [](const Dim& dim) {
@@ -208,8 +241,11 @@ void say_layout(c10::TensorImpl& impl, DimList sizes, DimList strides,
   if (is_contiguous) {
     shape.assume_contiguous();
     shape.assume_non_overlapping_and_dense();
-  } else if (is_surely_strided(node->environment(), sizes, strides)) {
-    shape.assume_contiguous(false);
+  } else {
+    if (is_surely_strided(node->environment(), sizes, strides))
+      shape.assume_contiguous(false);
+    if (is_plainly_dense(node->environment(), sizes, strides))
+      shape.assume_non_overlapping_and_dense();
   }
   if (sizes.size() != 4) shape.assume_channels_last(false);
   if (sizes.size() != 5) shape.assume_channels_last_3d(false);
@@ -220,35 +256,6 @@ void say_layout(c10::TensorImpl& impl, DimList sizes, DimList strides,
     shape.assume_channels_last_3d_contiguous(false);
 }
 
-// Whether a view has the dimensions of its base in another order.
-bool is_permuted(const EnvironmentRef& environment, const at::Tensor& base,
-                 DimList sizes, DimList strides) {
-  const DimList base_sizes = base.sym_sizes();
-  const DimList base_strides = base.sym_strides();
-  if (base_sizes.size() != sizes.size()) return false;
-  using Dimension = std::pair<shapes::E, shapes::E>;
-  std::vector<Dimension> left;
-  for (size_t i = 0; i < sizes.size(); ++i)
-    left.emplace_back(to_expression(environment, base_sizes[i]),
-                      to_expression(environment, base_strides[i]));
-  for (size_t i = 0; i < sizes.size(); ++i) {
-    const Dimension wanted{to_expression(environment, sizes[i]),
-                           to_expression(environment, strides[i])};
-    const auto found = std::ranges::find(left, wanted);
-    if (!wanted.first || !wanted.second || found == left.end()) return false;
-    left.erase(found);
-  }
-  return true;
-}
-
-// Whether torch knows already that it has its elements without gaps.
-bool is_known_dense(c10::TensorImpl& impl) {
-  if (!impl.has_symbolic_sizes_strides()) return false;
-  const c10::SymbolicShapeMeta& shape = ShapeAccess::of(impl);
-  return shape.has_is_non_overlapping_and_dense() &&
-         shape.is_non_overlapping_and_dense().maybe_as_bool() == true;
-}
-
 }  // namespace
 
 at::Tensor make_tensor(DimList sizes, DimList strides, c10::ScalarType dtype,
@@ -256,8 +263,7 @@ at::Tensor make_tensor(DimList sizes, DimList strides, c10::ScalarType dtype,
   caffe2::TypeMeta type = c10::scalarTypeToTypeMeta(dtype);
   const SymbolNode* node = nullptr;
   const shapes::E count = contiguous_numel(sizes, strides, &node);
-  const Dim bytes = count ? to_symint(node->environment(), count) *
-                                static_cast<int64_t>(type.itemsize())
+  const Dim bytes = count ? bytes_of(*node, count, type.itemsize())
                           : storage_bytes(sizes, strides, 0, type.itemsize());
   auto impl = c10::make_intrusive<FakeImpl>(make_storage(bytes, device),
                                             fake_keys(device), type);
@@ -291,10 +297,6 @@ at::Tensor make_view(const at::Tensor& base, DimList sizes, DimList strides,
   const SymbolNode* node = nullptr;
   const bool is_contiguous = contiguous_numel(sizes, strides, &node) != nullptr;
   say_layout(*impl, sizes, strides, node, is_contiguous);
-  if (node && !is_contiguous && fake &&
-      is_known_dense(*base.unsafeGetTensorImpl()) &&
-      is_permuted(node->environment(), base, sizes, strides))
-    ShapeAccess::of(*impl).assume_non_overlapping_and_dense();
   return at::Tensor(std::move(impl));
 }
 

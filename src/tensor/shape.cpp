@@ -13,7 +13,43 @@
 
 namespace magneto::tensor {
 
+namespace {
+
+// The environment of the symbols among the sizes, if there are any and all
+// sizes are plainly not zero.
+const EnvironmentRef* environment_of(DimList sizes) {
+  const EnvironmentRef* environment = nullptr;
+  for (const Dim& size : sizes) {
+    if (!is_plainly_at_least(size, 1)) return nullptr;
+    if (size.is_heap_allocated())
+      environment = &own_node(size.toSymNodeImplUnowned())->environment();
+  }
+  return environment;
+}
+
+// The same as below without a number for each step. Empty if 64 bits don't hold
+// one.
+DimVec symbolic_strides(const EnvironmentRef& environment, DimList sizes) {
+  DimVec strides(sizes.size());
+  shapes::Expressions& table = environment->expressions();
+  shapes::E next = table.integer(1);
+  for (size_t i = sizes.size(); i-- > 0;) {
+    strides[i] = to_symint(environment, next);
+    const shapes::E size = to_expression(environment, sizes[i]);
+    next = size ? table.multiply(next, size) : nullptr;
+    if (!next) return {};
+    next = environment->simplify(next);
+  }
+  return strides;
+}
+
+}  // namespace
+
 DimVec contiguous_strides(DimList sizes) {
+  if (const EnvironmentRef* environment = environment_of(sizes)) {
+    DimVec strides = symbolic_strides(*environment, sizes);
+    if (!strides.empty()) return strides;
+  }
   DimVec strides(sizes.size());
   Dim next = 1;
   for (size_t i = sizes.size(); i-- > 0;) {
