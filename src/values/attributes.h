@@ -15,6 +15,16 @@ std::string attribute_name(PyObject* name);
 // AttributeError, in the words of the object's class.
 Signal attribute_error(Context& ctx, V object, PyObject* name);
 
+SourceId type_source(Context& ctx, PyTypeObject* type);
+V class_value(Context& ctx, PyTypeObject* type);
+
+// A read of a C-level attribute (getset, member, method of a C type) of a real
+// object that runs no Python code.
+Outcome<V> read_real(Context& ctx, PyObject* object, PyObject* name);
+
+// Of a class or a module that has none: CPython gives it an empty dict.
+Signal annotations_are_made(Context& ctx);
+
 // What a class attribute is, as a value: constants as such, and a mutable
 // object with the source where it can be found again.
 V class_attribute(Context& ctx, PyTypeObject* type, PyObject* name,

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the caller's objects have under names and keys: attributes of objects,
+// classes, functions and modules, and items of dicts, read when the trace first
+// asks for them.
+#include "guards/guard.h"
+#include "python/layout.h"
+#include "python/names.h"
+#include "values/identity.h"
+#include "values/memo.h"
+#include "values/protocol.h"
+#include "values/torch_types.h"
+
+namespace magneto::values {
+
+using guards::Reading;
+using guards::SourceKind;
+
+namespace {
+
+[[noreturn]] void shared_attributes() {
+  throw BreakException{
+      {"shared-attributes", "a dict that is some object's __dict__, too",
+       "use one of them only: the object's attributes or the dict"}};
+}
+
+}  // namespace
+
+V Context::wrap_mapping(PyObject* object, SourceId source) {
+  if (memo_->instance_dicts.contains(object)) shared_attributes();
+  guards.type_is(source, Py_TYPE(object));
+  HeapId id = heap.make();
+  V made = make({.kind = Kind::Dict,
+                 .source = source,
+                 .heap = id,
+                 .type = Py_TYPE(object),
+                 .object = object});
+  heap.initial(id).owner = made;
+  heap.make_dict(id, false);
+  return made;
+}
+
+HeapId Context::make_attributes(V object) {
+  PyTypeObject* type = object->type;
+  const bool has_dictionary = python::has_dictionary(type);
+  const bool has_slots = (type->tp_flags & Py_TPFLAGS_HEAPTYPE) &&
+                         type->tp_basicsize > PyBaseObject_Type.tp_basicsize;
+  if (!has_dictionary && !has_slots) return {};
+  const bool real = object->source.valid();
+  PyObject** dict =
+      real && has_dictionary ? python::dict_slot(object->object) : nullptr;
+  if (dict && *dict) {
+    const auto [at, is_new] =
+        memo_->instance_dicts.try_emplace(*dict, object->object);
+    if (memo_->seen.contains(*dict) || at->second != object->object)
+      shared_attributes();
+  }
+  HeapId id = heap.make();
+  V made = make({.kind = Kind::Dict, .heap = id, .type = &PyDict_Type});
+  heap.initial(id).owner = made;
+  heap.make_dict(id, !real);
+  heap.set_attributes(object->heap, id);
+  return id;
+}
+
+namespace {
+
+// The dictionary of a function or a module, if there is one already.
+PyObject* namespace_of(PyObject* object) {
+  if (PyModule_Check(object)) return PyModule_GetDict(object);
+  if (PyFunction_Check(object))
+    return reinterpret_cast<PyFunctionObject*>(object)->func_dict;
+  return nullptr;
+}
+
+}  // namespace
+
+V Context::constant_namespace(V object) {
+  if (!PyModule_Check(object->object) && !PyFunction_Check(object->object))
+    return nullptr;
+  // Makes it where there was none.
+  Ref real =
+      Ref::steal(PyObject_GetAttr(object->object, interned().dunder_dict));
+  MG_CHECK(real && PyDict_Check(real.get()), "it has a dictionary");
+  PyObject* kept = keep(std::move(real));
+  sources.found_at(kept, sources.field(sources.constant(object->object),
+                                       guards::SourceKind::InstanceDict));
+  return known(kept, sources.constant(kept));
+}
+
+V Context::class_namespace(PyTypeObject* type) {
+  Ref proxy = Ref::steal(PyDictProxy_New(type->tp_dict));
+  MG_CHECK(proxy, "out of memory");
+  memo_->class_dicts.emplace(type->tp_dict, type);
+  return constant(std::move(proxy));
+}
+
+PyTypeObject* Context::class_of_namespace(V constant) const {
+  if (constant->type != &PyDictProxy_Type) return nullptr;
+  const Reading dict =
+      guards::read_field(SourceKind::MappingProxyTarget, constant->object);
+  if (!dict.is_present()) return nullptr;
+  auto found = memo_->class_dicts.find(dict.value());
+  return found == memo_->class_dicts.end() ? nullptr : found->second;
+}
+
+V Context::class_attributes(PyTypeObject* type) {
+  if (V known = written_class(type)) return known;
+  if (memo_->class_dicts.contains(type->tp_dict)) return nullptr;
+  auto* object = reinterpret_cast<PyObject*>(type);
+  has_written_classes = true;
+  HeapId id = heap.make();
+  V cls = make({.kind = Kind::Constant,
+                .source = sources.constant(object),
+                .heap = id,
+                .type = Py_TYPE(object),
+                .object = object});
+  heap.initial(id).owner = cls;
+  HeapId attributes = heap.make();
+  V made = make({.kind = Kind::Dict, .heap = attributes, .type = &PyDict_Type});
+  heap.initial(attributes).owner = made;
+  heap.make_dict(attributes, false);
+  heap.set_attributes(id, attributes);
+  memo_->seen.emplace(object, made);
+  memo_->objects.push_back(object);
+  journal.record(this, Memo::kSeen);
+  return made;
+}
+
+V Context::written_class(PyTypeObject* type) const {
+  auto found = memo_->seen.find(reinterpret_cast<PyObject*>(type));
+  return found == memo_->seen.end() ? nullptr : found->second;
+}
+
+V Context::constant_attribute(V object, PyObject* name) {
+  if (object->type->tp_dictoffset == 0 &&
+      !(object->type->tp_flags & Py_TPFLAGS_MANAGED_DICT))
+    return nullptr;
+  const bool is_shared =
+      PyModule_Check(object->object) || PyFunction_Check(object->object);
+  // What a pure function made belongs to nobody else: nothing to guard.
+  if (!object->source.valid() && !is_shared) {
+    Reading reading = guards::read_instance_attr(object->object, name);
+    if (!reading.is_present()) return nullptr;
+    Outcome<V> value = from_constant(*this, Ref::share(reading.value()));
+    return value ? value.value() : nullptr;
+  }
+  SourceId base = object->source;
+  // A function or module that is compared by identity anyway is read from
+  // itself, not once for every place where it was found.
+  if (is_shared) base = sources.constant(object->object);
+  // The program has the dictionary itself in hand, and may have changed it.
+  if (PyObject* real = namespace_of(object->object)) {
+    auto found = memo_->seen.find(real);
+    if (found != memo_->seen.end())
+      return dict_get_string(*this, found->second, name);
+  }
+  SourceId source = sources.instance_attr(base, name);
+  Reading reading = guards::read_instance_attr(object->object, name);
+  if (reading.is_present()) {
+    guards.present(source);
+    return lazy(reading.value(), source);
+  }
+  guards.absent(source);
+  return nullptr;
+}
+
+void Context::guard_type_attribute(PyTypeObject* type, PyObject* name,
+                                   PyObject* found) {
+  SourceId source = sources.type_attr(
+      sources.constant(reinterpret_cast<PyObject*>(type)), name);
+  if (found)
+    guards.identity(source, found);
+  else
+    guards.absent(source);
+}
+
+// -- Backing ------------------------------------------------------------------
+
+Context::KeyPlace Context::place_of(HeapId dict, V key, PyObject* token) {
+  const HeapObject& mapping = heap[dict];
+  if (mapping.attributes_of.valid()) {
+    V object = heap[mapping.attributes_of].owner;
+    if (PyType_Check(object->object))
+      return {sources.type_own_attr(object->source, token),
+              guards::read_type_own_attr(object->object, token)};
+    PyObject* member =
+        PyUnicode_Check(token) ? _PyType_Lookup(object->type, token) : nullptr;
+    if (member && guards::is_slot_member(member))
+      return {sources.slot_member(object->source, member),
+              guards::read_slot_member(object->object, member)};
+    return {sources.instance_attr(object->source, token),
+            guards::read_instance_attr(object->object, token)};
+  }
+  V object = mapping.owner;
+  PyObject* real = callers_key(*this, key, token);
+  if (!real) return {};
+  Py_hash_t hash = PyObject_Hash(real);
+  MG_CHECK(hash != -1, "a token can be hashed");
+  return {guards::is_plain_key(real)
+              ? sources.dict_item(object->source, real)
+              : sources.dict_item(object->source, real, hash),
+          guards::read_dict_item(object->object, real, hash)};
+}
+
+V Context::read(HeapId dict, V key, PyObject* token) {
+  const auto [source, reading] = place_of(dict, key, token);
+  if (!source.valid()) {
+    heap.dict_note(dict, key, nullptr, token);
+    return nullptr;
+  }
+  if (reading.is_unreadable())
+    throw BreakException{
+        {"unreadable",
+         "reading " + sources.print(source) + " would run user code",
+         "read it outside of the compiled function"}};
+  V value = nullptr;
+  if (reading.is_present()) {
+    value = lazy(reading.value(), source);
+    guards.present(source);
+  } else {
+    guards.absent(source);
+  }
+  heap.dict_note(dict, key, value, token);
+  return value;
+}
+
+namespace {
+
+void expect_plain_key(PyObject* key, bool of_instance) {
+  if (of_instance && !PyUnicode_CheckExact(key))
+    throw BreakException{
+        {"dict-key",
+         std::string("an object's dictionary with a key of type ") +
+             Py_TYPE(key)->tp_name,
+         "use names of attributes as keys"}};
+  if (!guards::is_plain_key(key) &&
+      !PyType_IsSubtype(Py_TYPE(Py_TYPE(key)), torch_types().enum_meta))
+    throw BreakException{
+        {"dict-key",
+         std::string("a dict with a key of type ") + Py_TYPE(key)->tp_name,
+         "use strings or numbers as keys"}};
+}
+
+}  // namespace
+
+std::vector<V> Context::keys(HeapId dict) {
+  const HeapObject& mapping = heap[dict];
+  const bool of_instance = mapping.attributes_of.valid();
+  V object = of_instance ? heap[mapping.attributes_of].owner : mapping.owner;
+  Ref real = of_instance
+                 ? Ref::steal(PyObject_GenericGetDict(object->object, nullptr))
+                 : Ref::share(object->object);
+  MG_CHECK(real, "a mapping that has keys");
+  Ref beneath = Ref::steal(PyDict_Keys(real));
+  MG_CHECK(beneath, "out of memory");
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(beneath.get()); ++i)
+    expect_plain_key(PyList_GET_ITEM(beneath.get(), i), of_instance);
+  // An OrderedDict keeps an order of its own; its iterator is C code.
+  Ref listed = Py_TYPE(real.get())->tp_iter == PyODict_Type.tp_iter
+                   ? Ref::steal(PySequence_List(real))
+                   : std::move(beneath);
+  if (!listed || PyList_GET_SIZE(listed.get()) != PyDict_GET_SIZE(real.get())) {
+    PyErr_Clear();
+    throw BreakException{
+        {"dict-key",
+         "an OrderedDict that has other keys than the dict beneath it",
+         "change it by its own methods, and don't change objects that are "
+         "keys"}};
+  }
+  Ref keys = Ref::steal(PyList_AsTuple(listed));
+  MG_CHECK(keys, "out of memory");
+  std::vector<V> values;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(keys.get()); ++i) {
+    PyObject* key = PyTuple_GET_ITEM(keys.get(), i);
+    expect_plain_key(key, of_instance);
+    values.push_back(fixed(key));
+  }
+  if (of_instance)
+    guards.instance_keys(object->source, keys);
+  else
+    guards.dict_keys(object->source, keys);
+  keep(std::move(keys));
+  return values;
+}
+
+}  // namespace magneto::values
