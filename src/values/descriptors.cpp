@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a descriptor in a class gives for an object: methods, properties, slots,
 // fields of C's, and those that the program defines.
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
 #include <structmember.h>
 
 #include "python/bind.h"
