@@ -77,9 +77,12 @@ PyObject* namespace_of(PyObject* object) {
 V Context::constant_namespace(V object) {
   if (!PyModule_Check(object->object) && !PyFunction_Check(object->object))
     return nullptr;
-  // Makes it where there was none.
-  Ref real =
-      Ref::steal(PyObject_GetAttr(object->object, interned().dunder_dict));
+  // Of a function it is made where there was none; a class of modules may have
+  // another __dict__.
+  Ref real = PyModule_Check(object->object)
+                 ? Ref::share(PyModule_GetDict(object->object))
+                 : Ref::steal(PyObject_GetAttr(object->object,
+                                               interned().dunder_dict));
   MG_CHECK(real && PyDict_Check(real.get()), "it has a dictionary");
   PyObject* kept = keep(std::move(real));
   sources.found_at(kept, sources.field(sources.constant(object->object),

@@ -3,6 +3,7 @@
 so in the graph's one piece, and everybody sees what they have written."""
 
 import types
+import warnings
 
 import pytest
 import torch
@@ -413,6 +414,30 @@ def test_errors_leave_nothing_behind():
         with pytest.raises(ValueError, match=str(i)):
             compiled(torch.ones(2))
         assert Counted.calls == i
+
+
+def test_modules_with_a_dict_of_their_own():
+    class Strange(types.ModuleType):
+        @property
+        def __dict__(self):
+            raise TypeError("nobody may see it")
+
+    def program(x, module):
+        module.state = 2
+        try:
+            return x + module.state, module.__dict__
+        except TypeError as error:
+            return x + module.state, str(error)
+
+    eager, mine = Strange("eager"), Strange("mine")
+    compiled = magneto.compile(program, backend="eager")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", magneto.exc.InternalErrorWarning)
+        for _ in range(2):
+            compare(
+                program(torch.ones(2), eager), compiled(torch.ones(2), mine)
+            )
+            assert mine.state == 2
 
 
 def test_a_slot_of_another_class():
