@@ -54,8 +54,7 @@ DimVec contiguous_strides(DimList sizes) {
   Dim next = 1;
   for (size_t i = sizes.size(); i-- > 0;) {
     strides[i] = next;
-    next =
-        next * (is_plainly_at_least(sizes[i], 1) ? sizes[i] : sizes[i].max(1));
+    next = next * sizes[i].max(1);
   }
   return strides;
 }

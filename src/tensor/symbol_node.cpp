@@ -51,20 +51,23 @@ c10::SymInt to_symint(const EnvironmentRef& environment, E expression) {
       c10::SymNode(c10::make_intrusive<SymbolNode>(environment, expression)));
 }
 
-E to_expression(const EnvironmentRef& environment, const c10::SymInt& number) {
-  if (number.is_heap_allocated())
-    if (auto* node = own_node(number.toSymNodeImplUnowned()))
-      return node->environment() == environment ? node->expression() : nullptr;
-  const auto plain = number.maybe_as_int();
-  return plain ? environment->expressions().integer(*plain) : nullptr;
-}
-
 namespace {
 
 SymbolNode* node_of(const c10::SymInt& number) {
   return number.is_heap_allocated() ? own_node(number.toSymNodeImplUnowned())
                                     : nullptr;
 }
+
+}  // namespace
+
+E to_expression(const EnvironmentRef& environment, const c10::SymInt& number) {
+  if (auto* node = node_of(number))
+    return node->environment() == environment ? node->expression() : nullptr;
+  const auto plain = number.maybe_as_int();
+  return plain ? environment->expressions().integer(*plain) : nullptr;
+}
+
+namespace {
 
 // None for a number of torch's own on the heap.
 std::optional<shapes::Range> plain_range(const c10::SymInt& number) {

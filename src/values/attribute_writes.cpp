@@ -6,6 +6,10 @@
 
 #include <structmember.h>
 
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+
 #include "python/layout.h"
 #include "python/names.h"
 #include "values/attributes.h"
@@ -29,8 +33,12 @@ Signal no_such_attribute(Context& ctx, V object, PyObject* name,
                        : whose + "' object has no attribute " + text);
 }
 
-// Functions and modules, but for those in which C code and the graph's own
-// functions look things up while it runs.
+// Modules, and what is in them, in which C code and the graph's own functions
+// look things up while it runs.
+constexpr std::string_view kReadByOthers[] = {"sys", "builtins", "warnings",
+                                              "torch", "numpy"};
+
+// Functions, and modules but for those.
 bool is_written_at_the_end(V object, PyObject* name) {
   if (!object->is_constant() || is_dunder(name)) return false;
   if (PyFunction_Check(object->object)) return true;
@@ -39,9 +47,8 @@ bool is_written_at_the_end(V object, PyObject* name) {
                                              interned().dunder_name);
   if (!module || !PyUnicode_Check(module)) return false;
   const std::string whole = attribute_name(module);
-  const std::string root = whole.substr(0, whole.find('.'));
-  return root != "sys" && root != "builtins" && root != "warnings" &&
-         root != "torch" && root != "numpy";
+  return std::ranges::find(kReadByOthers, whole.substr(0, whole.find('.'))) ==
+         std::end(kReadByOthers);
 }
 
 Status write(Context& ctx, V object, PyObject* name, V value) {

@@ -12,6 +12,7 @@
 #include "python/iterator_layout.h"
 #include "python/itertools_layout.h"
 #include "values/begun_states.h"
+#include "values/callers_objects.h"
 #include "values/hashing.h"
 #include "values/protocol.h"
 
@@ -24,15 +25,8 @@ using guards::SourceKind;
 
 V begun(Context& ctx, PyObject* object, SourceId source,
         std::span<const V> slots, int64_t number = 0) {
-  ctx.guards.type_is(source, Py_TYPE(object));
-  const HeapId id = ctx.heap.make();
-  V made = ctx.arena.make<Value>(Value{.kind = Kind::Iterator,
-                                       .source = source,
-                                       .heap = id,
-                                       .type = Py_TYPE(object),
-                                       .object = object});
-  HeapObject& state = ctx.heap.initial(id);
-  state.owner = made;
+  V made = callers_object(ctx, Kind::Iterator, object, source);
+  HeapObject& state = ctx.heap.initial(made->heap);
   state.slots.assign(slots.begin(), slots.end());
   state.number = number;
   return made;

@@ -5,6 +5,7 @@
 #include "guards/guard.h"
 #include "python/layout.h"
 #include "python/names.h"
+#include "values/callers_objects.h"
 #include "values/identity.h"
 #include "values/memo.h"
 #include "values/protocol.h"
@@ -27,15 +28,8 @@ namespace {
 
 V Context::wrap_mapping(PyObject* object, SourceId source) {
   if (memo_->instance_dicts.contains(object)) shared_attributes();
-  guards.type_is(source, Py_TYPE(object));
-  HeapId id = heap.make();
-  V made = make({.kind = Kind::Dict,
-                 .source = source,
-                 .heap = id,
-                 .type = Py_TYPE(object),
-                 .object = object});
-  heap.initial(id).owner = made;
-  heap.make_dict(id, false);
+  V made = callers_object(*this, Kind::Dict, object, source);
+  heap.make_dict(made->heap, false);
   return made;
 }
 
@@ -254,14 +248,15 @@ std::vector<V> Context::keys(HeapId dict) {
                  ? Ref::steal(PyObject_GenericGetDict(object->object, nullptr))
                  : Ref::share(object->object);
   MG_CHECK(real, "a mapping that has keys");
-  Ref beneath = Ref::steal(PyDict_Keys(real));
-  MG_CHECK(beneath, "out of memory");
-  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(beneath.get()); ++i)
-    expect_plain_key(PyList_GET_ITEM(beneath.get(), i), of_instance);
-  // An OrderedDict keeps an order of its own; its iterator is C code.
-  Ref listed = Py_TYPE(real.get())->tp_iter == PyODict_Type.tp_iter
-                   ? Ref::steal(PySequence_List(real))
-                   : std::move(beneath);
+  Ref listed = Ref::steal(PyDict_Keys(real));
+  MG_CHECK(listed, "out of memory");
+  // An OrderedDict keeps an order of its own; its iterator is C code, but asks
+  // for the hash of each key.
+  if (Py_TYPE(real.get())->tp_iter == PyODict_Type.tp_iter) {
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(listed.get()); ++i)
+      expect_plain_key(PyList_GET_ITEM(listed.get(), i), of_instance);
+    listed = Ref::steal(PySequence_List(real));
+  }
   if (!listed || PyList_GET_SIZE(listed.get()) != PyDict_GET_SIZE(real.get())) {
     PyErr_Clear();
     throw BreakException{

@@ -38,18 +38,6 @@ Outcome<bool> is_plain(Context& ctx, V value) {
   return type->tp_descr_get == nullptr && type->tp_descr_set == nullptr;
 }
 
-// What the class itself has been given; a null value if it was taken away.
-std::optional<V> written_entry(Context& ctx, PyTypeObject* type,
-                               PyObject* name) {
-  V attributes = ctx.written_class(type);
-  if (!attributes) return std::nullopt;
-  const Py_ssize_t position = ctx.heap.find(attributes->heap, name);
-  if (position < 0) return std::nullopt;
-  const DictEntry& entry =
-      ctx.heap[attributes->heap].dict->entries[static_cast<size_t>(position)];
-  return entry.written ? std::optional(entry.value) : std::nullopt;
-}
-
 }  // namespace
 
 bool is_dunder(PyObject* name) {
@@ -91,8 +79,13 @@ Status write_class_attribute(Context& ctx, V cls, PyObject* name, V value) {
 
 std::optional<V> own_written_attribute(Context& ctx, PyTypeObject* type,
                                        PyObject* name) {
-  if (!ctx.has_written_classes) return std::nullopt;
-  return written_entry(ctx, type, name);
+  V attributes = ctx.has_written_classes ? ctx.written_class(type) : nullptr;
+  if (!attributes) return std::nullopt;
+  const Py_ssize_t position = ctx.heap.find(attributes->heap, name);
+  if (position < 0) return std::nullopt;
+  const DictEntry& entry =
+      ctx.heap[attributes->heap].dict->entries[static_cast<size_t>(position)];
+  return entry.written ? std::optional(entry.value) : std::nullopt;
 }
 
 std::optional<V> written_attribute(Context& ctx, PyTypeObject* type,
@@ -108,7 +101,7 @@ std::optional<V> written_attribute(Context& ctx, PyTypeObject* type,
   };
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(mro); ++i) {
     auto* base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(mro, i));
-    if (std::optional<V> written = written_entry(ctx, base, name)) {
+    if (std::optional<V> written = own_written_attribute(ctx, base, name)) {
       is_taken_away = is_taken_away || !*written;
       if (!*written) continue;
       rely_on_those_without();

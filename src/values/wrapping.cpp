@@ -7,6 +7,7 @@
 #include "python/layout.h"
 #include "python/names.h"
 #include "tensor/tensor_snapshot.h"
+#include "values/callers_objects.h"
 #include "values/identity.h"
 #include "values/memo.h"
 #include "values/numpy_values.h"
@@ -164,14 +165,7 @@ V Context::wrap(PyObject* object, SourceId source, bool known) {
   else if (type == &PyCell_Type)
     made = wrap_cell(object, source);
   else {
-    guards.type_is(source, type);
-    HeapId id = heap.make();
-    made = make({.kind = Kind::Object,
-                 .source = source,
-                 .heap = id,
-                 .type = type,
-                 .object = object});
-    heap.initial(id).owner = made;
+    made = callers_object(*this, Kind::Object, object, source);
   }
   keep(Ref::share(object));
   memo_->seen.emplace(object, made);
@@ -281,16 +275,8 @@ V Context::wrap_tuple(PyObject* object, SourceId source) {
 }
 
 V Context::wrap_list(PyObject* object, SourceId source) {
-  guards.type_is(source, Py_TYPE(object));
-  HeapId id = heap.make();
-  V made = make({.kind = Kind::List,
-                 .source = source,
-                 .heap = id,
-                 .type = Py_TYPE(object),
-                 .object = object});
-  HeapObject& state = heap.initial(id);
-  state.owner = made;
-  state.is_unread = true;
+  V made = callers_object(*this, Kind::List, object, source);
+  heap.initial(made->heap).is_unread = true;
   return made;
 }
 
@@ -351,14 +337,8 @@ bool is_enum_member(PyObject* object) {
 }  // namespace
 
 V Context::wrap_set(PyObject* object, SourceId source) {
-  guards.type_is(source, Py_TYPE(object));
-  HeapId id = heap.make();
-  V made = make({.kind = Kind::Set,
-                 .source = source,
-                 .heap = id,
-                 .type = Py_TYPE(object),
-                 .object = object});
-  heap.initial(id).owner = made;
+  V made = callers_object(*this, Kind::Set, object, source);
+  const HeapId id = made->heap;
   heap.make_dict(id, true);
   // In the set's own order, and not by an __iter__ written in Python.
   Py_ssize_t position = 0;
@@ -430,24 +410,15 @@ V Context::wrap_function(PyObject* object, SourceId source) {
 }
 
 V Context::wrap_cell(PyObject* object, SourceId source) {
-  guards.type_is(source, &PyCell_Type);
-  HeapId id = heap.make();
-  V made = make({.kind = Kind::Cell,
-                 .source = source,
-                 .heap = id,
-                 .type = &PyCell_Type,
-                 .object = object});
-  heap.initial(id).owner = made;
+  V made = callers_object(*this, Kind::Cell, object, source);
   SourceId contents = sources.cell_contents(source);
   PyObject* content = PyCell_GET(object);
   if (content == nullptr)
     guards.absent(contents);
   else
     guards.present(contents);
-  heap.initial(id).slots = {content ? lazy(content, contents) : null_};
+  heap.initial(made->heap).slots = {content ? lazy(content, contents) : null_};
   return made;
 }
-
-// -- attributes ---------------------------------------------------------------
 
 }  // namespace magneto::values

@@ -16,7 +16,7 @@ from typing import Any
 import torch
 
 import magneto
-from tests.fuzz.command import difference_of, finding, run_many
+from tests.fuzz.command import attempt, difference_of, finding, run_many
 
 
 class Plain(type):
@@ -147,12 +147,7 @@ class Writer:
         names = [*world(), "notes"]
         lines = [f"def program(x, {', '.join(names)}):"]
         for _ in range(self.choose.randint(2, 9)):
-            lines.append("    try:")
-            lines += [f"        {line}" for line in self.statement()]
-            lines.append("    except Exception as error:")
-            lines.append(
-                "        notes.append((type(error).__name__, str(error)))"
-            )
+            lines += attempt(self.statement())
         lines.append("    return x + 1")
         return "\n".join(lines)
 

@@ -39,6 +39,16 @@ def finding(seed: int, source: str, differs: str) -> str:
     return f"seed {seed}\n{source}\n{differs}" if differs else ""
 
 
+def attempt(statement: list[str]) -> list[str]:
+    """The lines of a statement in a function, noting what they raise."""
+    return [
+        "    try:",
+        *(f"        {line}" for line in statement),
+        "    except Exception as error:",
+        "        notes.append((type(error).__name__, str(error)))",
+    ]
+
+
 def is_python(source: str) -> bool:
     """Whether the compiler takes it."""
     with warnings.catch_warnings():

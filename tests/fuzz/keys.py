@@ -18,7 +18,7 @@ from typing import Any
 import torch
 
 import magneto
-from tests.fuzz.command import difference_of, finding, run_many
+from tests.fuzz.command import attempt, difference_of, finding, run_many
 
 
 @dataclasses.dataclass(frozen=True)
@@ -133,12 +133,7 @@ class Writer:
         if self.choose.random() < 0.1:
             lines[1] = "    d = callers"
         for _ in range(self.choose.randint(3, 10)):
-            lines.append("    try:")
-            lines += [f"        {line}" for line in self.statement()]
-            lines.append("    except Exception as error:")
-            lines.append(
-                "        notes.append((type(error).__name__, str(error)))"
-            )
+            lines += attempt(self.statement())
         shown = ", ".join([*self.dicts, *self.sets])
         lines.append(f"    return x + len(d), {shown}")
         return "\n".join(lines)
