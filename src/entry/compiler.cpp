@@ -287,6 +287,12 @@ const BreakInfo kNotRepeatable{
     "assert with torch._check, whose RuntimeError the graph raises, or write "
     "to a copy"};
 
+const BreakInfo kDrawnIsUnusual{
+    "native-call",
+    "what is computed with a random number is too large, or may be divided by "
+    "zero",
+    "draw it outside of the compiled function"};
+
 std::optional<Compiled> Compilation::add(codegen::Plan& plan,
                                          const Capture& capture) {
   graph::Graph& graph = ctx_.graph;
@@ -313,6 +319,8 @@ std::optional<Compiled> Compilation::add(codegen::Plan& plan,
              "the guards must hold for what was traced: " + failure_);
     return std::nullopt;
   }
+  if (!entry->guards->make_up_drawn())
+    return refuse(kDrawnIsUnusual, request_.start);
   if (!make_numbers(*entry->guards, inputs.data(), numbers))
     return Compiled::Error;
   SymbolReport symbols;

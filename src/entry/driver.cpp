@@ -16,6 +16,7 @@
 #include "python/find.h"
 #include "python/handled.h"
 #include "python/pending_error.h"
+#include "python/random_generator.h"
 #include "support/check.h"
 #include "tensor/ambient.h"
 #include "tensor/hidden_effects.h"
@@ -65,6 +66,13 @@ class Undo {
       if (!entry.has_run || entry.fails_behind_write) save(inputs);
     }
     if (entry.draws) random_ = tensor::random_state();
+    entry.guards->for_each_generator([this](PyObject* generator) {
+      const auto is_same = [generator](const python::RandomState& state) {
+        return state.generator() == generator;
+      };
+      if (std::ranges::none_of(generators_, is_same))
+        generators_.emplace_back(generator);
+    });
   }
   // Whether nothing is left of the run. The Python error stays.
   bool run() {
@@ -72,7 +80,11 @@ class Undo {
         !(saved_ && tensor::put_back(saved_)))
       return false;
     if (random_) tensor::restore(random_);
+    restore_generators();
     return true;
+  }
+  void restore_generators() {
+    for (const python::RandomState& state : generators_) state.restore();
   }
 
  private:
@@ -91,6 +103,7 @@ class Undo {
   bool writes_;
   tensor::SavedTensorsPtr saved_;
   tensor::RandomState random_;
+  std::vector<python::RandomState> generators_;
 };
 
 // Runs entry `index`, whose guards hold.
@@ -115,6 +128,12 @@ Piece run_entry(CodeCache& cache, size_t index, PyObject** slots,
   python::FrameHookScope pause(false);
   ForeignPause foreign;
   Undo undo(*entry, slots);
+  std::vector<Ref> numbers;
+  if (entry->guards->draws() && !entry->guards->draw()) {
+    undo.restore_generators();
+    return PyErr_Occurred() ? Piece::Failed : Piece::Plain;
+  }
+  if (!make_numbers(*entry->guards, slots, numbers)) return Piece::Failed;
   const codegen::RunEnd end = program.run(slots, target);
   if (end == codegen::RunEnd::Failed) return Piece::Failed;
   const bool failed = end == codegen::RunEnd::GraphFailed;
@@ -143,10 +162,6 @@ Piece try_entry(CodeCache& cache, size_t index, const guards::CallView& view,
     slots = heap.get();
   }
   if (!entry.guards->run(view, slots + 1)) return Piece::Missed;
-  if (entry.guards->number_count() == 0)
-    return run_entry(cache, index, slots + 1, result, broken);
-  std::vector<Ref> numbers;
-  if (!make_numbers(*entry.guards, slots + 1, numbers)) return Piece::Failed;
   return run_entry(cache, index, slots + 1, result, broken);
 }
 

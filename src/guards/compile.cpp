@@ -91,7 +91,8 @@ class ProgramBuilder {
   }
 
  private:
-  // Symbols that a condition or a request needs, in their order.
+  // Symbols that a condition or a request needs, in their order; and all that
+  // are drawn, as the generators must go on.
   void find_symbols() {
     const auto find = [this](shapes::E e) {
       shapes::for_each_symbol(
@@ -101,6 +102,14 @@ class ProgramBuilder {
       find(decision.condition);
     for (const Request& request : requests_)
       if (request.number) find(request.number);
+    // What was rolled back has left sources without a symbol.
+    for (size_t i = 0; i < numbers_.symbols.size() &&
+                       i < numbers_.environment->symbol_count();
+         ++i) {
+      if (is_drawn(numbers_.symbols[i].kind) &&
+          numbers_.environment->symbol(shapes::SymbolId(i)).is_given)
+        symbols_.emplace_back(i);
+    }
     std::sort(symbols_.begin(), symbols_.end());
     symbols_.erase(std::unique(symbols_.begin(), symbols_.end()),
                    symbols_.end());

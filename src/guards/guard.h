@@ -56,12 +56,19 @@ enum class IntKind : uint8_t {
   Size,
   Stride,
   StorageOffset,
+  // Drawn from the generator at the source when the guards hold, so that no
+  // guard can be about it:
+  Random,      // random()
+  Below,       // _randbelow(`dim`)
+  RandomBits,  // getrandbits(`dim`)
 };
+
+constexpr bool is_drawn(IntKind kind) { return kind >= IntKind::Random; }
 
 struct IntSource {
   IntKind kind;
   SourceId source;
-  int64_t dim = 0;  // Size, Stride, Word
+  int64_t dim = 0;  // Size, Stride, Word, Below, RandomBits
 };
 
 // A place in the user's program: where a frame of the trace stands.

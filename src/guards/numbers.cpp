@@ -6,6 +6,7 @@
 #include "guards/check.h"
 #include "python/iterator_layout.h"
 #include "python/itertools_layout.h"
+#include "python/random_generator.h"
 
 namespace magneto::guards {
 namespace {
@@ -57,6 +58,22 @@ bool read_number(const NumberBinding& binding, PyObject* value,
     case IntKind::StorageOffset:
       return tensor.storage_offset != nullptr &&
              found(tensor.storage_offset(value), result);
+    case IntKind::Random: {
+      double number = 0;
+      if (!python::draw_random(value, &number)) return false;
+      *result = shapes::Number::of(number);
+      return true;
+    }
+    case IntKind::Below:
+    case IntKind::RandomBits: {
+      int64_t number = 0;
+      if (!(binding.kind == IntKind::Below
+                ? python::draw_below
+                : python::draw_bits)(value, binding.dim, &number))
+        return false;
+      *result = shapes::Number::of(number);
+      return true;
+    }
   }
   return false;
 }
@@ -66,6 +83,11 @@ void Numbers::compile(const NumberGuards& guards,
                       std::span<const shapes::E> results,
                       uint32_t volatile_nodes) {
   environment_ = guards.environment;
+  const auto drawn = std::stable_partition(
+      bindings.begin(), bindings.end(),
+      [](const NumberBinding& binding) { return !is_drawn(binding.kind); });
+  drawn_.assign(drawn, bindings.end());
+  bindings.erase(drawn, bindings.end());
   bindings_ = std::move(bindings);
   values_.assign(guards.symbols.size(), {});
   std::vector<bool> is_early(guards.symbols.size());
@@ -96,6 +118,24 @@ bool Numbers::Part::holds(PyObject* const* slots,
                      &values[binding.symbol.index]))
       return false;
   return checks.is_empty() || checks.run(values);
+}
+
+bool Numbers::draw(PyObject* const* slots) noexcept {
+  for (const NumberBinding& binding : drawn_)
+    if (!read_number(binding, slots[binding.node],
+                     &values_[binding.symbol.index]))
+      return false;
+  return registers_.empty() || results_.run(values_);
+}
+
+bool Numbers::make_up_drawn() noexcept {
+  for (const NumberBinding& binding : drawn_)
+    values_[binding.symbol.index] =
+        binding.kind == IntKind::Random ? shapes::Number::of(0.5)
+        : binding.kind == IntKind::Below
+            ? shapes::Number::of(binding.dim / 2)
+            : shapes::Number::of((int64_t{1} << binding.dim) / 2);
+  return registers_.empty() || results_.run(values_);
 }
 
 }  // namespace magneto::guards

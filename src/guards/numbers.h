@@ -28,7 +28,8 @@ struct NumberBinding {
 
 class Numbers {
  public:
-  // `bindings`: one for each symbol that a condition or result has. What needs
+  // `bindings`: one for each symbol that a condition or result has, and for
+  // each that is drawn, in their order. What needs
   // slots below `volatile_nodes` only is checked early.
   void compile(const NumberGuards& guards, std::vector<NumberBinding> bindings,
                std::span<const shapes::E> results, uint32_t volatile_nodes);
@@ -39,9 +40,17 @@ class Numbers {
   }
   bool hold_late(PyObject* const* slots) noexcept {
     return (late_.bindings.empty() || late_.holds(slots, values_)) &&
-           (registers_.empty() || results_.run(values_));
+           (registers_.empty() || draws() || results_.run(values_));
   }
-  // The n-th result, after both parts held.
+  // The part that is drawn from generators, when everything else holds.
+  bool draws() const { return !drawn_.empty(); }
+  std::span<const NumberBinding> drawn() const { return drawn_; }
+  // Draws, in the program's order. False without a Python error if a result
+  // has no value.
+  bool draw(PyObject* const* slots) noexcept;
+  // In its place, numbers that might have been drawn.
+  bool make_up_drawn() noexcept;
+  // The n-th result, after all parts held.
   shapes::Number result(size_t n) const {
     return results_.result(registers_[n]);
   }
@@ -53,6 +62,7 @@ class Numbers {
     if (n >= stacks_.size()) return {};
     return stacks_[n];
   }
+  // Without those that are drawn.
   std::span<const NumberBinding> bindings() const { return bindings_; }
   size_t symbol_count() const { return values_.size(); }
 
@@ -70,6 +80,7 @@ class Numbers {
   std::vector<NumberBinding> bindings_;
   Part early_;
   Part late_;
+  std::vector<NumberBinding> drawn_;
   shapes::Program results_;
   std::vector<uint32_t> registers_;  // of results
   std::vector<shapes::Type> types_;
@@ -77,7 +88,7 @@ class Numbers {
 };
 
 // False if there is no such number (the value is of another type, or too
-// large).
+// large), or with a Python error set if it can't be drawn.
 bool read_number(const NumberBinding& binding, PyObject* value,
                  shapes::Number* result) noexcept;
 

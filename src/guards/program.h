@@ -61,6 +61,21 @@ class GuardProgram {
     return {number_inputs_[n], numbers_.result_type(n), numbers_.result(n)};
   }
 
+  // Numbers that are drawn from random generators when run() has succeeded:
+  // before the others are asked for, and while its inputs are alive. False if
+  // a number has no value, or with a Python error set.
+  bool draws() const { return numbers_.draws(); }
+  bool draw() noexcept { return numbers_.draw(slots_.data()); }
+  // Numbers as they might be, in their place.
+  bool make_up_drawn() noexcept { return numbers_.make_up_drawn(); }
+  // Calls `function` with each generator that will be drawn from, borrowed; it
+  // may come again.
+  template <class Function>
+  void for_each_generator(Function function) const {
+    for (const NumberBinding& drawn : numbers_.drawn())
+      function(slots_[drawn.node]);
+  }
+
   // False once an object that the guards compare with has been freed.
   bool alive() const { return watch_.alive(); }
   // Whether each class derives from the same ones as when the trace began.

@@ -193,10 +193,7 @@ Outcome<V> convert_json(Context& ctx, const Arguments& args) {
                          "call it outside of the compiled function");
 }
 
-constexpr const char* kRandom = "random";
 constexpr const char* kLogging = "logging";
-constexpr const char* kDrawOutside =
-    "draw random numbers outside of the compiled function, or use torch's";
 
 // sys.settrace() and sys.setprofile(): from here on somebody watches the frame,
 // which has to be one and the same until it returns.
@@ -336,26 +333,6 @@ constexpr Row kRows[] = {
     {"sys", "_getframe", get_frame, 0, 1, nullptr},
     {"sys", "settrace", attach_debugger, 0, kAny, "*"},
     {"sys", "setprofile", attach_debugger, 0, kAny, "*"},
-    row::breaks(kRandom, "Random.betavariate", kDrawOutside),
-    row::breaks(kRandom, "Random.choice", kDrawOutside),
-    row::breaks(kRandom, "Random.choices", kDrawOutside),
-    row::breaks(kRandom, "Random.expovariate", kDrawOutside),
-    row::breaks(kRandom, "Random.gammavariate", kDrawOutside),
-    row::breaks(kRandom, "Random.gauss", kDrawOutside),
-    row::breaks(kRandom, "Random.lognormvariate", kDrawOutside),
-    row::breaks(kRandom, "Random.normalvariate", kDrawOutside),
-    row::breaks(kRandom, "Random.randbytes", kDrawOutside),
-    row::breaks(kRandom, "Random.randint", kDrawOutside),
-    row::breaks(kRandom, "Random.randrange", kDrawOutside),
-    row::breaks(kRandom, "Random.sample", kDrawOutside),
-    row::breaks(kRandom, "Random.seed", kDrawOutside),
-    row::breaks(kRandom, "Random.shuffle", kDrawOutside),
-    row::breaks(kRandom, "Random.triangular", kDrawOutside),
-    row::breaks(kRandom, "Random.uniform", kDrawOutside),
-    row::breaks("_random", "Random.random", kDrawOutside),
-    row::breaks("_random", "Random.getrandbits", kDrawOutside),
-    row::breaks("_random", "Random.getstate", kDrawOutside),
-    row::breaks("_random", "Random.setstate", kDrawOutside),
 };
 
 }  // namespace

@@ -253,6 +253,11 @@ class Context final : public Backing,
   shapes::E new_symbol(shapes::Number hint, const guards::IntSource& source,
                        shapes::Type type, shapes::Range range = {},
                        shapes::Range always = {});
+  // The same of a number that the piece draws: nothing is decided by it.
+  V drawn(const guards::IntSource& source, shapes::Type type,
+          shapes::Range range);
+  // Whether what the call brings and the piece draws is all that it needs.
+  bool comes_of_draws(shapes::E number) const;
   // The number in the graph: an input, or computed from inputs.
   graph::Arg number_argument(shapes::E number);
   // A symbol for the number that a node will give, in `range` for sure.

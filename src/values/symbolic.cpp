@@ -3,6 +3,9 @@
 
 #include <cmath>
 #include <limits>
+#include <optional>
+#include <tuple>
+#include <utility>
 
 #include "shapes/environment.h"
 #include "values/protocol.h"
@@ -56,10 +59,31 @@ bool unify(Expressions& table, E& a, E& b) {
   return a && b;
 }
 
+// An int that a float can't hold is compared by its value. The same question
+// about two ints, where `a` is one and `b` a float that is known, or the other
+// way round; none if that has no such form.
+std::optional<std::pair<E, E>> as_ints(Expressions& table, int kind, E a, E b) {
+  const bool is_first = b->type == Type::Float;
+  E& real = is_first ? b : a;
+  E& integer = is_first ? a : b;
+  if (real->type != Type::Float || !real->is_constant() ||
+      integer->type != Type::Integer)
+    return {};
+  const double value = real->value.real();
+  // Half of what 64 bits hold; NaN is no such.
+  if (!(std::abs(value) < 0x1p62)) return {};
+  // i < 2.5 is i < 3, and i > 2.5 is i > 2; i <= 2.5 is i <= 2.
+  const bool is_below = is_first ? kind == Py_LT || kind == Py_GE
+                                 : kind == Py_GT || kind == Py_LE;
+  if ((kind == Py_EQ || kind == Py_NE) && value != std::floor(value)) return {};
+  real = table.integer(
+      static_cast<int64_t>(is_below ? std::ceil(value) : std::floor(value)));
+  return std::pair(a, b);
+}
+
 Signal unknown_truth(Context& ctx, E condition) {
   return ctx.graph_break(
-      "data-dependent-branch",
-      "whether " + unknown(*ctx.environment(), condition),
+      "data-dependent-branch", "whether " + unknown(ctx, condition),
       "say which with torch._check(...), use torch.where or torch.cond, or "
       "move the condition out of the compiled function");
 }
@@ -81,15 +105,17 @@ bool is_integral(E a, E b) {
 
 }  // namespace
 
-std::string unknown(const shapes::Environment& environment, E number) {
-  bool is_marked = false;
+std::string unknown(Context& ctx, E number) {
+  const char* what = "a tensor's data";
+  const shapes::Environment& environment = *ctx.environment();
   shapes::for_each_symbol(number, [&](shapes::SymbolId id) {
     const shapes::Symbol& symbol = environment.symbol(id);
-    is_marked |= symbol.is_given && !symbol.is_backed;
+    if (!symbol.is_given || symbol.is_backed) return;
+    what = guards::is_drawn(ctx.symbol_sources()[id.index].kind)
+               ? "a random number"
+               : "a size that is marked as unbacked";
   });
-  return environment.show_to_user(number) +
-         (is_marked ? " depends on a size that is marked as unbacked"
-                    : " depends on a tensor's data");
+  return environment.show_to_user(number) + " depends on " + what;
 }
 
 bool is_computable(Context& ctx, E number) {
@@ -195,7 +221,10 @@ Outcome<V> symbolic_compare(Context& ctx, int kind, V left, V right) {
   E a = number_of(ctx, left), b = number_of(ctx, right);
   if (!a || !b) return nullptr;
   Expressions& table = ctx.environment()->expressions();
-  if (!unify(table, a, b)) return nullptr;
+  if (const auto exact = as_ints(table, kind, a, b)) {
+    std::tie(a, b) = *exact;
+  } else if (!unify(table, a, b))
+    return nullptr;
   switch (kind) {
     case Py_EQ:
       return made(ctx, table.equal(a, b));

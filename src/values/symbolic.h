@@ -27,7 +27,7 @@ Outcome<bool> symbolic_truth(Context& ctx, V value);
 shapes::E open_truth(Context& ctx, V value);
 
 // "x.size(0) // u0 depends on a tensor's data": why it has no value.
-std::string unknown(const shapes::Environment& environment, shapes::E number);
+std::string unknown(Context& ctx, shapes::E number);
 
 // Whether the numbers of the call that is traced, or data, give it a value.
 bool is_computable(Context& ctx, shapes::E number);

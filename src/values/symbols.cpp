@@ -60,6 +60,24 @@ void Context::remember_source(E symbol, const IntSource& source,
   symbol_groups_.push_back(group);
 }
 
+V Context::drawn(const IntSource& source, Type type, Range range) {
+  const E number = environment()->unbacked(type, range, true);
+  remember_source(number, source);
+  return symbol(number);
+}
+
+bool Context::comes_of_draws(E number) const {
+  bool comes = true;
+  shapes::for_each_symbol(number, [&](shapes::SymbolId id) {
+    const shapes::Symbol& symbol = environment_->symbol(id);
+    comes =
+        comes &&
+        (symbol.is_backed ||
+         (symbol.is_given && guards::is_drawn(symbol_sources_[id.index].kind)));
+  });
+  return comes;
+}
+
 std::string Context::symbol_name(shapes::SymbolId symbol) const {
   if (!environment_->symbol(symbol).is_given) return {};
   const IntSource& source = symbol_sources_[symbol.index];
@@ -137,7 +155,9 @@ V Context::specialized(V value) {
     shapes::for_each_symbol(
         environment_->simplify(number), [this](shapes::SymbolId symbol) {
           if (!environment_->symbol(symbol).is_given) return;
-          const SourceId source = symbol_sources_[symbol.index].source;
+          const IntSource& number_source = symbol_sources_[symbol.index];
+          if (guards::is_drawn(number_source.kind)) return;
+          const SourceId source = number_source.source;
           if (source.valid() && symbol_policy->has_enough_of_symbol(source))
             leave_varying(source, symbol_name(symbol));
         });
@@ -145,7 +165,7 @@ V Context::specialized(V value) {
   const std::optional<Number> known = environment_->specialize(number);
   if (!known) {
     throw BreakException{
-        {"data-dependent", "the number " + unknown(*environment_, number), ""}};
+        {"data-dependent", "the number " + unknown(*this, number), ""}};
   }
   // What was computed with floats is known under its guard, but isn't replaced.
   return symbol(environment_->expressions().constant(number->type, *known));

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 import torch
 
 import magneto
-from magneto.testing import check_calls
+from magneto.testing import check, check_calls
 
 t = torch.tensor
 
@@ -585,3 +586,31 @@ def test_known_numbers_break_nothing() -> None:
         return x.view(n.item(), -1)
 
     check_calls(program, [((t([1.0, 2, 3]),), {})], fullgraph=True, graphs=1)
+
+
+LARGE = 2**53 + 1  # the first int that no float is
+
+
+@pytest.mark.parametrize(
+    "compare",
+    [
+        operator.eq,
+        operator.ne,
+        operator.lt,
+        operator.le,
+        operator.gt,
+        operator.ge,
+    ],
+)
+@pytest.mark.parametrize(
+    "number",
+    [2.0**53, -(2.0**53), 2.5, 0.0, 2.0**63, float("inf"), float("nan")],
+)
+def test_ints_are_compared_with_floats_by_their_value(compare, number):
+    def program(x):
+        return [compare(x[i].item(), number) for i in range(5)], [
+            compare(number, x[i].item()) for i in range(5)
+        ]
+
+    x = torch.tensor([LARGE, -LARGE, LARGE - 1, 2, 3])
+    check(program, x, fullgraph=True)
