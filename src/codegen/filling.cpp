@@ -176,8 +176,7 @@ void Rebuilder::fill(V value, Operand target) {
 
 void Rebuilder::set_gradient(V tensor, Operand target) {
   if (V gradient = values::written_gradient(ctx_, tensor))
-    builder_.act(StepOp::SetAttribute,
-                 {target, text(interned().grad), build(gradient)});
+    builder_.act(StepOp::SetGradient, {target, build(gradient)});
 }
 
 void Rebuilder::fill_attributes(const HeapObject& state, Operand target) {

@@ -12,6 +12,7 @@
 #include "python/itertools_layout.h"
 #include "python/layout.h"
 #include "python/set_table.h"
+#include "tensor/fake_tensor.h"
 
 namespace magneto::codegen {
 
@@ -223,6 +224,9 @@ bool act(StepOp op, Operands& o) {
       return write_attribute(o[0], o[1], nullptr);
     case StepOp::ClearAttributes:
       return clear_attributes(o[0]);
+    case StepOp::SetGradient:
+      tensor::set_gradient(o[0], o[1]);
+      return true;
     case StepOp::SetCell:
       return PyCell_Set(o[0], o[1]) == 0;
     case StepOp::ClearCell:

@@ -2,6 +2,7 @@
 // To teach the pass another read, add a row to the table. A row must name
 // something that neither writes, nor raises for the operands that it was
 // recorded with, nor draws random numbers; Node::has_effect is for the rest.
+#include <algorithm>
 #include <array>
 
 #include "graph/passes.h"
@@ -14,11 +15,28 @@ namespace {
 
 bool always(const Node&) { return true; }
 
-// An index that only the call knows may be out of range.
+bool has_list(PyObject* constant) {
+  if (!PyTuple_Check(constant)) return PyList_Check(constant);
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(constant); ++i)
+    if (has_list(PyTuple_GET_ITEM(constant, i))) return true;
+  return false;
+}
+
+bool has_list(const Arg& arg) {
+  if (arg.is_constant()) return has_list(arg.constant());
+  return arg.tag() == ArgTag::List ||
+         std::ranges::any_of(arg.items(),
+                             [](const Arg& item) { return has_list(item); });
+}
+
+// An index that only the call knows may be out of range, and so may what is in
+// a list: that only the run looks at.
 bool index_is_constant(const Node& node) {
   size_t operands = 0;
   visit_operands(node, [&](NodeId) { ++operands; });
-  return operands == 1;
+  return operands == 1 && std::ranges::none_of(node.args, [](const Arg& arg) {
+           return has_list(arg);
+         });
 }
 
 // Assertions about a value that was known while tracing.

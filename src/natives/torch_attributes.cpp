@@ -106,7 +106,8 @@ Status set_grad(Context& ctx, V tensor, PyObject* name, V value) {
   PyObject* fake = fake_of(tensor);
   if (PyObject_SetAttr(fake, name, is_none ? Py_None : fake_of(value)) < 0 ||
       PyObject_SetAttr(fake, name, Py_None) < 0)
-    return ctx.raise_from_python();
+    return ctx.has_symbols() ? values::refused_by_torch(ctx)
+                             : ctx.raise_from_python();
   values::write_gradient(ctx, tensor, value);
   return done;
 }

@@ -97,8 +97,17 @@ bool requires_grad(PyObject* tensor) {
   return impl_of(tensor)->requires_grad();
 }
 
+void set_gradient(PyObject* tensor, PyObject* gradient) noexcept {
+  tensor_of(tensor).mutable_grad() =
+      gradient == Py_None ? at::Tensor() : tensor_of(gradient);
+}
+
 bool has_grad_fn(PyObject* tensor) {
-  return tensor_of(tensor).grad_fn() != nullptr;
+  try {
+    return tensor_of(tensor).grad_fn() != nullptr;
+  } catch (const c10::Error&) {
+    return true;
+  }
 }
 
 History history(PyObject* tensor) {

@@ -94,6 +94,10 @@ void set_journal(Journal* journal);
 // Journaled form of `tensor.requires_grad_(value)` on a fake; false with a
 // Python error set when torch refuses it.
 bool set_requires_grad(PyObject* fake, bool value);
+
+// tensor.grad, of any tensor: `gradient` is one that fitted when the program
+// set it, or None. The tensor may have got another shape since.
+void set_gradient(PyObject* tensor, PyObject* gradient) noexcept;
 // Leaves an undo record for everything that an operation unknown to the
 // fallback may do to this fake's metadata (`.data = `, `.grad_fn`, version).
 void record_metadata(PyObject* fake);

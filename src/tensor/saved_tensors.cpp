@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <optional>
 #include <type_traits>
+#include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "tensor/unwrap.h"
@@ -25,6 +27,37 @@ History history_of(const at::Tensor& tensor) {
   return meta ? meta->grad_fn_ : nullptr;
 }
 
+// What a view is one of, where writes to it are part of its history.
+at::Tensor differentiable_base(const at::Tensor& tensor) {
+  const auto* meta = torch::autograd::impl::get_view_autograd_meta(tensor);
+  return meta && meta->has_bw_view() ? meta->get_backward_view().base_
+                                           : at::Tensor();
+}
+
+// How a tensor was computed.
+struct Edge {
+  History function;
+  uint32_t output;
+  bool requires_grad;  // as a leaf
+
+  explicit Edge(const at::Tensor& of)
+      : function(history_of(of)),
+        output(static_cast<uint32_t>(of.output_nr())) {
+    const auto* meta = torch::autograd::impl::get_autograd_meta(of);
+    requires_grad = meta && meta->requires_grad_;
+  }
+  bool is_that_of(const at::Tensor& tensor) const {
+    const Edge now(tensor);
+    return now.function == function && now.requires_grad == requires_grad;
+  }
+  void put_back(const at::Tensor& to) const {
+    auto* meta = torch::autograd::impl::materialize_autograd_meta(to);
+    meta->grad_fn_ = function;
+    meta->output_nr_ = output;
+    meta->requires_grad_ = requires_grad;
+  }
+};
+
 constexpr size_t kMostBytes = size_t{256} << 20;
 
 // The elements that an expanded tensor has only once.
@@ -41,9 +74,9 @@ struct Saved {
   std::vector<int64_t> sizes, strides;
   int64_t offset;
   const c10::StorageImpl* storage;
-  bool required_grad;
-  History grad_fn;
-  uint32_t output;  // of grad_fn
+  Edge edge;
+  at::Tensor base;  // see differentiable_base
+  std::optional<Edge> base_edge;
   std::optional<uint32_t> version;
 
   explicit Saved(const at::Tensor& of)
@@ -53,39 +86,55 @@ struct Saved {
         strides(of.strides().vec()),
         offset(of.storage_offset()),
         storage(of.storage().unsafeGetStorageImpl()),
-        required_grad(of.requires_grad()),
-        grad_fn(history_of(of)),
-        output(static_cast<uint32_t>(of.output_nr())) {
+        edge(of),
+        base(differentiable_base(of)) {
+    if (base.defined()) base_edge.emplace(base);
     if (!of.is_inference())
       version = torch::autograd::impl::version_counter(of).current_version();
   }
 
   bool has_other_history() const {
-    return tensor.requires_grad() != required_grad ||
-           history_of(tensor) != grad_fn;
+    return !edge.is_that_of(tensor) ||
+           (base_edge && !base_edge->is_that_of(base));
   }
   bool can_be_put_back() const {
-    return tensor.storage().unsafeGetStorageImpl() == storage &&
-           (!has_other_history() ||
-            (required_grad == (grad_fn != nullptr) && !tensor.is_view()));
+    return tensor.storage().unsafeGetStorageImpl() == storage;
   }
+  // All but its version.
   void put_back() const {
-    const bool got_a_history = has_other_history();
-    if (got_a_history && grad_fn)
-      torch::autograd::impl::set_gradient_edge(tensor, {grad_fn, output});
-    else if (got_a_history)
-      tensor.detach_();
+    if (has_other_history()) put_back_history();
     // As it was before out= resized it.
     c10::TensorImpl* impl = tensor.unsafeGetTensorImpl();
     impl->set_sizes_and_strides(sizes, strides, offset);
     // Nobody has seen the values in between.
     const at::AutoDispatchBelowADInplaceOrView guard;
     unexpanded(tensor).copy_(copy);
-    // Views know by its number which history they have.
-    if (!version || got_a_history || required_grad) return;
+  }
+  void put_back_version() const {
+    if (!version) return;
     c10::VariableVersion counter =
         torch::autograd::impl::version_counter(tensor);
     counter.set_version(*version);
+  }
+
+ private:
+  void put_back_history() const {
+    keep_retaining();
+    edge.put_back(tensor);
+    if (!base_edge) return;
+    base_edge->put_back(base);
+    // Other views of the base ask it anew, as its version is another one now.
+    torch::autograd::impl::get_view_autograd_meta(tensor)->set_attr_version(
+        tensor._version());
+  }
+  // Torch's own note to keep the gradient went from one history to the other.
+  void keep_retaining() const {
+    const History now = history_of(tensor);
+    if (!tensor.retains_grad() || !now || !edge.function ||
+        now == edge.function)
+      return;
+    if (auto note = now->pop_retains_grad_hook(tensor.output_nr()))
+      edge.function->add_retains_grad_hook(std::move(note), edge.output);
   }
 };
 
@@ -123,7 +172,15 @@ SavedTensorsPtr save(std::span<PyObject* const> tensors) noexcept {
 bool put_back(const SavedTensorsPtr& saved) noexcept {
   try {
     if (!std::ranges::all_of(saved->all, &Saved::can_be_put_back)) return false;
-    for (const Saved& each : saved->all) each.put_back();
+    // Views know by the version of their base, which has the same memory, which
+    // history they have.
+    std::unordered_set<const c10::StorageImpl*> renewed;
+    for (const Saved& each : saved->all) {
+      if (each.has_other_history()) renewed.insert(each.storage);
+      each.put_back();
+    }
+    for (const Saved& each : saved->all)
+      if (!renewed.contains(each.storage)) each.put_back_version();
     return true;
   } catch (const std::exception&) {
     return false;

@@ -342,17 +342,6 @@ Status run_call(Context& ctx, const Arguments& args, Lowered& lowered,
   return done;
 }
 
-// The fake call has raised. Rules say in words of their own what is wrong with
-// a call: where the program may catch that, the real one raises.
-Signal call_failed(Context& ctx) {
-  python::PendingError error = python::PendingError::take();
-  if (!ctx.must_be_whole && error.is(PyExc_Exception) &&
-      !tensor::is_needs_data(error.object()) && ctx.inliner->is_in_block())
-    return ctx.graph_break("refused-call", error.text());
-  std::move(error).restore();
-  return ctx.raise_from_python();
-}
-
 // Whether the call is nothing to the graph: a question with a plain answer. One
 // that takes tensors and gives None is made for its effect.
 bool is_question(PyObject* result, const Lowered& lowered) {
@@ -373,6 +362,15 @@ bool makes_history(const Lowered& lowered) {
 }
 
 }  // namespace
+
+Signal refused_by_torch(Context& ctx) {
+  python::PendingError error = python::PendingError::take();
+  if (!ctx.must_be_whole && error.is(PyExc_Exception) &&
+      !tensor::is_needs_data(error.object()) && ctx.inliner->is_in_block())
+    return ctx.graph_break("refused-call", error.text());
+  std::move(error).restore();
+  return ctx.raise_from_python();
+}
 
 bool holds_symbol(Context& ctx, V value) {
   // A container may hold itself.
@@ -430,7 +428,7 @@ Outcome<V> record_function_as(Context& ctx, PyObject* callable, PyObject* run,
   Ref result;
   MG_DO(run_call(ctx, args, lowered, {callable, &Forms::functions}, result,
                  [&] { return run_function(run, args.count(), lowered); }));
-  if (!result) return call_failed(ctx);
+  if (!result) return refused_by_torch(ctx);
   if (is_question(result, lowered))
     return from_constant(ctx, std::move(result));
   graph::NodeId node =
@@ -449,7 +447,7 @@ Status record_effect(Context& ctx, PyObject* callable, PyObject* run,
   Lowered lowered;
   MG_DO(lower_call(ctx, {.positional = {args.begin(), args.size()}}, lowered));
   Ref result = run_function(run, args.size(), lowered);
-  if (!result) return call_failed(ctx);
+  if (!result) return refused_by_torch(ctx);
   ctx.graph.call_function(callable, lowered.args, {}, std::move(result),
                           ctx.inliner->origin());
   return done;
@@ -461,7 +459,7 @@ Outcome<V> record_method(Context& ctx, PyObject* name, const Arguments& args) {
   Ref result;
   MG_DO(run_call(ctx, args, lowered, {name, &Forms::methods}, result,
                  [&] { return run_method(name, args.count(), lowered); }));
-  if (!result) return call_failed(ctx);
+  if (!result) return refused_by_torch(ctx);
   if (is_question(result, lowered))
     return from_constant(ctx, std::move(result));
   graph::NodeId node =

@@ -64,16 +64,17 @@ def difference_of(
     source: str,
     namespace: dict[str, Any],
     result_of: Callable[[Callable[..., Any]], str],
+    **options: Any,
 ) -> str:
     """What a program of that source gives in plain Python and in two compiled
     runs, if they aren't the same; else empty. A run that had no end says
-    nothing: compiled, it gets to another place.
+    nothing: compiled, it gets to another place. `options` are of `compile`.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         exec(compile(source, "<program>", "exec"), namespace)
         program = namespace["program"]
-        compiled = magneto.compile(program, backend="eager")
+        compiled = magneto.compile(program, backend="eager", **options)
         results = [result_of(call) for call in (program, compiled, compiled)]
         magneto.reset()
     if results[0] == results[1] == results[2] or "no end" in results[0]:

@@ -460,3 +460,78 @@ def test_writes_to_memory_that_is_met_twice(name):
     assert [outcome(compiled) for _ in range(2)] == [expected] * 2
     breaks = magneto.stats()["graph_breaks"] - breaks
     assert (breaks > 0) == (name not in HARMLESS)
+
+
+def view_of(tensor):
+    return tensor.view(-1)[1:]
+
+
+HISTORIES = {
+    "a view of what was computed": lambda: view_of(
+        torch.ones(4, requires_grad=True) * 2
+    ),
+    "a view that gets a history": lambda: view_of(torch.ones(4)),
+    "a view whose gradient is kept": lambda: retaining(
+        view_of(torch.ones(4, requires_grad=True) * 2)
+    ),
+    "what keeps its gradient": lambda: retaining(
+        torch.ones(3, requires_grad=True) * 2
+    ),
+}
+
+
+def retaining(tensor):
+    tensor.retain_grad()
+    return tensor
+
+
+@pytest.mark.filterwarnings("ignore::magneto.exc.GraphFailedWarning")
+@pytest.mark.parametrize("make", HISTORIES.values(), ids=HISTORIES)
+def test_the_history_of_views_is_put_back(make):
+    def program(x, weight, flags, notes):
+        notes.append(0)
+        x.mul_(weight)
+        try:
+            y = torch.relu(flags)
+        except RuntimeError as error:
+            notes.append(str(error))
+            y = x * x
+        return y
+
+    def run(call):
+        x, weight, notes = make(), torch.full((3,), 3.0, requires_grad=True), []
+        base = x if x._base is None else x._base
+        # With a history that is made anew, and one that was looked at.
+        others = [base.view(-1)[:2], base.view(-1)[:2]]
+        seen = type(others[1].grad_fn).__name__
+        y = call(x, weight, torch.ones(3) > 0, notes)
+        (y.sum() + base.sum() + sum(o.sum() for o in others)).backward()
+        return (
+            y, x, weight.grad, notes, seen, x.grad, x.requires_grad,
+            [type(t.grad_fn).__name__ for t in (x, base, *others)],
+        )  # fmt: skip
+
+    compiled = magneto.compile(program, backend="eager")
+    for _ in range(2):
+        assert str(run(compiled)) == str(run(program))
+
+
+@pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])
+def test_versions_of_parameters_are_put_back(mode):
+    def program(weight, expanded):
+        weight.zero_()
+        try:
+            expanded[[0]] = expanded
+        except RuntimeError:
+            return weight + 1
+        return weight
+
+    def run(call):
+        weight = torch.nn.Parameter(torch.ones(3))
+        plain = weight.detach()
+        with mode():
+            call(weight, torch.ones(2, 6)[:, ::2])
+        return weight._version, plain._version
+
+    compiled = magneto.compile(program, backend="eager", dynamic=True)
+    assert run(compiled) == run(program)

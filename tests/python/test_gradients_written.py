@@ -41,9 +41,21 @@ def by_its_other_name(x):
     return x.grad is x._grad, x.grad * 2
 
 
+def reshaped_behind_it(x):
+    x.grad = torch.ones(4)
+    with torch.no_grad():
+        y = x + x.grad
+    x.detach().unsqueeze_(0)
+    z = x * 2
+    z.grad = torch.ones(4)
+    z.unsqueeze_(0)
+    return y, z, z.grad.shape
+
+
 @pytest.mark.parametrize(
     ("program", "breaks"),
     [
+        (reshaped_behind_it, 0),
         (written_and_read, 0),
         (written_to_a_new_tensor, 1),
         (cleared, 0),
@@ -87,3 +99,30 @@ def test_the_same_tensor_twice_has_one_gradient():
         for each in pair:
             each.grad = None
         assert torch.equal(result, program(*pair))
+
+
+def test_a_tensor_is_reshaped_behind_a_write_to_its_gradient():
+    def program(x):
+        x.grad = torch.ones_like(x)
+        x.unsqueeze_(0)
+        return x + 1
+
+    compiled = magneto.compile(program, backend="eager", fullgraph=True)
+    for _ in range(2):
+        x = X.clone()
+        assert compiled(x).shape == (1, 4)
+        assert x.shape == (1, 4)
+        assert torch.equal(x._grad, torch.ones(4))
+
+
+def test_sizes_that_vary_are_numbers_in_errors():
+    def program(x, y):
+        try:
+            x.grad = y
+        except RuntimeError as error:
+            return str(error)
+
+    compiled = magneto.compile(program, backend="eager", dynamic=True)
+    for size in (5, 6):
+        x, y = torch.ones(4), torch.ones(size)
+        assert compiled(x, y) == program(x, y)

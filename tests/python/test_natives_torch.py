@@ -13,6 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+import magneto
 from magneto.testing import check, check_calls, magneto_graph_calls
 
 X = torch.arange(12.0).reshape(3, 4) / 7
@@ -624,3 +625,36 @@ def test_sizes_in_sums(call, dynamic):
 
     calls = [((torch.ones(n, 2), n), {}) for n in (3, 4, 5)]
     check_calls(program, calls, dynamic=dynamic)
+
+
+@pytest.mark.parametrize("index", [[0], [5], ([0], 1), (slice(None), [3])])
+def test_an_index_that_nobody_needs_may_be_out_of_range(index):
+    def program(x):
+        x[index]
+        return x + 1
+
+    for size in (0, 2):
+        check(program, torch.ones(size, 3))
+
+
+def test_history_of_a_view_that_torch_does_not_tell():
+    """It was made while no gradients were recorded, and written to since."""
+
+    def program(view, x, notes):
+        x.mul_(2)
+        try:
+            notes.append(view.grad_fn is None)
+        except RuntimeError as error:
+            notes.append(str(error))
+        return x + 1
+
+    def run(call):
+        x = torch.ones(4, requires_grad=True) * 2
+        notes = []
+        with torch.no_grad():
+            view = x.view(2, 2)
+        return call(view, x, notes), notes
+
+    compiled = magneto.compile(program, backend="eager")
+    for _ in range(2):
+        assert str(run(compiled)) == str(run(program))
