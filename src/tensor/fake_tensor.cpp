@@ -97,6 +97,28 @@ bool requires_grad(PyObject* tensor) {
   return impl_of(tensor)->requires_grad();
 }
 
+ViewRule view_rule(PyObject* tensor) {
+  using torch::autograd::CreationMeta;
+  const auto* view =
+      torch::autograd::impl::get_view_autograd_meta(tensor_of(tensor));
+  if (!view || !view->has_bw_view()) return ViewRule::Writable;
+  switch (view->get_creation_meta()) {
+    case CreationMeta::IN_CUSTOM_FUNCTION:
+      return ViewRule::OfFunction;
+    case CreationMeta::MULTI_OUTPUT_NODE:
+      return ViewRule::OneOfSeveral;
+    case CreationMeta::NO_GRAD_MODE:
+      return ViewRule::Undifferentiated;
+    case CreationMeta::INFERENCE_MODE:
+      return ViewRule::Inference;
+    case CreationMeta::DEFAULT:
+      break;
+  }
+  const at::Tensor& base = view->get_backward_view().base_;
+  return base.is_leaf() && base.requires_grad() ? ViewRule::OfLeaf
+                                                : ViewRule::Writable;
+}
+
 void set_gradient(PyObject* tensor, PyObject* gradient) noexcept {
   tensor_of(tensor).mutable_grad() =
       gradient == Py_None ? at::Tensor() : tensor_of(gradient);

@@ -135,6 +135,17 @@ bool requires_grad(PyObject* tensor);
 enum class History : uint8_t { None, Known, Due };
 History history(PyObject* tensor);
 bool has_grad_fn(PyObject* tensor);
+// Which views torch refuses to write to where the write would be a part of
+// their history.
+enum class ViewRule : uint8_t {
+  Writable,  // or no view
+  OfLeaf,
+  OfFunction,
+  OneOfSeveral,  // that one operator gave
+  Undifferentiated,
+  Inference,
+};
+ViewRule view_rule(PyObject* tensor);
 bool is_view(PyObject* tensor);
 bool is_inference(PyObject* tensor);
 bool is_conj(PyObject* tensor);

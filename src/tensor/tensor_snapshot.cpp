@@ -85,6 +85,24 @@ const char* history_name(History history) {
   MG_CHECK(false, "a history");
 }
 
+const char* rule_name(ViewRule rule) {
+  switch (rule) {
+    case ViewRule::Writable:
+      return "any, or no view";
+    case ViewRule::OfLeaf:
+      return "one of a leaf";
+    case ViewRule::OfFunction:
+      return "a custom function's";
+    case ViewRule::OneOfSeveral:
+      return "one of several";
+    case ViewRule::Undifferentiated:
+      return "made while no gradients were recorded";
+    case ViewRule::Inference:
+      return "made in inference mode";
+  }
+  MG_CHECK(false, "a view rule");
+}
+
 const char* type_name(PyObject* type) {
   return reinterpret_cast<PyTypeObject*>(type)->tp_name;
 }
@@ -106,6 +124,7 @@ TensorSnapshot take_snapshot(PyObject* tensor) {
   snapshot.plain = has_plain_shape(impl);
   if (!snapshot.plain) return snapshot;
   snapshot.history = history(tensor);
+  snapshot.view_rule = view_rule(tensor);
   snapshot.storage_offset = impl->storage_offset();
   snapshot.sizes.assign(span_of(impl->sizes()));
   snapshot.strides.assign(span_of(impl->strides()));
@@ -144,6 +163,10 @@ bool matches(PyObject* object, const TensorSnapshot& snapshot) noexcept {
   }
   if ((snapshot.extra & TensorSnapshot::kStorageOffset) &&
       impl->storage_offset() != snapshot.storage_offset) {
+    return false;
+  }
+  if ((snapshot.extra & TensorSnapshot::kViewRule) &&
+      view_rule(object) != snapshot.view_rule) {
     return false;
   }
   return !(snapshot.extra & TensorSnapshot::kHistory) ||
@@ -194,6 +217,10 @@ std::string explain_mismatch(PyObject* object, const TensorSnapshot& snapshot) {
   if (snapshot.extra & TensorSnapshot::kHistory) {
     compare("history", history_name(snapshot.history),
             history_name(now.history));
+  }
+  if (snapshot.extra & TensorSnapshot::kViewRule) {
+    compare("kind of view", rule_name(snapshot.view_rule),
+            rule_name(now.view_rule));
   }
   if (!snapshot.plain || !now.plain) {
     lines.push_back("not a plain strided tensor");

@@ -47,6 +47,7 @@ struct TensorSnapshot {
     kNothing = 0,
     kHistory = 1,        // history
     kStorageOffset = 2,  // storage_offset
+    kViewRule = 4,       // view_rule
   };
 
   Ref type;                 // the exact Python type
@@ -57,6 +58,7 @@ struct TensorSnapshot {
   int8_t layout = 0;        // c10::Layout
   bool requires_grad = false;
   History history = History::None;
+  ViewRule view_rule = ViewRule::Writable;
   bool is_inference = false;
   bool is_conj = false;
   bool is_neg = false;

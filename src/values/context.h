@@ -314,7 +314,8 @@ class Context final : public Backing,
   void let_go_unread(HeapId dict, V key, PyObject* token);
 
   // At the end of a trace: torch refuses to write to leaves that require grad,
-  // so of what was written to, guards say whether it is one (wrapping.cpp).
+  // and to some views, so of what was written to, guards say whether it is one
+  // (wrapping.cpp).
   void guard_written_leaves();
   // Guards what history a tensor of the caller's that requires grad has, such
   // as none; false if it is no such tensor.
@@ -361,9 +362,9 @@ class Context final : public Backing,
   std::vector<Ref> kept_;
   std::vector<PyObject*> made_aliases_;
   std::vector<OwnKey> own_keys_;
-  // The caller's tensors that require grad, and what their guards compare.
+  // The caller's tensors, and what their guards compare.
   std::vector<std::pair<V, std::shared_ptr<tensor::TensorSnapshot>>>
-      differentiated_;
+      given_tensors_;
   V null_ = nullptr, none_ = nullptr, true_ = nullptr, false_ = nullptr;
 
   tensor::EnvironmentRef environment_;

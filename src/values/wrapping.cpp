@@ -236,21 +236,24 @@ V Context::wrap_tensor(PyObject* object, SourceId source) {
   value.type = type;
   value.object = object;
   V made = tensor(value, std::move(fake), node);
-  if (snapshot->requires_grad)
-    differentiated_.emplace_back(made, std::move(snapshot));
+  given_tensors_.emplace_back(made, std::move(snapshot));
   return made;
 }
 
 void Context::guard_written_leaves() {
-  for (const auto& [value, snapshot] : differentiated_)
-    if (tensor::version(as<TensorValue>(value)->fake) !=
-        tensor::version(value->object))
+  for (const auto& [value, snapshot] : given_tensors_) {
+    PyObject* fake = as<TensorValue>(value)->fake;
+    if (tensor::version(fake) == tensor::version(value->object)) continue;
+    if (snapshot->requires_grad)
       snapshot->extra |= tensor::TensorSnapshot::kHistory;
+    if (tensor::requires_grad(fake))
+      snapshot->extra |= tensor::TensorSnapshot::kViewRule;
+  }
 }
 
 bool Context::guard_history(V value) {
-  for (const auto& [made, snapshot] : differentiated_) {
-    if (made != value) continue;
+  for (const auto& [made, snapshot] : given_tensors_) {
+    if (made != value || !snapshot->requires_grad) continue;
     snapshot->extra |= tensor::TensorSnapshot::kHistory;
     return true;
   }

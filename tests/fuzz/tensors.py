@@ -147,12 +147,12 @@ def inputs() -> tuple[Any, ...]:
     return a, a[1], a.t(), torch.linspace(-1, 1, 4).view(2, 2), w, w * 2
 
 
-def shown(value: Any) -> Any:
+def shown(value: Any, *, versions: bool = True) -> Any:
     """In words that two runs share."""
     if not isinstance(value, torch.Tensor):
         return cleaned(repr(value))
     try:
-        return facts(value)
+        return facts(value, versions=versions)
     except RuntimeError as error:
         # Of some views it can't be told what they were computed by.
         return told(error)
@@ -170,9 +170,9 @@ def items(value: torch.Tensor) -> Any:
     return value.tolist() if value.numel() == 0 or last < have else None
 
 
-def facts(value: torch.Tensor) -> Any:
+def facts(value: torch.Tensor, *, versions: bool) -> Any:
     """What is known about a tensor."""
-    is_inference = value.is_inference()
+    is_counted = not (value.requires_grad or value.is_inference())
     return (
         type(value).__name__,
         items(value),
@@ -183,7 +183,7 @@ def facts(value: torch.Tensor) -> Any:
         value.is_leaf,
         type(value.grad_fn).__name__,
         # What a failed run has written to is written again in plain Python.
-        None if value.requires_grad or is_inference else value._version,
+        value._version if versions and is_counted else None,
         getattr(value, "tag", None),
         shown(value.grad) if value.is_leaf or value.retains_grad else None,
     )

@@ -107,7 +107,13 @@ def try_seed(seed: int) -> str:
             finally:
                 torch.set_grad_enabled(True)
             told_all.append(
-                repr([[shown(v) for v in k] for k in (result, notes, given)])
+                repr(
+                    # Where a run that got a history failed, versions count on.
+                    [
+                        [shown(v, versions=False) for v in k]
+                        for k in (result, notes, given)
+                    ]
+                )
                 + repr(shared)
             )
         return "\n".join(told_all)

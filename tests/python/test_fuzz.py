@@ -23,6 +23,7 @@ from tests.fuzz import (
     shapes,
     specials,
     tensors,
+    variants,
 )
 from tests.fuzz.running import difference, write
 from tests.fuzz.writer import Writer
@@ -108,6 +109,7 @@ SEEDS = {
     sets: 600,
     specials: 1500,
     tensors: 900,
+    variants: 900,
 }
 SLICE = 150
 
