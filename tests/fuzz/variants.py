@@ -119,6 +119,9 @@ def try_seed(seed: int) -> str:
         return "\n".join(told_all)
 
     source = Writer(random.Random(seed)).program()
+    # Torch makes such an output larger than NumPy's memory, and writes there.
+    if "from_numpy" in source and "out=" in source:
+        return ""
     differs = difference_of(
         source,
         dict(GLOBALS),
