@@ -321,3 +321,24 @@ def test_unknown_operators_are_compiled_logged_or_refused(
     setting("unsafe_operators", "maybe")
     with pytest.raises(ValueError, match="'allow', 'log', 'refuse'"):
         magneto.compile(f, backend="eager")(X)
+
+
+@pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
+def test_a_size_that_varies_comes_to_be_known(backend):
+    """The graph has an input for it all the same."""
+
+    def program(x, y):
+        z = x.broadcast_to(2, *y.shape)
+        return z * torch.ones(2, 4), z.new_zeros(y.shape[0])
+
+    compiled = magneto.compile(program, backend=backend)
+    for rows, columns in ((1, 4), (2, 4), (3, 4)):
+        x, y = torch.ones(rows, columns), torch.ones(rows, columns)
+        if rows == 3:
+            with pytest.raises(RuntimeError, match="must match"):
+                compiled(x, y)
+            continue
+        for ours, eagers in zip(compiled(x, y), program(x, y), strict=True):
+            assert torch.equal(ours, eagers)
+    compiled = magneto.compile(program, backend=backend, dynamic=True)
+    assert torch.equal(compiled(x[:2], y[:2])[0], program(x[:2], y[:2])[0])

@@ -179,10 +179,11 @@ class GraphSymbols:
     def _example_number(self, value: Any) -> Any:
         # Most backends leave example numbers alone, and PyTorch's environment
         # is dear.
-        if not isinstance(value, torch.SymInt):
-            return self.number(value)
+        tree = _C._tensor.number_tree(value)
+        if not isinstance(value, torch.SymInt) or not isinstance(tree, tuple):
+            return self._evaluate(tree)
         number = torch.SymInt(None)
-        number.node = _NodeOnDemand(number, lambda: self.number(value).node)
+        number.node = _NodeOnDemand(number, lambda: self._evaluate(tree).node)
         return number
 
     def close(self) -> None:
