@@ -352,6 +352,52 @@ bool is_question(PyObject* result, const Lowered& lowered) {
   return true;
 }
 
+// The tensors that a call is given as `out`. PyTorch's compilers fail, some by
+// a crash, where such a call makes one larger or doesn't find its elements side
+// by side.
+class Outputs {
+ public:
+  Outputs(Context& ctx, const Lowered& lowered) : ctx_(ctx) {
+    if (!lowered.names) return;
+    const size_t count = lowered.keywords.size();
+    for (size_t i = 0; i < count; ++i)
+      if (PyUnicode_CompareWithASCIIString(lowered.keywords[i].name, "out") ==
+          0)
+        add(lowered.reals[lowered.reals.size() - count + i]);
+  }
+  // To be asked when the call has been made on fakes.
+  Status check() const {
+    const auto simplified = [this](shapes::E size) {
+      return ctx_.environment()->simplify(size);
+    };
+    for (const auto& [fake, sizes] : before_) {
+      if (!std::ranges::equal(sizes, sizes_of(fake), {}, simplified, simplified))
+        return ctx_.graph_break("out-argument", "it gets another shape");
+      if (!tensor::is_contiguous(fake))
+        return ctx_.graph_break("out-argument", "it isn't contiguous");
+    }
+    return done;
+  }
+
+ private:
+  void add(PyObject* given) {
+    if (tensor::is_tensor(given)) {
+      before_.emplace_back(given, sizes_of(given));
+    } else if (PyTuple_Check(given) || PyList_Check(given)) {
+      PyObject** items = PySequence_Fast_ITEMS(given);
+      const std::span all(items,
+                          static_cast<size_t>(PySequence_Fast_GET_SIZE(given)));
+      for (PyObject* item : all) add(item);
+    }
+  }
+  std::vector<shapes::E> sizes_of(PyObject* fake) const {
+    return tensor::size_expressions(ctx_.environment(), fake);
+  }
+
+  Context& ctx_;
+  std::vector<std::pair<PyObject*, std::vector<shapes::E>>> before_;
+};
+
 // Whether an operand gets its base's history now, which allows writes to it
 // that torch refuses otherwise.
 bool makes_history(const Lowered& lowered) {
@@ -425,10 +471,12 @@ Outcome<V> record_function_as(Context& ctx, PyObject* callable, PyObject* run,
   Lowered lowered;
   MG_DO(lower_call(ctx, args, lowered));
   const bool has_effect = makes_history(lowered);
+  const Outputs outputs(ctx, lowered);
   Ref result;
   MG_DO(run_call(ctx, args, lowered, {callable, &Forms::functions}, result,
                  [&] { return run_function(run, args.count(), lowered); }));
   if (!result) return refused_by_torch(ctx);
+  MG_DO(outputs.check());
   if (is_question(result, lowered))
     return from_constant(ctx, std::move(result));
   graph::NodeId node =

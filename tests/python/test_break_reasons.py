@@ -241,6 +241,10 @@ PROGRAMS = {
     "native-call": (lambda x: (x + 1, sys.getrefcount(x) > 0), ()),
     "new-leaf": (lambda x: torch.ones(4, requires_grad=True) * x, ()),
     "operator": (lambda x, d: x + float(d + d), (decimal.Decimal(2),)),
+    "out-argument": (
+        lambda x, y: x + torch.add(x, 1, out=y),
+        (torch.ones(8)[::2],),
+    ),
     "raised": (raises, ()),
     "recursion": (recursion, ()),
     "refused-call": (asks_for_what_is_refused, ()),
