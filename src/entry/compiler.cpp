@@ -378,6 +378,16 @@ std::optional<Compiled> Compilation::add(codegen::Plan& plan,
   return Compiled::Entry;
 }
 
+Ref list_of_numbers(std::span<const size_t> numbers) {
+  Ref list = Ref::steal(PyList_New(static_cast<Py_ssize_t>(numbers.size())));
+  for (size_t i = 0; list && i < numbers.size(); ++i) {
+    PyObject* number = PyLong_FromSize_t(numbers[i]);
+    if (!number) return nullptr;
+    PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i), number);
+  }
+  return list;
+}
+
 // The backend's callable. Null with a Python error set, or without one if the
 // backend doesn't want the frame, or (and then the cache says so) the graph
 // with its numbers out of tensors.
@@ -390,7 +400,9 @@ Ref Compilation::compile_graph(std::span<const guards::Request> requests,
       module ? PyObject_GetAttrString(module, "compile_graph") : nullptr);
   Ref handle = graph::make_handle(std::move(ctx_.owned_graph));
   Ref backend_guards = Ref::steal(PyList_New(0));
-  if (!backend || !function || !handle || !backend_guards) return nullptr;
+  Ref written = list_of_numbers(entry.written);
+  if (!backend || !function || !handle || !backend_guards || !written)
+    return nullptr;
   Details reason;
   reason.add_break(capture.info)
       .add("graph_break", capture.ending == Ending::Break ? Py_True : Py_False)
@@ -400,11 +412,12 @@ Ref Compilation::compile_graph(std::span<const guards::Request> requests,
   Ref args =
       Ref::steal(PyTuple_Pack(3, backend.get(), handle.get(), examples.get()));
   Ref keywords = Ref::steal(Py_BuildValue(
-      "{s:i,s:i,s:i,s:O,s:O,s:O,s:O}", "frame_id", cache_.frame_id,
+      "{s:i,s:i,s:i,s:O,s:O,s:O,s:O,s:O}", "frame_id", cache_.frame_id,
       "compile_id", cache_.compilations, "restart", cache_.restarts, "reason",
       reason.dict(), "guards", backend_guards.get(), "is_symbolic",
       ctx_.has_symbols() ? Py_True : Py_False, "may_refuse_data",
-      ctx_.has_data_symbols() && !ctx_.must_be_whole ? Py_True : Py_False));
+      ctx_.has_data_symbols() && !ctx_.must_be_whole ? Py_True : Py_False,
+      "written", written.get()));
   Ref exceptions = import_module("magneto.exc");
   Ref skip = Ref::steal(
       exceptions ? PyObject_GetAttrString(exceptions, "SkipFrame") : nullptr);

@@ -566,3 +566,21 @@ def test_what_a_backend_decides_is_guarded():
     assert torch.equal(compiled(x(5, 2)), torch.zeros(1))
     assert torch.equal(compiled(x(6, 2)), f(x(6, 2)))
     assert torch.equal(compiled(x(7, 2)), torch.zeros(1))
+
+
+@pytest.mark.parametrize("dynamic", [True, None])
+@pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
+def test_compilers_see_that_inputs_share_memory(backend, dynamic):
+    def program(x, y):
+        y.add_(3)
+        return x * 1, x
+
+    def run(call, size, part):
+        y = torch.arange(float(size))
+        return *call(part(y), y), y
+
+    compiled = magneto.compile(program, backend=backend, dynamic=dynamic)
+    for size in (4, 6, 8):
+        for part in (lambda y: y[1:], lambda y: y.view(2, -1), torch.clone):
+            ours, eagers = run(compiled, size, part), run(program, size, part)
+            assert all(map(torch.equal, ours, eagers))

@@ -47,6 +47,30 @@ def _storage_key(value: torch.Tensor) -> int:
         return -id(value)
 
 
+def are_hidden(
+    inputs: Sequence[Any], examples: Sequence[Any], written: Sequence[int]
+) -> bool:
+    """Whether AOTAutograd can't see that memory which the graph writes to is
+    another input's, too: examples with symbolic sizes have none in common.
+    """
+    shared: dict[int, list[int]] = {}
+    for index, value in enumerate(inputs):
+        if isinstance(value, torch.Tensor):
+            shared.setdefault(_storage_key(value), []).append(index)
+
+    def is_symbolic(index: int) -> bool:
+        example = examples[index]
+        numbers = (*example.shape, *example.stride(), example.storage_offset())
+        return any(isinstance(each, torch.SymInt) for each in numbers)
+
+    return any(
+        len(group) > 1
+        and not set(written).isdisjoint(group)
+        and any(map(is_symbolic, group))
+        for group in shared.values()
+    )
+
+
 def writes_inputs(context: Any) -> bool:
     """Whether AOTAutograd, run in this tracing context, saw that the graph
     writes to its inputs. False where it didn't run.

@@ -7,7 +7,7 @@ import copy
 import logging
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,6 +58,7 @@ def compile_graph(
     guards: list[tuple[Any, ...]] | None = None,
     is_symbolic: bool = False,
     may_refuse_data: bool = False,
+    written: Sequence[int] = (),
 ) -> Callable[..., Any]:
     """Compiles a captured graph.
 
@@ -79,6 +80,7 @@ def compile_graph(
         is_symbolic: whether sizes or numbers in the graph are symbols.
         may_refuse_data: whether the graph has numbers out of tensors in it, and
             can be had without.
+        written: which of the inputs the graph writes to.
 
     Returns:
         A callable that takes the graph's inputs by position and returns a tuple
@@ -103,6 +105,7 @@ def compile_graph(
         restart=restart,
         reason=EndReason(**(reason or {})),
         may_refuse_data=may_refuse_data,
+        written=written,
     )
     compiled, relations = compilation.run(is_symbolic)
     if guards is not None:
@@ -119,6 +122,7 @@ class _Compilation:
     restart: int
     reason: EndReason
     may_refuse_data: bool
+    written: Sequence[int]
 
     def run(
         self, is_symbolic: bool
@@ -179,11 +183,26 @@ class _Compilation:
         with compiling(context, self.identity):
             transformed = graph_passes.run_passes(gm, inputs)
             reference = _reference(transformed)
-            compiled = fast_forward(
-                _call_backend(
-                    self.backend, transformed, inputs, self.may_refuse_data
-                )
+            hides_aliases = symbols is not None and aliasing.are_hidden(
+                self.example_inputs, symbols.examples, self.written
             )
+            try:
+                compiled = fast_forward(
+                    _call_backend(
+                        self.backend, transformed, inputs, self.may_refuse_data
+                    )
+                )
+            except BackendCompilerFailed:
+                if not hides_aliases:
+                    raise
+                compiled = reference
+            if hides_aliases and context.fw_metadata is not None:
+                log.info(
+                    "backend %r gets a graph that writes to inputs whose sizes "
+                    "vary and which share memory; it runs uncompiled",
+                    backend_name(self.backend),
+                )
+                compiled = reference
             if floats:
                 reference = TensorsForFloats(reference, floats)
                 compiled = TensorsForFloats(compiled, floats)
