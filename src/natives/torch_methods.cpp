@@ -100,6 +100,17 @@ Outcome<V> method_requires_grad(Context& ctx, const Arguments& args) {
                          "call it outside of the compiled function");
 }
 
+// It ends the history of the caller's own tensor, which PyTorch's compilers
+// don't do.
+Outcome<V> method_detach_in_place(Context& ctx, const Arguments& args) {
+  V self = receiver(ctx, args);
+  if (self->source.valid() && tensor::requires_grad(fake_of(self)))
+    return ctx.graph_break("tensor-method",
+                           "Tensor.detach_ of a tensor of the caller's",
+                           "use detach() and the tensor that it gives");
+  return record_method(ctx, name<"detach_">(), args);
+}
+
 // new_tensor(data): torch.tensor(data) with the dtype and device of the tensor.
 Outcome<V> method_new_tensor(Context& ctx, const Arguments& args) {
   V self = receiver(ctx, args);
@@ -170,6 +181,7 @@ constexpr Row kRows[] = {
     {"torch._C", "TensorBase.storage_offset", method_storage_offset, 1, 1,
      nullptr},
     {"torch._C", "TensorBase.type", method_type, 1, kAny, "*"},
+    {"torch._C", "TensorBase.detach_", method_detach_in_place, 1, 1, ""},
     {"torch._C", "TensorBase.requires_grad_", method_requires_grad, 1, 2,
      "requires_grad"},
     MG_DATA("torch._C", "TensorBase.numpy"),

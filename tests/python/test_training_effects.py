@@ -536,3 +536,26 @@ def test_views_get_a_history_when_somebody_asks(program):
     compiled = magneto.compile(program, backend="eager")
     expected = outcome(program)
     assert [outcome(compiled) for _ in range(2)] == [expected] * 2
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.parametrize("is_leaf", [True, False])
+def test_the_history_of_an_input_ends(backend, is_leaf):
+    def program(x):
+        y = x * 3
+        x.detach_()
+        x += 2
+        return y, x * 1
+
+    def run(call):
+        weight = torch.ones(3, requires_grad=True)
+        x = weight if is_leaf else weight * 1
+        y, z = call(x)
+        y.sum().backward()
+        return y, z, x, x.requires_grad, weight.grad
+
+    compiled = magneto.compile(program, backend=backend)
+    for _ in range(2):
+        ours, eagers = run(compiled), run(program)
+        assert str(ours[1:]) == str(eagers[1:])
+        assert torch.equal(ours[0], eagers[0])
