@@ -31,7 +31,7 @@ History history_of(const at::Tensor& tensor) {
 at::Tensor differentiable_base(const at::Tensor& tensor) {
   const auto* meta = torch::autograd::impl::get_view_autograd_meta(tensor);
   return meta && meta->has_bw_view() ? meta->get_backward_view().base_
-                                           : at::Tensor();
+                                     : at::Tensor();
 }
 
 // How a tensor was computed.

@@ -150,8 +150,9 @@ Outcome<V> record_method(Context& ctx, PyObject* name, const Arguments& args);
 // Records `callable`, but `run` says what comes out for fake tensors.
 Outcome<V> record_function_as(Context& ctx, PyObject* callable, PyObject* run,
                               const Arguments& args);
-// After a call on fakes that has raised. Rules say in words of their own, and of
-// symbols, what is wrong: where the program may catch that, the real one raises.
+// After a call on fakes that has raised. Rules say in words of their own, and
+// of symbols, what is wrong: where the program may catch that, the real one
+// raises.
 Signal refused_by_torch(Context& ctx);
 // The same for a call that is made for its effect (operator.setitem): it is in
 // the graph although it yields nothing.

@@ -371,7 +371,8 @@ class Outputs {
       return ctx_.environment()->simplify(size);
     };
     for (const auto& [fake, sizes] : before_) {
-      if (!std::ranges::equal(sizes, sizes_of(fake), {}, simplified, simplified))
+      if (!std::ranges::equal(sizes, sizes_of(fake), {}, simplified,
+                              simplified))
         return ctx_.graph_break("out-argument", "it gets another shape");
       if (!tensor::is_contiguous(fake))
         return ctx_.graph_break("out-argument", "it isn't contiguous");
