@@ -117,9 +117,9 @@ PYTHON_METHODS = {
 # none: they read data, or change what a graph can't see.
 METHODS_LEFT_OUT = {
     "__contains__", "__dlpack__",
-    "_backward", "_sync", "backward", "data_ptr", "is_pinned",
+    "_backward", "_sync", "backward", "data_ptr", "detach_", "is_pinned",
     "is_set_to", "item", "numpy",
-    "detach_", "pin_memory", "record_stream", "requires_grad_", "resize_", "resize_as_",
+    "pin_memory", "record_stream", "requires_grad_", "resize_", "resize_as_",
     "resize_as_sparse_", "retain_grad", "set_", "set_data", "share_memory_",
     "sparse_resize_", "sparse_resize_and_clear_", "storage_offset", "tolist",
     "random_", "_is_all_true", "_is_any_true", "is_contiguous", "stride",

@@ -24,10 +24,12 @@ Signal draws_in_python(Context& ctx, const char* function) {
   return ctx.graph_break("native-call", function, kDrawOutside);
 }
 
-// Null if it isn't the caller's.
+// The receiver; null if the piece can't draw from it.
 V callers_generator(Context& ctx, const Arguments& args) {
   V generator = ctx.look(args.positional[0]);
-  return generator->source.valid() && ctx.takes_data ? generator : nullptr;
+  const bool is_one = generator->source.valid() && generator->object &&
+                      python::is_random_generator(generator->object);
+  return is_one && ctx.takes_data ? generator : nullptr;
 }
 
 Outcome<V> random_float(Context& ctx, const Arguments& args) {

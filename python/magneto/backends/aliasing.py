@@ -71,6 +71,17 @@ def are_hidden(
     )
 
 
+def is_reshaped(
+    value: torch.Tensor, example: torch.Tensor, hint: Callable[[Any], int]
+) -> bool:
+    """Whether `example`, which the trace has worked on, lies in memory in
+    another way than the input that it stood for.
+    """
+    return [*map(hint, example.shape)] != [*value.shape] or [
+        *map(hint, example.stride())
+    ] != [*value.stride()]
+
+
 def writes_inputs(context: Any) -> bool:
     """Whether AOTAutograd, run in this tracing context, saw that the graph
     writes to its inputs. False where it didn't run.

@@ -183,9 +183,7 @@ class _Compilation:
         with compiling(context, self.identity):
             transformed = graph_passes.run_passes(gm, inputs)
             reference = _reference(transformed)
-            hides_aliases = symbols is not None and aliasing.are_hidden(
-                self.example_inputs, symbols.examples, self.written
-            )
+            misleads = self._misleads_autograd(symbols)
             try:
                 compiled = fast_forward(
                     _call_backend(
@@ -193,14 +191,14 @@ class _Compilation:
                     )
                 )
             except BackendCompilerFailed:
-                if not hides_aliases:
+                if not misleads:
                     raise
                 compiled = reference
-            if hides_aliases and context.fw_metadata is not None:
+            if misleads and context.fw_metadata is not None:
                 log.info(
-                    "backend %r gets a graph that writes to inputs whose sizes "
-                    "vary and which share memory; it runs uncompiled",
+                    "backend %r gets a graph that %s; it runs uncompiled",
                     backend_name(self.backend),
+                    misleads,
                 )
                 compiled = reference
             if floats:
@@ -218,6 +216,25 @@ class _Compilation:
                 compiled, reference, self.example_inputs
             )
         return compiled, relations
+
+    def _misleads_autograd(self, symbols: GraphSymbols | None) -> str:
+        """What the graph does that AOTAutograd makes something else of; empty
+        if nothing.
+        """
+        if not self.written:
+            return ""
+        examples = symbols.examples if symbols else self.handle.input_examples()
+        hint = symbols.hint if symbols else int
+        if any(
+            aliasing.is_reshaped(self.example_inputs[i], examples[i], hint)
+            for i in self.written
+        ):
+            return "changes the shape of an input in place"
+        if symbols and aliasing.are_hidden(
+            self.example_inputs, examples, self.written
+        ):
+            return "writes to inputs whose sizes vary and which share memory"
+        return ""
 
 
 def _takes_floats(backend: Callable[..., Any]) -> bool:

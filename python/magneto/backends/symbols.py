@@ -133,6 +133,11 @@ class GraphSymbols:
         """PyTorch's form of a symbolic number of magneto's."""
         return self._evaluate(_C._tensor.number_tree(value))
 
+    def hint(self, value: Any) -> int:
+        """What a size is in the call that is compiled."""
+        size = self._size(value)
+        return int(size if isinstance(size, int) else size.node.hint)
+
     def fake(self, value: torch.Tensor) -> Any:
         """A FakeTensor like magneto's fake `value`; to be called untraced."""
         self.adopt_inputs()
@@ -161,11 +166,26 @@ class GraphSymbols:
             if not isinstance(real, torch.Tensor):
                 continue
             if any(map(is_symbolic, (*ours.shape, *ours.stride()))):
-                fake = self.fake(ours)
+                fake = self._like_input(ours, real)
                 self.mode.fake_tensor_converter.set_tensor_memo(real, fake)
             else:
                 fake = self.mode.from_tensor(real, static_shapes=True)
             self._fake_inputs.append(fake)
+
+    def _like_input(self, ours: torch.Tensor, real: torch.Tensor) -> Any:
+        """The FakeTensor of an input. Whether it requires grad is asked of the
+        real one, as the trace may have written to ours.
+        """
+        fake = self.fake(ours.detach())
+        if not real.requires_grad:
+            return fake
+        if real.is_leaf:
+            return fake.requires_grad_()
+        with self.mode, torch.enable_grad():
+            earlier = torch.ones(
+                (), dtype=fake.dtype, device=fake.device, requires_grad=True
+            )
+            return fake.copy_(earlier)
 
     def backend_inputs(self) -> list[Any]:
         """The real inputs, numbers as PyTorch's symbols."""

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Graphs that write to their inputs, under PyTorch's own compilers: what is
+written, and the gradients, are as in eager, with sizes that vary, too."""
+
+import pytest
+import torch
+
+import magneto
+
+
+def plain(rows):
+    return torch.arange(float(rows * 4)).view(rows, 4)
+
+
+def computed(rows):
+    return plain(rows).requires_grad_() * 1
+
+
+def view(rows):
+    return (torch.ones(rows, 5, requires_grad=True) * 1)[:, 1:]
+
+
+def scaled(x, weight):
+    x.mul_(2)
+    return x * 3
+
+
+def gets_a_history(x, weight):
+    x.add_(weight)
+    return x * 2
+
+
+def is_the_result(x, weight):
+    return x.add_(weight)
+
+
+def transposed(x, weight):
+    x.transpose_(0, 1)
+    x.add_(1)
+    return x * 2
+
+
+def unsqueezed(x, weight):
+    x.unsqueeze_(0)
+    return x * 2
+
+
+def outcome(call, make, rows):
+    weight = torch.ones(rows, 4, requires_grad=True)
+    x = make(rows)
+    leaf = torch.zeros((), requires_grad=True)
+    x = x + leaf if x.requires_grad and make is computed else x
+    y = call(x, weight)
+    total = y.sum() + x.sum() + leaf
+    total.backward()
+    return (
+        y.tolist(), x.tolist(), x.shape, x.stride(), x.requires_grad,
+        leaf.grad, weight.grad,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("dynamic", [None, True, False])
+@pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
+@pytest.mark.parametrize("make", [plain, computed, view])
+@pytest.mark.parametrize(
+    "program",
+    [scaled, gets_a_history, is_the_result, transposed, unsqueezed],
+)
+def test_writes_to_inputs(program, make, backend, dynamic):
+    compiled = magneto.compile(program, backend=backend, dynamic=dynamic)
+    for rows in (2, 3, 4):
+        ours = outcome(compiled, make, rows)
+        assert str(ours) == str(outcome(program, make, rows))
