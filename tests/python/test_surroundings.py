@@ -206,6 +206,8 @@ def without_gc_callbacks():
     gc.callbacks.extend(kept)
 
 
+# A handler that runs within a callback of a weak reference can't raise out of it.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_exceptions_of_signal_handlers_end_a_trace(without_gc_callbacks):
     def endless(x):
         while True:
