@@ -72,14 +72,19 @@ def are_hidden(
 
 
 def is_reshaped(
-    value: torch.Tensor, example: torch.Tensor, hint: Callable[[Any], int]
+    value: torch.Tensor,
+    example: torch.Tensor,
+    hint: Callable[[Any], int | None],
 ) -> bool:
     """Whether `example`, which the trace has worked on, lies in memory in
-    another way than the input that it stood for.
+    another way than the input that it stood for. Where one of its sizes has no
+    hint, the others and the strides tell.
     """
-    return [*map(hint, example.shape)] != [*value.shape] or [
-        *map(hint, example.stride())
-    ] != [*value.stride()]
+    now = (*example.shape, *example.stride())
+    before = (*value.shape, *value.stride())
+    return len(now) != len(before) or any(
+        hint(a) not in (None, b) for a, b in zip(now, before, strict=True)
+    )
 
 
 def writes_inputs(context: Any) -> bool:

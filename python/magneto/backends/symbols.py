@@ -133,10 +133,12 @@ class GraphSymbols:
         """PyTorch's form of a symbolic number of magneto's."""
         return self._evaluate(_C._tensor.number_tree(value))
 
-    def hint(self, value: Any) -> int:
-        """What a size is in the call that is compiled."""
+    def hint(self, value: Any) -> int | None:
+        """What a size is in the call that is compiled; None if it is marked
+        as one that nothing is decided by.
+        """
         size = self._size(value)
-        return int(size if isinstance(size, int) else size.node.hint)
+        return size if isinstance(size, int) else size.node.hint
 
     def fake(self, value: torch.Tensor) -> Any:
         """A FakeTensor like magneto's fake `value`; to be called untraced."""
