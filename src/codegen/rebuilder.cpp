@@ -78,9 +78,9 @@ Operand Rebuilder::of_number(shapes::E number) {
   if (number->is_constant())
     return builder_.constant(tensor::symbol_object(ctx_.environment(), number));
   // Of an unbacked size more than itself is for the graph, which may raise.
-  bool is_given = number->is_symbol() &&
-                  ctx_.environment()->symbol(number->symbol).is_given;
-  is_given = is_given || ctx_.comes_of_draws(number);
+  const bool is_given = (number->is_symbol() &&
+                         ctx_.environment()->symbol(number->symbol).is_given) ||
+                        ctx_.comes_of_draws(number);
   if (!is_given && ctx_.environment()->has_unbacked(number))
     return of_node(ctx_.number_argument(number).node());
   auto [found, is_new] = numbers_.try_emplace(number, plan_.requests.size());

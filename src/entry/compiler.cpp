@@ -319,7 +319,7 @@ std::optional<Compiled> Compilation::add(codegen::Plan& plan,
              "the guards must hold for what was traced: " + failure_);
     return std::nullopt;
   }
-  if (!entry->guards->make_up_drawn())
+  if (entry->guards->draws() && !entry->guards->make_up_drawn())
     return refuse(kDrawnIsUnusual, request_.start);
   if (!make_numbers(*entry->guards, inputs.data(), numbers))
     return Compiled::Error;

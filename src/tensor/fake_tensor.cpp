@@ -128,6 +128,7 @@ bool has_grad_fn(PyObject* tensor) {
   try {
     return tensor_of(tensor).grad_fn() != nullptr;
   } catch (const c10::Error&) {
+    // Torch doesn't tell of a view that it refuses: the program asks it itself.
     return true;
   }
 }

@@ -53,10 +53,9 @@ def are_hidden(
     """Whether AOTAutograd can't see that memory which the graph writes to is
     another input's, too: examples with symbolic sizes have none in common.
     """
-    shared: dict[int, list[int]] = {}
-    for index, value in enumerate(inputs):
-        if isinstance(value, torch.Tensor):
-            shared.setdefault(_storage_key(value), []).append(index)
+    shared: dict[int, set[int]] = {}
+    for index, _, first, *_ in relation_of(inputs):
+        shared.setdefault(first, {first}).add(index)
 
     def is_symbolic(index: int) -> bool:
         example = examples[index]
@@ -64,9 +63,7 @@ def are_hidden(
         return any(isinstance(each, torch.SymInt) for each in numbers)
 
     return any(
-        len(group) > 1
-        and not set(written).isdisjoint(group)
-        and any(map(is_symbolic, group))
+        not group.isdisjoint(written) and any(map(is_symbolic, group))
         for group in shared.values()
     )
 

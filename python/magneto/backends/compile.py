@@ -211,7 +211,7 @@ class _Compilation:
         relations: list[tuple[Any, ...]] = list(_duplicate_inputs(context))
         if symbols is not None:
             relations += [("condition", each) for each in symbols.conditions()]
-        if aliasing.writes_inputs(context):
+        if compiled is not reference and aliasing.writes_inputs(context):
             compiled = aliasing.AliasChecked(
                 compiled, reference, self.example_inputs
             )
