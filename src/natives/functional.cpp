@@ -43,11 +43,15 @@ V part_of(Context& ctx, V partial, Part part) {
                   ctx.sources.field(partial->source, kFields[part].second));
 }
 
-Outcome<V> make_of(Context& ctx, PyTypeObject* type, const Arguments& args) {
-  V function = ctx.look_function(args.positional[0]);
+Outcome<bool> can_be_called(Context& ctx, V function) {
   V callable = ctx.constant_share(PyDict_GetItemString(builtins(), "callable"));
   MG_TRY(V answer, call(ctx, callable, {function}));
-  MG_TRY(const bool is_callable, truth(ctx, answer));
+  return truth(ctx, answer);
+}
+
+Outcome<V> make_of(Context& ctx, PyTypeObject* type, const Arguments& args) {
+  V function = ctx.look_function(args.positional[0]);
+  MG_TRY(const bool is_callable, can_be_called(ctx, function));
   if (!is_callable)
     return ctx.raise(PyExc_TypeError, "the first argument must be callable");
   std::vector<V> positional;
@@ -81,6 +85,27 @@ Outcome<V> make_of_class(Context& ctx, const Arguments& args) {
                      "type 'partial' takes at least one argument");
   return make_of(ctx, reinterpret_cast<PyTypeObject*>(type->object),
                  without(args, 1));
+}
+
+// partial.__setstate__: (self, (function, arguments, keywords, attributes)).
+// The partial holds these very objects then.
+Outcome<V> restore_partial(Context& ctx, const Arguments& args) {
+  V partial = ctx.look(args.positional[0]);
+  V state = ctx.look(args.positional[1]);
+  const auto refuse = [&] {
+    return ctx.graph_break("native-call", "partial.__setstate__ of this state");
+  };
+  if (partial->object || state->kind != Kind::Tuple) return refuse();
+  const std::span<const V> parts = tuple_items(state);
+  if (parts.size() != 4 || ctx.look(parts[3])->object != Py_None ||
+      ctx.look(parts[kArguments])->type != &PyTuple_Type ||
+      ctx.look(parts[kKeywords])->type != &PyDict_Type)
+    return refuse();
+  MG_TRY(const bool is_callable, can_be_called(ctx, parts[kFunction]));
+  if (!is_callable) return refuse();
+  for (const Part part : {kFunction, kArguments, kKeywords})
+    ctx.heap.set_slot(partial->heap, part, parts[part]);
+  return ctx.none();
 }
 
 Outcome<V> call_partial(Context& ctx, const Arguments& args) {
@@ -228,6 +253,7 @@ constexpr const char* kFunctools = "functools";
 constexpr Row kRows[] = {
     {kFunctools, "partial", make_partial, 1, kAny, "*"},
     {kFunctools, "partial.__new__", make_of_class, 1, kAny, "*"},
+    {kFunctools, "partial.__setstate__", restore_partial, 2, 2},
     {kFunctools, "partial.__call__", call_partial, 1, kAny, "*"},
     {kFunctools, "partial.func", read<kFunction>, 1, 1, nullptr},
     {kFunctools, "partial.args", read<kArguments>, 1, 1, nullptr},

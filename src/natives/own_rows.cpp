@@ -73,7 +73,16 @@ Outcome<V> graph_break(Context& ctx, const Arguments& args) {
                          "remove magneto.graph_break()");
 }
 
+// magneto.polyfills.leave_to_c: what a polyfill can't do as C does.
+Outcome<V> leave_to_c(Context& ctx, const Arguments& args) {
+  V what = ctx.look(args.positional[0]);
+  MG_CHECK(what->is_constant() && PyUnicode_Check(what->object),
+           "a polyfill says what it leaves to C");
+  return ctx.graph_break("native-call", PyUnicode_AsUTF8(what->object));
+}
+
 constexpr Row kRows[] = {
+    {"magneto.polyfills", "leave_to_c", leave_to_c, 1, 1, nullptr},
     {"magneto.api", "is_compiling", is_compiling, 0, 0, nullptr},
     {"magneto.api", "graph_break", graph_break, 0, 1, "msg"},
     row::breaks("magneto.api", "reset"),

@@ -31,26 +31,73 @@ bool is_nan(PyObject* object) {
   return PyFloat_CheckExact(object) && std::isnan(PyFloat_AS_DOUBLE(object));
 }
 
-// Two constants, found at these places if the caller brings them. Guards tell
-// the caller's by their value; whether two that have the same one are one
-// object is guarded, too.
-Outcome<bool> identical_constants(Context& ctx, PyObject* left,
-                                  SourceId left_source, PyObject* right,
-                                  SourceId right_source) {
-  const bool same = left == right;
-  if (Py_TYPE(left) != Py_TYPE(right) || is_told_by_value(left) ||
-      (!left_source.valid() && !right_source.valid()))
+// A constant, and where the caller brings it.
+struct Held {
+  PyObject* object;
+  SourceId source;
+};
+
+// Where a tuple that is found at `source` holds what equals `wanted`.
+Status find_held(Context& ctx, PyObject* tuple, SourceId source,
+                 PyObject* wanted, std::vector<Held>& held) {
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); ++i) {
+    PyObject* item = PyTuple_GET_ITEM(tuple, i);
+    const auto index = static_cast<size_t>(i);
+    if (Py_TYPE(item) == Py_TYPE(wanted)) {
+      const int equal = PyObject_RichCompareBool(item, wanted, Py_EQ);
+      if (equal < 0) return ctx.raise_from_python();
+      if (equal || (is_nan(item) && is_nan(wanted)))
+        held.push_back({item, ctx.sources.tuple_item(source, index)});
+    }
+    if (PyTuple_CheckExact(item))
+      MG_DO(find_held(ctx, item, ctx.sources.tuple_item(source, index), wanted,
+                      held));
+  }
+  return done;
+}
+
+// Where two equal constants are found. The caller's tuples of constants are
+// constants, too, and what was taken out of one doesn't say where it was.
+Status find_places(Context& ctx, Held left, Held right,
+                   std::vector<Held>& places) {
+  for (const guards::Guard& guard : ctx.guards.guards())
+    if (guard.kind == guards::GuardKind::ConstantEquals &&
+        PyTuple_CheckExact(guard.object.get()))
+      MG_DO(find_held(ctx, guard.object.get(), guard.source, left.object,
+                      places));
+  for (const Held& one : {left, right}) {
+    if (one.source.valid())
+      places.push_back(one);
+    else if (std::ranges::find(places, one.object, &Held::object) ==
+             places.end())
+      places.push_back({one.object, ctx.sources.constant(one.object)});
+  }
+  return done;
+}
+
+// Guards tell the caller's constants by their value; which of two that have the
+// same one are one object is guarded, too.
+Outcome<bool> identical_constants(Context& ctx, Held left, Held right) {
+  const bool same = left.object == right.object;
+  if (Py_TYPE(left.object) != Py_TYPE(right.object) ||
+      is_told_by_value(left.object))
     return same;
-  const int equal = PyObject_RichCompareBool(left, right, Py_EQ);
+  const int equal = PyObject_RichCompareBool(left.object, right.object, Py_EQ);
   if (equal < 0) return ctx.raise_from_python();
-  if (!equal && !(is_nan(left) && is_nan(right))) return false;
-  SourceId both[] = {
-      left_source.valid() ? left_source : ctx.sources.constant(left),
-      right_source.valid() ? right_source : ctx.sources.constant(right)};
-  if (same)
-    ctx.guards.same_object(both[0], both[1]);
-  else
-    ctx.guards.distinct(both);
+  if (!equal && !(is_nan(left.object) && is_nan(right.object))) return false;
+  std::vector<Held> places;
+  MG_DO(find_places(ctx, left, right, places));
+  std::vector<Held> distinct;
+  for (const Held& place : places) {
+    const auto one = std::ranges::find(distinct, place.object, &Held::object);
+    if (one == distinct.end())
+      distinct.push_back(place);
+    else if (one->source != place.source)
+      ctx.guards.same_object(one->source, place.source);
+  }
+  std::vector<SourceId> sources;
+  for (const Held& place : distinct) sources.push_back(place.source);
+  if (sources.size() > 1) ctx.guards.distinct(sources);
   return same;
 }
 
@@ -92,8 +139,8 @@ Outcome<bool> identical(Context& ctx, V left, V right) {
     if (left->is_constant() && right->is_constant() &&
         guards::is_constant(left->object) && guards::is_constant(right->object))
       return identical_constants(
-          ctx, object_of(given[0], left), place_of(given[0], left),
-          object_of(given[1], right), place_of(given[1], right));
+          ctx, {object_of(given[0], left), place_of(given[0], left)},
+          {object_of(given[1], right), place_of(given[1], right)});
     if (left->object == right->object) return true;
     if (left->source.valid() && right->source.valid() &&
         !(left->is_constant() && right->is_constant())) {

@@ -4,7 +4,9 @@ object for, in every protocol, and copies.
 """
 
 import copy
+import functools
 import pickle
+from typing import ClassVar
 
 import pytest
 import torch
@@ -286,3 +288,37 @@ def test_object_that_does_not_say_what_it_is_cannot_be_copied(function):
             return x + 1, str(error)
 
     check(program, X)
+
+
+class Remembers(functools.partial):
+    """Counts how often it is made."""
+
+    made: ClassVar[list[str]] = []
+
+    def __new__(cls, *args, **keywords):
+        cls.made.append("new")
+        return super().__new__(cls, *args, **keywords)
+
+
+@pytest.mark.parametrize("cls", [functools.partial, Remembers])
+@pytest.mark.parametrize("attributes", [{}, {"extra": 5}])
+def test_parts_and_copies_of_a_partial_function(cls, attributes):
+    def program(x):
+        Remembers.made.clear()
+        items = [1, 2]
+        function = cls(max, items, key=len)
+        for name, value in attributes.items():
+            setattr(function, name, value)
+        copies = [copy.copy(function), copy.deepcopy(function)]
+        return (
+            x + 1,
+            list(Remembers.made),
+            function.__reduce__(),
+            function.__reduce_ex__(4),
+            [(type(c), c.func, c.args, c.keywords) for c in copies],
+            [c.args[0] is items for c in copies],
+            [getattr(c, "extra", None) for c in copies],
+        )
+
+    # The copy of one with attributes shares their dictionary.
+    check(program, X, fullgraph=not attributes)

@@ -4,6 +4,7 @@ that were seen when the function was compiled."""
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from typing import Any
 
@@ -220,6 +221,45 @@ def test_arguments_may_be_one_object(program, make) -> None:
             one, other = (made[int(number)] for number in pattern)
             results.append(outcome(call, X, one, other))
         compare(*results)
+
+
+def items_are_one(x, items, other):
+    return x + 1, items[0] is items[1], items[1] is other[0]
+
+
+def inner_items_are_one(x, items, other):
+    (first, name), (second, same) = items
+    return x + 1, first is second, name is same, items[0] is other
+
+
+def is_the_programs_own(x, items, other):
+    return x + 1, items[0] is NAME, items[1] is NAME
+
+
+NAME = "a name, and not a short one"
+# Equal, and not one object.
+NUMBERS = [float("1.5"), float("1.5")]
+NAMES = [NAME, "".join(["a name, ", "and not a short one"])]
+PAIRS = [(number, name) for number in NUMBERS for name in NAMES]
+
+
+@pytest.mark.parametrize(
+    ("program", "equal"),
+    [
+        (items_are_one, NUMBERS),
+        (items_are_one, NAMES),
+        (items_are_one, [float("nan"), float("nan")]),
+        (inner_items_are_one, PAIRS),
+        (is_the_programs_own, NAMES),
+    ],
+)
+@pytest.mark.parametrize("seed", range(4))
+def test_constants_in_tuples_may_be_one_object(program, equal, seed) -> None:
+    compiled = magneto.compile(program, backend="eager")
+    calls = [((a, b), (c,)) for a in equal for b in equal for c in equal[:2]]
+    random.Random(seed).shuffle(calls)
+    for items, other in calls:
+        compare(program(X, items, other), compiled(X, items, other))
 
 
 def test_what_is_written_may_be_found_in_two_places() -> None:

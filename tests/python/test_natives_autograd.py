@@ -91,6 +91,13 @@ def input_returned(x):
     return y, z, w, z is y, w is y
 
 
+def history_taken_over(x):
+    y = x * 2
+    with torch.no_grad():
+        z = Same.apply(y, True)
+    return z, z.requires_grad, y.requires_grad, z is y, z + 1, y._version
+
+
 def no_gradients_inside(x):
     y = GradMode.apply(x)
     return y, y.requires_grad
@@ -169,6 +176,11 @@ def test_gradients_of_a_function_of_the_programs(function):
         return (y if isinstance(y, torch.Tensor) else y[0] + y[1]) * 2
 
     report = check(f, G, backward=True)
+    assert report.graph_breaks >= 1
+
+
+def test_function_that_takes_the_history_of_its_input():
+    report = check(history_taken_over, G)
     assert report.graph_breaks >= 1
 
 

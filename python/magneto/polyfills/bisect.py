@@ -8,7 +8,7 @@ import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from magneto import api
+from magneto.polyfills import leave_to_c
 
 Key = Callable[[Any], Any] | None
 
@@ -23,7 +23,7 @@ def _is_left_to_c(a: Any, lo: Any, hi: Any) -> bool:
         and (hi is None or hasattr(cls, "__getitem__"))
     ):
         return False
-    api.graph_break("bisect on what is no sequence, or no position")
+    leave_to_c("bisect on what is no sequence, or no position")
     return True
 
 

@@ -13,7 +13,7 @@ import copyreg
 import types
 from typing import Any
 
-from magneto import api
+from magneto.polyfills import leave_to_c
 
 _ATOMIC = (
     type(None),
@@ -65,7 +65,7 @@ def deepcopy(
         memo[_PAIRS] = []
     elif _PAIRS not in memo:
         # Whoever gave it may look into it: the addresses must be real ones.
-        api.graph_break("copy.deepcopy with a memo")
+        leave_to_c("copy.deepcopy with a memo")
         return copy_module.deepcopy(x, memo)
     pairs = memo[_PAIRS]
     for original, made in pairs:
@@ -251,7 +251,7 @@ def _state(self: Any, cls: type, is_all: bool) -> Any:
     if is_all and cls.__getstate__ is object.__getstate__:
         for base in cls.__mro__[:-1]:
             if not base.__flags__ & _HEAPTYPE:
-                api.graph_break("reducing an object with a state in C")
+                leave_to_c("reducing an object with a state in C")
     return self.__getstate__()
 
 
@@ -324,14 +324,10 @@ def reduce_default(self: Any) -> Any:
     return type(self), args, None, None, iter(self.items())
 
 
-def _partial_of(cls: Any, func: Any, args: Any, keywords: Any) -> Any:
-    return cls(func, *args, **keywords)
-
-
 def reduce_partial(self: Any) -> Any:
     """``functools.partial.__reduce__``."""
-    keywords = dict(self.keywords)
-    return _partial_of, (type(self), self.func, self.args, keywords)
+    state = (self.func, self.args, self.keywords, self.__dict__ or None)
+    return type(self), (self.func,), state
 
 
 def reduce_namespace(self: Any) -> Any:

@@ -12,7 +12,7 @@ import heapq as heapq_module
 from collections.abc import Callable
 from typing import Any
 
-from magneto import api
+from magneto.polyfills import leave_to_c
 
 Before = Callable[[Any, Any], bool]
 
@@ -48,7 +48,7 @@ def _is_left_to_c(heap: Any, name: str = "") -> bool:
             return False
     elif name and cls.__module__ == "builtins":
         raise TypeError(f"{name}() argument must be list, not {cls.__name__}")
-    api.graph_break("heapq on what is no plain list")
+    leave_to_c("heapq on what is no plain list")
     return True
 
 

@@ -8,6 +8,8 @@ from typing import Any
 import torch
 from torch.autograd.function import FunctionCtx, _SingleLevelFunction
 
+from magneto.polyfills import leave_to_c
+
 _NO_SETUP = _SingleLevelFunction.setup_context
 
 
@@ -36,6 +38,10 @@ def function_apply(cls: Any, *args: Any) -> Any:
         else:
             result = cls.forward(context, *args)
         changed = getattr(context, "dirty_tensors", ())
+        if any(item.requires_grad for item in changed):
+            leave_to_c(
+                "a torch.autograd.Function that takes a tensor's history"
+            )
         if isinstance(result, tuple):
             return tuple(_own(item, args, changed) for item in result)
         return _own(result, args, changed)
