@@ -28,6 +28,7 @@ namespace {
 
 // Where sizes, strides and offsets of tensors are.
 constexpr Range kSizes{0, int64_t{1} << 62};
+constexpr Range kOwnStrides{2, kSizes.most};
 
 }  // namespace
 
@@ -203,7 +204,8 @@ std::optional<tensor::SymbolicShape> Context::symbolic_shape(
   if (!symbol_policy || !snapshot.plain) return {};
   const SymbolPolicy::Sizes wanted =
       symbol_policy->symbolic_sizes(real, source);
-  // One of 0 or 1 says how the tensor lies in memory.
+  // One of 0 or 1 says how the tensor lies in memory: PyTorch refuses to write
+  // to a dimension whose items are all in one place.
   const auto has_own_stride = [&](size_t i) {
     return snapshot.strides.span()[i] > 1 &&
            symbol_policy->is_symbolic_stride(source, i);
@@ -259,7 +261,8 @@ std::optional<tensor::SymbolicShape> Context::symbolic_shape(
     }
     if (!stride->is_constant() || has_own_stride(i)) {
       E own = new_symbol(Number::of(strides[i]), {IntKind::Stride, source, i},
-                         Type::Integer, {}, kSizes);
+                         Type::Integer,
+                         has_own_stride(i) ? kOwnStrides : Range{}, kSizes);
       if (stride->is_constant())
         stride = own;
       else

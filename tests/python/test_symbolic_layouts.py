@@ -2,6 +2,7 @@
 """What tensors with symbolic sizes say of how they lie in memory."""
 
 import itertools
+import random
 
 import pytest
 import torch
@@ -76,3 +77,39 @@ def test_layouts(program, shape):
         for scale in (1, 2):
             x = torch.rand([n if n == 1 else n * scale for n in shape])
             compare(program(x, order), compiled(x, order))
+
+
+def written(x, notes):
+    try:
+        x.copy_(torch.ones(2, 3))
+    except RuntimeError as error:
+        notes.append(str(error))
+    notes.append(x.stride())
+    return x
+
+
+LAYOUTS = {
+    "plain": lambda: torch.zeros(2, 3),
+    "every other": lambda: torch.zeros(2, 6)[:, ::2],
+    "wide": lambda: torch.zeros(2, 7)[:, :3],
+    "one row": lambda: torch.zeros(1, 3).expand(2, 3),
+    "one column": lambda: torch.zeros(2, 1).expand(2, 3),
+    "one item": lambda: torch.zeros(()).expand(2, 3),
+    "overlapping": lambda: torch.zeros(4).as_strided((2, 3), (1, 1)),
+    "transposed": lambda: torch.zeros(3, 2).t(),
+}
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("dynamic", [None, True])
+def test_memory_that_cannot_be_written_to_is_another_layout(seed, dynamic):
+    names = [*LAYOUTS, *LAYOUTS]
+    random.Random(seed).shuffle(names)
+    compiled = magneto.compile(written, backend="eager", dynamic=dynamic)
+    for name in names:
+        results = []
+        for call in (written, compiled):
+            x, notes = LAYOUTS[name](), []
+            call(x, notes)
+            results.append((x.tolist(), notes))
+        assert results[0] == results[1], name
