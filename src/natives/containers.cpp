@@ -41,20 +41,34 @@ Outcome<V> slot_iterate(Context& ctx, const Arguments& args) {
   return plain_iterate(ctx, container);
 }
 
+bool is_deque(V value) {
+  return value->kind == Kind::List && !is_instance_of(value, &PyList_Type);
+}
+
+// A deque has no slot for keys of all kinds: its methods take numbers only.
+Outcome<V> key_of(Context& ctx, V container, const Arguments& args) {
+  if (!is_deque(container)) return args.positional[1];
+  MG_TRY(const Py_ssize_t at, slot_index(ctx, args.positional[1]));
+  return ctx.integer(at);
+}
+
 Outcome<V> slot_get(Context& ctx, const Arguments& args) {
   MG_TRY(V container, receiver(ctx, args));
-  return plain_get_item(ctx, container, args.positional[1]);
+  MG_TRY(V key, key_of(ctx, container, args));
+  return plain_get_item(ctx, container, key);
 }
 
 Outcome<V> slot_set(Context& ctx, const Arguments& args) {
   MG_TRY(V container, receiver(ctx, args));
-  MG_DO(plain_set_item(ctx, container, args.positional[1], args.positional[2]));
+  MG_TRY(V key, key_of(ctx, container, args));
+  MG_DO(plain_set_item(ctx, container, key, args.positional[2]));
   return ctx.none();
 }
 
 Outcome<V> slot_delete(Context& ctx, const Arguments& args) {
   MG_TRY(V container, receiver(ctx, args));
-  MG_DO(plain_delete_item(ctx, container, args.positional[1]));
+  MG_TRY(V key, key_of(ctx, container, args));
+  MG_DO(plain_delete_item(ctx, container, key));
   return ctx.none();
 }
 
@@ -68,8 +82,7 @@ Outcome<V> slot_contains(Context& ctx, const Arguments& args) {
 bool comparable(V left, V right) {
   for (PyTypeObject* type : {&PyList_Type, &PyTuple_Type, &PyDict_Type})
     if (is_instance_of(left, type)) return is_instance_of(right, type);
-  // deque, which the trace keeps as a list
-  if (left->kind == Kind::List) return right->kind == Kind::List;
+  if (is_deque(left)) return is_deque(right);
   return (is_instance_of(left, &PySet_Type) ||
           is_instance_of(left, &PyFrozenSet_Type)) &&
          (is_instance_of(right, &PySet_Type) ||

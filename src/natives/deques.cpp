@@ -204,11 +204,11 @@ Outcome<V> rotate(Context& ctx, const Arguments& args) {
 
 Outcome<V> insert(Context& ctx, const Arguments& args) {
   MG_TRY(V deque, list_receiver(ctx, args));
+  MG_TRY(Py_ssize_t at, index_argument(ctx, args.positional[1]));
   const Py_ssize_t limit = limit_of(ctx, deque);
   const auto size = static_cast<Py_ssize_t>(items_of(ctx, deque).size());
   if (limit >= 0 && size >= limit)
     return ctx.raise(PyExc_IndexError, "deque already at its maximum size");
-  MG_TRY(Py_ssize_t at, index_argument(ctx, args.positional[1]));
   if (at < 0) at = std::max<Py_ssize_t>(at + size, 0);
   ctx.heap.splice(deque->heap, static_cast<size_t>(std::min(at, size)), 0,
                   args.positional.subspan(2));
@@ -348,7 +348,7 @@ Outcome<V> repeat(Context& ctx, const Arguments& args) {
     return ctx.raise(PyExc_TypeError,
                      std::string("'") + given->type->tp_name +
                          "' object cannot be interpreted as an integer");
-  MG_TRY(Py_ssize_t times, index_argument(ctx, given));
+  MG_TRY(Py_ssize_t times, slot_index(ctx, given));
   const std::vector<V> once = items_of(ctx, deque);
   V target = deque;
   if (!in_place) {

@@ -167,6 +167,14 @@ Outcome<V> is_instance(Context& ctx, const Arguments& args) {
   return ctx.boolean(matches);
 }
 
+// A tuple of nothing but such tuples.
+bool holds_nothing(PyObject* object) {
+  if (!PyTuple_CheckExact(object)) return false;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)
+    if (!holds_nothing(PyTuple_GET_ITEM(object, i))) return false;
+  return true;
+}
+
 Outcome<V> is_subclass(Context& ctx, const Arguments& args) {
   V value = ctx.look(args.positional[0]);
   if (!value->is_constant() || !PyType_Check(value->object)) {
@@ -177,8 +185,7 @@ Outcome<V> is_subclass(Context& ctx, const Arguments& args) {
                              "issubclass() of an object with __bases__");
     // There is nothing to compare it with.
     V options = ctx.look(args.positional[1]);
-    if (options->is_constant() && PyTuple_CheckExact(options->object) &&
-        PyTuple_GET_SIZE(options->object) == 0)
+    if (options->is_constant() && holds_nothing(options->object))
       return ctx.boolean(false);
     return ctx.raise(PyExc_TypeError, "issubclass() arg 1 must be a class");
   }

@@ -30,8 +30,8 @@ Outcome<V> make_range(Context& ctx, const Arguments& args) {
       real[i] = value->object;
       continue;
     }
-    MG_TRY(Py_ssize_t number, index_argument(ctx, value));
-    real[i] = ctx.integer(number)->object;
+    MG_TRY(V number, values::as_index(ctx, value));
+    real[i] = number->object;
   }
   Ref made = Ref::steal(PyObject_Vectorcall(
       reinterpret_cast<PyObject*>(&PyRange_Type), real, args.count(), nullptr));
@@ -250,7 +250,7 @@ Outcome<V> make_reversed(Context& ctx, const Arguments& args) {
   MG_TRY(V count, is_instance_of(sequence, &PyList_Type)
                       ? values::plain_length(ctx, sequence)
                       : length(ctx, sequence));
-  MG_TRY(Py_ssize_t size, index_argument(ctx, count));
+  MG_TRY(Py_ssize_t size, slot_index(ctx, count));
   return reversed_iterator(ctx, sequence, static_cast<size_t>(size));
 }
 

@@ -65,16 +65,19 @@ PyObject* function_of_math(const char* function) {
   return found;
 }
 
-bool may_be_a_number(V value) {
+bool may_be_a_number(V value, bool may_be_real) {
   const PyNumberMethods* methods = value->type->tp_as_number;
-  return methods && (methods->nb_float || methods->nb_index);
+  return methods && ((may_be_real && methods->nb_float) || methods->nb_index);
 }
 
 // Functions of numbers; objects are asked for one, in order.
 template <Literal function, Literal... methods>
 Outcome<V> of_numbers(Context& ctx, const Arguments& args) {
   static PyObject* const real = function_of_math(function.text);
+  // That of the number comes before a look at the base.
+  constexpr bool is_logarithm = std::string_view(function.text) == "log";
   std::vector<V> numbers;
+  Ref result;
   for (V value : args.positional) {
     value = ctx.look(value);
     if (value->kind == Kind::Tensor)
@@ -117,10 +120,12 @@ Outcome<V> of_numbers(Context& ctx, const Arguments& args) {
       }
     }
     numbers.push_back(value);
-    if (!may_be_a_number(value)) break;  // the others aren't looked at
+    // The others aren't looked at.
+    if (!may_be_a_number(value, sizeof...(methods) > 1)) break;
+    if (is_logarithm && numbers.size() == 1)
+      MG_DO(call_really(ctx, real, {.positional = numbers}, result));
   }
   numbers.resize(args.count(), numbers.empty() ? nullptr : numbers.back());
-  Ref result;
   MG_TRY(bool called, call_really(ctx, real, {.positional = numbers}, result));
   if (called) return from_constant(ctx, std::move(result));
   for (V value : numbers)

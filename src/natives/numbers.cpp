@@ -357,8 +357,7 @@ template <Literal function_name>
 Outcome<V> digits(Context& ctx, const Arguments& args) {
   V value = ctx.look(args.positional[0]);
   if (!value->is_constant() || !PyLong_Check(value->object)) {
-    MG_TRY(Py_ssize_t number, index_argument(ctx, value));
-    value = ctx.integer(number);
+    MG_TRY(value, values::as_index(ctx, value));
   }
   static PyObject* const function = builtin(function_name.text);
   Ref text = Ref::steal(PyObject_CallOneArg(function, value->object));

@@ -10,6 +10,13 @@ namespace {
 
 constexpr int kAdd = 0;  // NB_ADD
 
+// What sum() doesn't begin with.
+constexpr std::pair<PyTypeObject*, const char*> kNoSums[] = {
+    {&PyUnicode_Type, "strings [use ''.join(seq) instead]"},
+    {&PyBytes_Type, "bytes [use b''.join(seq) instead]"},
+    {&PyByteArray_Type, "bytearray [use b''.join(seq) instead]"},
+};
+
 Outcome<V> sum(Context& ctx, const Arguments& args) {
   V total = argument(args, 1, name<"start">());
   MG_TRY(V iterator, iterate(ctx, args.positional[0]));
@@ -17,12 +24,10 @@ Outcome<V> sum(Context& ctx, const Arguments& args) {
     total = ctx.integer(0);
   } else {
     total = ctx.look(total);
-    if (total->is_constant() && PyUnicode_Check(total->object))
-      return ctx.raise(PyExc_TypeError,
-                       "sum() can't sum strings [use ''.join(seq) instead]");
-    if (total->is_constant() && PyBytes_Check(total->object))
-      return ctx.raise(PyExc_TypeError,
-                       "sum() can't sum bytes [use b''.join(seq) instead]");
+    for (const auto& [type, words] : kNoSums)
+      if (is_instance_of(total, type))
+        return ctx.raise(PyExc_TypeError,
+                         std::string("sum() can't sum ") + words);
   }
   for (;;) {
     MG_TRY(V item, next(ctx, iterator));

@@ -100,7 +100,10 @@ Outcome<PyObject*> attribute_name(Context& ctx, V value, const char* message) {
   return ctx.keep(std::move(interned_name));
 }
 
-Outcome<Py_ssize_t> index_argument(Context& ctx, V value) {
+namespace {
+
+// What has an __index__, for C to ask.
+Outcome<PyObject*> with_index(Context& ctx, V value) {
   value = ctx.look(value);
   if (!value->is_constant() || !PyIndex_Check(value->object)) {
     if (value->kind == Kind::Tensor)
@@ -114,9 +117,25 @@ Outcome<Py_ssize_t> index_argument(Context& ctx, V value) {
                            "' object cannot be interpreted as an integer");
     value = number;
   }
-  Py_ssize_t number = PyNumber_AsSsize_t(value->object, PyExc_OverflowError);
-  if (number == -1 && PyErr_Occurred()) return ctx.raise_from_python();
-  return number;
+  return value->object;
+}
+
+}  // namespace
+
+Outcome<Py_ssize_t> index_argument(Context& ctx, V value) {
+  MG_TRY(PyObject * real, with_index(ctx, value));
+  Ref number = Ref::steal(PyNumber_Index(real));
+  if (!number) return ctx.raise_from_python();
+  const Py_ssize_t size = PyLong_AsSsize_t(number);
+  if (size == -1 && PyErr_Occurred()) return ctx.raise_from_python();
+  return size;
+}
+
+Outcome<Py_ssize_t> slot_index(Context& ctx, V value) {
+  MG_TRY(PyObject * real, with_index(ctx, value));
+  const Py_ssize_t size = PyNumber_AsSsize_t(real, PyExc_OverflowError);
+  if (size == -1 && PyErr_Occurred()) return ctx.raise_from_python();
+  return size;
 }
 
 V callable_argument(Context& ctx, V value) {

@@ -46,8 +46,10 @@ inline Arguments without(const Arguments& args, size_t count) {
 Outcome<PyObject*> attribute_name(Context& ctx, V value,
                                   const char* message = nullptr);
 
-// An integer, through __index__.
+// An integer, through __index__; as C code takes it that parses its arguments,
+// and as slots do. The words for one that is too large differ.
 Outcome<Py_ssize_t> index_argument(Context& ctx, V value);
+Outcome<Py_ssize_t> slot_index(Context& ctx, V value);
 
 // operator.index(): an int of any size; of a tensor, one that the graph's run
 // tells.
