@@ -275,16 +275,31 @@ PyObject* callers_key(Context& ctx, V key, PyObject* token) {
 
 namespace {
 
+// Whether these are the numbers that the call has, as far as it has them.
+bool are_as_given(Context& ctx, const std::vector<shapes::E>& expressions,
+                  std::span<const int64_t> given) {
+  for (size_t i = 0; i < given.size(); ++i) {
+    const auto hint = ctx.environment()->hint(expressions[i]);
+    if (hint && *hint != shapes::Number::of(given[i])) return false;
+  }
+  return true;
+}
+
 // Whether an in-place operation has given the tensor a history or another
 // shape: of its values the trace knows nothing anyway.
-bool has_other_metadata(V tensor) {
+bool has_other_metadata(Context& ctx, V tensor) {
   PyObject* fake = as<TensorValue>(tensor)->fake;
   PyObject* real = tensor->object;
   if (tensor::version(fake) == tensor::version(real)) return false;
   if (tensor::requires_grad(fake) != tensor::requires_grad(real) ||
       tensor::dim(fake) != tensor::dim(real))
     return true;
-  if (tensor::has_symbolic_shape(fake)) return false;
+  if (tensor::has_symbolic_shape(fake))
+    return !are_as_given(ctx, tensor::size_expressions(ctx.environment(), fake),
+                         tensor::sizes(real)) ||
+           !are_as_given(ctx,
+                         tensor::stride_expressions(ctx.environment(), fake),
+                         tensor::strides(real));
   return !std::ranges::equal(tensor::sizes(fake), tensor::sizes(real)) ||
          !std::ranges::equal(tensor::strides(fake), tensor::strides(real));
 }
@@ -301,7 +316,7 @@ void guard_tensors(Context& ctx) {
       continue;
     tensors.push_back(owner->source);
     objects.push_back(owner->object);
-    has_changed = has_changed || has_other_metadata(owner);
+    has_changed = has_changed || has_other_metadata(ctx, owner);
   }
   if (!has_changed) return;
   ctx.guards.distinct(tensors);

@@ -464,3 +464,32 @@ def test_dict_may_be_the_attributes_of_an_object(program, kinds):
             result = call(x, thing, fields)
             found.append((str(result), vars(thing), fields))
         assert found[0] == found[1], kind
+
+
+def transposed_in_place(x, a, b):
+    b.t_()
+    return a * 2, x + a.shape[0]
+
+
+def squeezed_in_place(x, a, b):
+    b.unsqueeze_(0)
+    return a.sum(0), x + a.dim()
+
+
+@pytest.mark.parametrize("program", [transposed_in_place, squeezed_in_place])
+@pytest.mark.parametrize("size", [(2, 3), (3, 3)])
+@pytest.mark.parametrize("dynamic", [None, True])
+@pytest.mark.parametrize("patterns", [("01", "00", "01"), ("00", "01", "00")])
+def test_tensor_that_is_reshaped_may_be_another_one(
+    program, size, dynamic, patterns
+):
+    compiled = magneto.compile(program, backend="eager", dynamic=dynamic)
+    for pattern in patterns:
+        results = []
+        for call in (program, compiled):
+            made = [
+                torch.rand(size, generator=torch.manual_seed(0)) for _ in "01"
+            ]
+            one, other = (made[int(number)] for number in pattern)
+            results.append((call(torch.zeros(1), one, other), made))
+        compare(*results)
