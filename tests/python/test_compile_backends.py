@@ -342,3 +342,36 @@ def test_a_size_that_varies_comes_to_be_known(backend):
             assert torch.equal(ours, eagers)
     compiled = magneto.compile(program, backend=backend, dynamic=True)
     assert torch.equal(compiled(x[:2], y[:2])[0], program(x[:2], y[:2])[0])
+
+
+def view_of_another(x, y):
+    return x.movedim(0, -1), y + 1
+
+
+def written_and_viewed(x, y):
+    y.mul_(2)
+    return x.view(-1), y[1:]
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager", "inductor"])
+@pytest.mark.parametrize("program", [view_of_another, written_and_viewed])
+@pytest.mark.parametrize("dynamic", [None, True])
+@pytest.mark.parametrize("is_made_inside", [False, True])
+def test_inference_mode(program, backend, dynamic, is_made_inside):
+    """What a view of a tensor of the outside is, and what a computed one."""
+
+    def outcome(call):
+        around = torch.inference_mode if is_made_inside else torch.enable_grad
+        with around():
+            x = torch.zeros(3, 4, requires_grad=True)
+            y = torch.ones(5)
+        with torch.inference_mode():
+            results = call(x, y)
+        return [
+            (r.tolist(), r.requires_grad, r.is_inference(), r._is_view())
+            for r in (*results, x, y)
+        ]
+
+    compiled = magneto.compile(program, backend=backend, dynamic=dynamic)
+    for _ in range(2):
+        assert outcome(compiled) == outcome(program)

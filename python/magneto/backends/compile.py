@@ -16,7 +16,11 @@ from torch._guards import CompileId, DuplicateInputs
 
 from magneto import config, logs
 from magneto.backends import aliasing, graph_passes, safety
-from magneto.backends.context import BackendContext, compiling
+from magneto.backends.context import (
+    BackendContext,
+    compiling,
+    outside_of_inference_mode,
+)
 from magneto.backends.floats import (
     TensorsForFloats,
     float_positions,
@@ -107,7 +111,8 @@ def compile_graph(
         may_refuse_data=may_refuse_data,
         written=written,
     )
-    compiled, relations = compilation.run(is_symbolic)
+    with outside_of_inference_mode():
+        compiled, relations = compilation.run(is_symbolic)
     if guards is not None:
         guards.extend(relations)
     return compiled

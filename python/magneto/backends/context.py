@@ -16,6 +16,7 @@ from typing import Any
 
 import torch
 from torch._guards import _TLS, CompileContext, CompileId, TracingContext
+from torch._subclasses.meta_utils import disable_inference_mode_for_fake_prop
 
 from magneto.backends.fake_mode import make_fake_mode
 from magneto.backends.symbols import GraphSymbols
@@ -82,6 +83,23 @@ class BackendContext(TracingContext):
         mode = self._fake_mode
         if mode is not None and mode.shape_env is not None:
             mode.shape_env.cleanup()
+
+
+@contextlib.contextmanager
+def outside_of_inference_mode() -> Iterator[None]:
+    """What is compiled in inference mode is compiled as without gradients:
+    PyTorch's compilers take views for tensors of that mode, even where they are
+    views of others. What they make runs in the mode.
+    """
+    if not torch.is_inference_mode_enabled():
+        yield
+        return
+    with (
+        torch.inference_mode(False),
+        torch.no_grad(),
+        disable_inference_mode_for_fake_prop(),
+    ):
+        yield
 
 
 @contextlib.contextmanager
