@@ -375,3 +375,20 @@ def test_inference_mode(program, backend, dynamic, is_made_inside):
     compiled = magneto.compile(program, backend=backend, dynamic=dynamic)
     for _ in range(2):
         assert outcome(compiled) == outcome(program)
+
+
+def test_backend_that_fails_in_an_inference_mode_of_the_graph():
+    """AOTAutograd can't compile this; what it had entered is left."""
+
+    def program(x):
+        x.add_(1)
+        with torch.inference_mode():
+            y = x.narrow(0, 0, 1)
+        return y
+
+    compiled = magneto.compile(program, backend="aot_eager")
+    for _ in range(2):
+        with pytest.raises(magneto.exc.BackendCompilerFailed):
+            compiled(torch.ones(2, 3))
+        assert not torch.is_inference_mode_enabled()
+        assert torch.ones(2).sum() == 2

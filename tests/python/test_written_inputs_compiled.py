@@ -71,3 +71,32 @@ def test_writes_to_inputs(program, make, backend, dynamic):
     for rows in (2, 3, 4):
         ours = outcome(compiled, make, rows)
         assert str(ours) == str(outcome(program, make, rows))
+
+
+def adds(x, y):
+    x += 3
+    return x * 2, y.repeat(2, 1)
+
+
+KINDS = {
+    "of two views": lambda base: (base.view(2, 6)[:, ::2], base.detach()[None]),
+    "of a view and its base": lambda base: (
+        base.view(2, 6),
+        base.detach()[None],
+    ),
+    "of two kinds": lambda base: (base, base.view(torch.int32)[None]),
+}
+
+
+@pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
+@pytest.mark.parametrize("dynamic", [None, True])
+@pytest.mark.parametrize("kind", KINDS)
+def test_writes_to_memory_that_is_shared(kind, backend, dynamic):
+    """AOTAutograd refuses views of several tensors in one memory."""
+    compiled = magneto.compile(adds, backend=backend, dynamic=dynamic)
+    for _ in range(2):
+        outcomes = []
+        for call in (adds, compiled):
+            x, y = KINDS[kind](torch.arange(12.0))
+            outcomes.append([each.tolist() for each in (*call(x, y), x, y)])
+        assert outcomes[0] == outcomes[1]

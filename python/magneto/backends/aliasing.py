@@ -53,9 +53,6 @@ def are_hidden(
     """Whether AOTAutograd can't see that memory which the graph writes to is
     another input's, too: examples with symbolic sizes have none in common.
     """
-    shared: dict[int, set[int]] = {}
-    for index, _, first, *_ in relation_of(inputs):
-        shared.setdefault(first, {first}).add(index)
 
     def is_symbolic(index: int) -> bool:
         example = examples[index]
@@ -63,9 +60,18 @@ def are_hidden(
         return any(isinstance(each, torch.SymInt) for each in numbers)
 
     return any(
-        not group.isdisjoint(written) and any(map(is_symbolic, group))
-        for group in shared.values()
+        any(map(is_symbolic, group)) for group in shared(inputs, written)
     )
+
+
+def shared(inputs: Sequence[Any], written: Sequence[int]) -> list[set[int]]:
+    """The inputs whose memory the graph writes to, where others lie in the same
+    storage: a set for each storage.
+    """
+    groups: dict[int, set[int]] = {}
+    for index, _, first, *_ in relation_of(inputs):
+        groups.setdefault(first, {first}).add(index)
+    return [each for each in groups.values() if not each.isdisjoint(written)]
 
 
 def is_reshaped(

@@ -19,6 +19,7 @@ from magneto.backends import aliasing, graph_passes, safety
 from magneto.backends.context import (
     BackendContext,
     compiling,
+    leave_states_of,
     outside_of_inference_mode,
 )
 from magneto.backends.floats import (
@@ -111,7 +112,7 @@ def compile_graph(
         may_refuse_data=may_refuse_data,
         written=written,
     )
-    with outside_of_inference_mode():
+    with torch._C._PreserveDispatchKeyGuard(), outside_of_inference_mode():
         compiled, relations = compilation.run(is_symbolic)
     if guards is not None:
         guards.extend(relations)
@@ -195,9 +196,14 @@ class _Compilation:
                         self.backend, transformed, inputs, self.may_refuse_data
                     )
                 )
-            except BackendCompilerFailed:
-                if not misleads:
+            except BackendCompilerFailed as error:
+                if not misleads and not self._is_refused(error):
                     raise
+                log.info(
+                    "backend %r fails (%s); the graph runs uncompiled",
+                    backend_name(self.backend),
+                    error,
+                )
                 compiled = reference
             if misleads and context.fw_metadata is not None:
                 log.info(
@@ -221,6 +227,14 @@ class _Compilation:
                 compiled, reference, self.example_inputs
             )
         return compiled, relations
+
+    def _is_refused(self, error: BackendCompilerFailed) -> bool:
+        """Whether AOTAutograd asserts that inputs which are written to and
+        share memory are views of one tensor that it knows.
+        """
+        return isinstance(error.__cause__, AssertionError) and bool(
+            aliasing.shared(self.example_inputs, self.written)
+        )
 
     def _misleads_autograd(self, symbols: GraphSymbols | None) -> str:
         """What the graph does that AOTAutograd makes something else of; empty
@@ -299,6 +313,8 @@ def _call_backend(
     except MagnetoError:
         raise
     except Exception as error:
+        if torch.is_inference_mode_enabled():
+            leave_states_of(error)
         if may_refuse_data and _is_about_data(backend, error):
             log.info(
                 "backend %r can't compile a graph with numbers out of tensors "

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import random
+import traceback
 from collections.abc import Iterator
 from typing import Any
 
@@ -100,6 +101,16 @@ def outside_of_inference_mode() -> Iterator[None]:
         disable_inference_mode_for_fake_prop(),
     ):
         yield
+
+
+def leave_states_of(error: BaseException | None) -> None:
+    """Lets go of what the frames hold that an error has left: an inference mode
+    that the graph has entered ends when its guard dies, and puts back what held
+    inside of the compiler. Later, that would be left to the whole program.
+    """
+    while error is not None:
+        traceback.clear_frames(error.__traceback__)
+        error = error.__cause__ or error.__context__
 
 
 @contextlib.contextmanager
