@@ -72,14 +72,15 @@ int64_t storage_offset(PyObject* object) noexcept {
   return tensor::is_tensor(object) ? tensor::storage_offset(object) : -1;
 }
 
-template <tensor::DimArray tensor::TensorSnapshot::*dims, auto read>
+template <tensor::DimArray tensor::TensorSnapshot::*dims>
 std::vector<uint32_t> others(PyObject* object, const void* snapshot) {
   std::vector<uint32_t> dimensions;
+  if (!tensor::is_tensor(object)) return dimensions;
+  // Of a nested or sparse tensor it has none.
+  const tensor::TensorSnapshot seen = tensor::take_snapshot(object);
   const auto wanted = (snapshot_of(snapshot).*dims).span();
-  if (!tensor::is_tensor(object) ||
-      tensor::dim(object) != static_cast<int64_t>(wanted.size()))
-    return dimensions;
-  const auto now = read(object);
+  const auto now = (seen.*dims).span();
+  if (wanted.size() != now.size()) return dimensions;
   for (uint32_t i = 0; i < wanted.size(); ++i)
     if (wanted[i] != tensor::TensorSnapshot::kDynamic && wanted[i] != now[i])
       dimensions.push_back(i);
@@ -125,21 +126,19 @@ static_assert(std::size(kStates) == guards::kAmbientCount);
 
 void install_guard_hooks() {
   guards::Hooks& hooks = guards::hooks();
-  hooks.tensor = {
-      .is_tensor = tensor::is_tensor,
-      .matches = matches,
-      .first_mismatch = first_mismatch,
-      .words = words,
-      .explain = explain,
-      .describe = describe,
-      .grad = tensor::grad_of,
-      .view = view,
-      .size = size,
-      .stride = stride,
-      .storage_offset = storage_offset,
-      .other_sizes = others<&tensor::TensorSnapshot::sizes, tensor::sizes>,
-      .other_strides =
-          others<&tensor::TensorSnapshot::strides, tensor::strides>};
+  hooks.tensor = {.is_tensor = tensor::is_tensor,
+                  .matches = matches,
+                  .first_mismatch = first_mismatch,
+                  .words = words,
+                  .explain = explain,
+                  .describe = describe,
+                  .grad = tensor::grad_of,
+                  .view = view,
+                  .size = size,
+                  .stride = stride,
+                  .storage_offset = storage_offset,
+                  .other_sizes = others<&tensor::TensorSnapshot::sizes>,
+                  .other_strides = others<&tensor::TensorSnapshot::strides>};
   for (const StateRow& row : kStates)
     hooks.ambient[static_cast<size_t>(row.id)] = {.read = row.read,
                                                   .print = row.print};
