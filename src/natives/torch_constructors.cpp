@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Functions that make tensors from numbers. In the graph, unless the result is
 // to be a leaf of the autograd graph.
+#include <algorithm>
+
 #include "natives/torch_rows.h"
 
 namespace magneto::natives {
@@ -29,16 +31,46 @@ Outcome<V> tensor_of_numbers(Context& ctx, const Arguments& args) {
   return construct<"torch.tensor">(ctx, args);
 }
 
+// The dtype that torch.full() takes from a number like that in a tensor; null
+// for the default one.
+Outcome<V> dtype_for(Context& ctx, V value) {
+  MG_TRY(V own, get_attribute(ctx, value, name<"dtype">()));
+  const auto is = [&](const char* what) {
+    const Ref answer = Ref::steal(PyObject_GetAttrString(own->object, what));
+    return answer == Py_True;
+  };
+  if (is("is_floating_point")) return nullptr;
+  if (is("is_complex"))
+    return ctx.graph_break("data-dependent", "torch.full of a complex tensor",
+                           "give torch.full the dtype");
+  static PyObject* const truth = find_object("torch.bool");
+  static PyObject* const integer = find_object("torch.int64");
+  return ctx.constant_share(own->object == truth ? truth : integer);
+}
+
 // A fill value that is a tensor is data: the tensor is made, then filled.
 Outcome<V> full(Context& ctx, const Arguments& args) {
   V value = argument(args, 1, name<"fill_value">());
   if (args.count() != 2 || !value ||
       ctx.look_symbolic(value)->kind != Kind::Tensor)
     return construct<"torch.full">(ctx, args);
+  std::vector<V> values(args.keyword_values.begin(), args.keyword_values.end());
+  std::vector<PyObject*> names(args.keyword_names.begin(),
+                               args.keyword_names.end());
+  V given = args.keyword(name<"dtype">());
+  if (!given || ctx.look(given) == ctx.none()) {
+    MG_TRY(V dtype, dtype_for(ctx, ctx.look_symbolic(value)));
+    if (dtype && given) {
+      *std::ranges::find(values, given) = dtype;
+    } else if (dtype) {
+      values.push_back(dtype);
+      names.push_back(name<"dtype">());
+    }
+  }
   MG_TRY(V made,
          construct<"torch.empty">(ctx, {.positional = args.positional.first(1),
-                                        .keyword_values = args.keyword_values,
-                                        .keyword_names = args.keyword_names}));
+                                        .keyword_values = values,
+                                        .keyword_names = names}));
   V fill[] = {made, value};
   return record_method(ctx, name<"fill_">(), {.positional = fill});
 }

@@ -658,3 +658,29 @@ def test_history_of_a_view_that_torch_does_not_tell():
     compiled = magneto.compile(program, backend="eager")
     for _ in range(2):
         assert str(run(compiled)) == str(run(program))
+
+
+FILLS = [
+    torch.tensor(number).to(dtype)
+    for number in (3, True, 2.5)
+    for dtype in (
+        torch.int8,
+        torch.int64,
+        torch.bool,
+        torch.half,
+        torch.float64,
+    )
+]
+
+
+@pytest.mark.parametrize(
+    "wanted", [{}, {"dtype": None}, {"dtype": torch.int16}]
+)
+@pytest.mark.parametrize("fill", FILLS, ids=str)
+def test_full_of_a_number_in_a_tensor(fill, wanted):
+    """torch.full() has an integer's dtype, where torch.compile has floats."""
+    check(lambda x: torch.full((2,), x, **wanted), fill, fullgraph=True)
+
+
+def test_full_of_a_complex_number_in_a_tensor():
+    check(lambda x: torch.full((2,), x), torch.tensor(1 + 2j))
