@@ -100,3 +100,19 @@ def test_writes_to_memory_that_is_shared(kind, backend, dynamic):
             x, y = KINDS[kind](torch.arange(12.0))
             outcomes.append([each.tolist() for each in (*call(x, y), x, y)])
         assert outcomes[0] == outcomes[1]
+
+
+@pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
+@pytest.mark.parametrize("dynamic", [None, True])
+def test_writes_to_items_in_one_place(backend, dynamic):
+    def program(x):
+        x.fill_(3)
+        return x * 2
+
+    def outcome(call):
+        base = torch.ones(1, 4)
+        return call(base.expand(3, 4)).tolist(), base.tolist()
+
+    compiled = magneto.compile(program, backend=backend, dynamic=dynamic)
+    for _ in range(2):
+        assert outcome(compiled) == outcome(program)

@@ -90,6 +90,16 @@ def is_reshaped(
     )
 
 
+def overlaps_itself(value: torch.Tensor) -> bool:
+    """Whether a dimension's items are all in one place. Some operators write
+    there, but AOTAutograd can't: it copies its result into the input.
+    """
+    return any(
+        stride == 0 and size > 1
+        for size, stride in zip(value.shape, value.stride(), strict=True)
+    )
+
+
 def writes_inputs(context: Any) -> bool:
     """Whether AOTAutograd, run in this tracing context, saw that the graph
     writes to its inputs. False where it didn't run.

@@ -249,6 +249,11 @@ class _Compilation:
             for i in self.written
         ):
             return "changes the shape of an input in place"
+        if any(
+            aliasing.overlaps_itself(self.example_inputs[i])
+            for i in self.written
+        ):
+            return "writes to an input whose items are in one place"
         if symbols and aliasing.are_hidden(
             self.example_inputs, examples, self.written
         ):
