@@ -64,6 +64,8 @@ def difference_of(
     source: str,
     namespace: dict[str, Any],
     result_of: Callable[[Callable[..., Any]], str],
+    *,
+    backend: str = "eager",
     **options: Any,
 ) -> str:
     """What a program of that source gives in plain Python and in two compiled
@@ -74,7 +76,7 @@ def difference_of(
         warnings.simplefilter("ignore")
         exec(compile(source, "<program>", "exec"), namespace)
         program = namespace["program"]
-        compiled = magneto.compile(program, backend="eager", **options)
+        compiled = magneto.compile(program, backend=backend, **options)
         results = [result_of(call) for call in (program, compiled, compiled)]
         magneto.reset()
     if results[0] == results[1] == results[2] or "no end" in results[0]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import random
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -77,46 +78,51 @@ def inputs(choose: random.Random) -> tuple[Any, ...]:
     return tuple(values)
 
 
+def text_of_calls(call: Any, seed: int, facts: Callable[[Any], Any]) -> str:
+    """What calls with different tensors give, note and leave: of each value what
+    `facts` says.
+    """
+    told_all = []
+    choose = random.Random(seed)
+    kept = inputs(choose)
+    for number in range(4):
+        torch.manual_seed(0)
+        notes: list[Any] = []
+        # Mostly like those before.
+        state = choose.getstate()
+        given = list(inputs(choose)) if number else list(kept)
+        if number and choose.random() < 0.7:
+            choose.setstate(state)
+            same = inputs(random.Random(seed))
+            for i in range(6):
+                if choose.random() < 0.7:
+                    given[i] = same[i]
+        mode = eval(choose.choice(MODES), {"torch": torch})
+        result: Any
+        try:
+            with mode:
+                result = call(*given, notes)
+            shared = sharing([*given, *result])
+        except Exception as error:
+            result, shared = [told(error)], []
+        finally:
+            torch.set_grad_enabled(True)
+        values = [[facts(v) for v in k] for k in (result, notes, given)]
+        told_all.append(repr(values) + repr(shared))
+    return "\n".join(told_all)
+
+
+def dynamic_of(seed: int) -> bool | None:
+    """Whether sizes vary from the start; None: once they do."""
+    return random.Random(seed).choice([None, None, True, False])
+
+
 def try_seed(seed: int) -> str:
     """What differs for the program of a seed; empty if nothing."""
 
-    def result_of(call: Any) -> str:
-        told_all = []
-        choose = random.Random(seed)
-        kept = inputs(choose)
-        for number in range(4):
-            torch.manual_seed(0)
-            notes: list[Any] = []
-            # Mostly like those before.
-            state = choose.getstate()
-            given = list(inputs(choose)) if number else list(kept)
-            if number and choose.random() < 0.7:
-                choose.setstate(state)
-                same = inputs(random.Random(seed))
-                for i in range(6):
-                    if choose.random() < 0.7:
-                        given[i] = same[i]
-            mode = eval(choose.choice(MODES), {"torch": torch})
-            result: Any
-            try:
-                with mode:
-                    result = call(*given, notes)
-                shared = sharing([*given, *result])
-            except Exception as error:
-                result, shared = [told(error)], []
-            finally:
-                torch.set_grad_enabled(True)
-            told_all.append(
-                repr(
-                    # Where a run that got a history failed, versions count on.
-                    [
-                        [shown(v, versions=False) for v in k]
-                        for k in (result, notes, given)
-                    ]
-                )
-                + repr(shared)
-            )
-        return "\n".join(told_all)
+    def facts(value: Any) -> Any:
+        # Where a run that got a history failed, versions count on.
+        return shown(value, versions=False)
 
     source = Writer(random.Random(seed)).program()
     # Torch makes such an output larger than NumPy's memory, and writes there.
@@ -125,8 +131,8 @@ def try_seed(seed: int) -> str:
     differs = difference_of(
         source,
         dict(GLOBALS),
-        result_of,
-        dynamic=random.Random(seed).choice([None, None, True, False]),
+        lambda call: text_of_calls(call, seed, facts),
+        dynamic=dynamic_of(seed),
     )
     return finding(seed, source, differs)
 

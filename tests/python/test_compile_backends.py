@@ -392,3 +392,37 @@ def test_backend_that_fails_in_an_inference_mode_of_the_graph():
             compiled(torch.ones(2, 3))
         assert not torch.is_inference_mode_enabled()
         assert torch.ones(2).sum() == 2
+
+
+def refused(x, mask):
+    try:
+        return x + 1, -mask
+    except RuntimeError as error:
+        return x, str(error)
+
+
+def changed_before_the_backward(x, mask):
+    y = x.tanh()
+    y.mul_(2)
+    return y, mask
+
+
+@pytest.mark.filterwarnings("ignore::magneto.exc.GraphFailedWarning")
+@pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
+@pytest.mark.parametrize("dynamic", [None, True])
+@pytest.mark.parametrize("program", [refused, changed_before_the_backward])
+def test_errors_of_the_programs_that_a_backend_meets(program, backend, dynamic):
+    """They come where they come in plain Python."""
+
+    def outcome(call):
+        x = torch.zeros(2, 3, requires_grad=True)
+        y, other = call(x, torch.ones(2, 3) > 0)
+        try:
+            y.sum().backward()
+        except RuntimeError as error:
+            other = str(error)[:60]
+        return y.tolist(), str(other), x.grad
+
+    compiled = magneto.compile(program, backend=backend, dynamic=dynamic)
+    for _ in range(2):
+        assert str(outcome(compiled)) == str(outcome(program))

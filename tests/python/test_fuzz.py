@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import magneto
 from tests.fuzz import (
     attributes,
+    backends,
     calls,
     classes,
     draws,
@@ -97,6 +98,7 @@ def test_programs_over_sizes(first):
 # How many seeds of each generator are tried here; `make fuzz-NAME` tries more.
 SEEDS = {
     attributes: 900,
+    backends: 150,
     calls: 900,
     classes: 900,
     draws: 900,

@@ -22,6 +22,7 @@ from magneto.backends.context import (
     leave_states_of,
     outside_of_inference_mode,
 )
+from magneto.backends.fake_mode import make_fake_mode
 from magneto.backends.floats import (
     TensorsForFloats,
     float_positions,
@@ -45,6 +46,7 @@ from magneto.graph_module import (
     capture_module,
     fast_forward,
 )
+from magneto.untraced import untraced
 
 log = logging.getLogger("magneto.backends")
 
@@ -117,6 +119,10 @@ def compile_graph(
     if guards is not None:
         guards.extend(relations)
     return compiled
+
+
+# What autograd says of a tensor that a backward needs as it was.
+_WRITTEN_BEFORE_BACKWARD = "has been modified by an inplace operation"
 
 
 @dataclass(slots=True)
@@ -197,7 +203,11 @@ class _Compilation:
                     )
                 )
             except BackendCompilerFailed as error:
-                if not misleads and not self._is_refused(error):
+                if not (
+                    misleads
+                    or self._is_refused(error)
+                    or (not floats and self._is_the_programs(error, reference))
+                ):
                     raise
                 log.info(
                     "backend %r fails (%s); the graph runs uncompiled",
@@ -235,6 +245,30 @@ class _Compilation:
         return isinstance(error.__cause__, AssertionError) and bool(
             aliasing.shared(self.example_inputs, self.written)
         )
+
+    def _is_the_programs(
+        self, error: BackendCompilerFailed, reference: Callable[..., Any]
+    ) -> bool:
+        """Whether the graph itself raises that, when it runs or in its
+        backward: the program is to see its own error, where it comes.
+        """
+        cause = error.__cause__
+        if _WRITTEN_BEFORE_BACKWARD in str(cause):
+            return True
+        mode = make_fake_mode()
+        try:
+            with untraced(), mode:
+                reference(
+                    *[
+                        mode.from_tensor(value, static_shapes=True)
+                        if isinstance(value, torch.Tensor)
+                        else value
+                        for value in self.example_inputs
+                    ]
+                )
+        except Exception as own:
+            return _first_line(own) == _first_line(cause)
+        return False
 
     def _misleads_autograd(self, symbols: GraphSymbols | None) -> str:
         """What the graph does that AOTAutograd makes something else of; empty
@@ -337,6 +371,11 @@ def _call_backend(
             f"{_described(compiled)}; a backend must return a callable"
         )
     return compiled
+
+
+def _first_line(error: BaseException | None) -> str:
+    """What it says, without what a compiler has added."""
+    return f"{type(error).__name__}: {error}".split("\n", 1)[0]
 
 
 def _reference(gm: torch.fx.GraphModule) -> Callable[..., Any]:
