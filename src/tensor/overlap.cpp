@@ -51,10 +51,26 @@ bool is_in(const Table& table, std::string_view name) {
   return std::ranges::binary_search(table, name);
 }
 
-bool is_plain(const at::Tensor& tensor) {
+bool is_strided(const at::Tensor& tensor) {
   return tensor.defined() && tensor.layout() == c10::kStrided &&
-         tensor.has_storage() &&
-         !tensor.unsafeGetTensorImpl()->has_symbolic_sizes_strides();
+         tensor.has_storage();
+}
+
+bool is_symbolic(const at::Tensor& tensor) {
+  return tensor.unsafeGetTensorImpl()->has_symbolic_sizes_strides();
+}
+
+// Whether several elements are in one place; of sizes that vary, whether they
+// may be.
+bool overlaps_itself(const at::Tensor& tensor) {
+  if (!is_symbolic(tensor))
+    return at::has_internal_overlap(tensor) == at::MemOverlap::Yes;
+  const auto sizes = tensor.sym_sizes(), strides = tensor.sym_strides();
+  for (size_t i = 0; i < sizes.size(); ++i)
+    if (strides[i].maybe_as_int() == 0 &&
+        sizes[i].maybe_as_int().value_or(2) > 1)
+      return true;
+  return false;
 }
 
 enum class Shared : uint8_t { Nothing, Some, All };
@@ -90,15 +106,16 @@ void refuse_overlap(const OpInfo& op, const c10::IValue* args) {
   for (const uint32_t index : op.written) {
     if (!args[index].isTensor()) continue;
     const at::Tensor& written = args[index].toTensor();
-    if (!is_plain(written)) continue;
-    if (at::has_internal_overlap(written) == at::MemOverlap::Yes &&
-        !is_in(kInOnePlace, name))
+    if (!is_strided(written)) continue;
+    if (overlaps_itself(written) && !is_in(kInOnePlace, name))
       refuse(op, "several elements are in one place");
+    if (is_symbolic(written)) continue;
     for (uint32_t i = 0; i < op.arity; ++i) {
       if (i == index || !args[i].isTensor()) continue;
       const at::Tensor& other = args[i].toTensor();
-      const Shared memory =
-          is_plain(other) ? shared(written, other) : Shared::Nothing;
+      const Shared memory = is_strided(other) && !is_symbolic(other)
+                                ? shared(written, other)
+                                : Shared::Nothing;
       if (memory == Shared::Some ||
           (memory == Shared::All && is_in(kApart, name)))
         refuse(op, "another argument shares memory");

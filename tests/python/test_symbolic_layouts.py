@@ -113,3 +113,26 @@ def test_memory_that_cannot_be_written_to_is_another_layout(seed, dynamic):
             call(x, notes)
             results.append((x.tolist(), notes))
         assert results[0] == results[1], name
+
+
+def expanded_and_written(x, notes):
+    y = x.expand(2, *x.shape)
+    try:
+        y.neg_()
+    except RuntimeError as error:
+        notes.append(str(error))
+    y.fill_(3)
+    return y + 1, x
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_write_to_an_expanded_tensor_of_varying_sizes(backend):
+    compiled = magneto.compile(
+        expanded_and_written, backend=backend, dynamic=True
+    )
+    for size in ((3, 4), (2, 5), (4, 4)):
+        results = []
+        for call in (expanded_and_written, compiled):
+            notes = []
+            results.append((call(torch.ones(size), notes), notes))
+        compare(*results)
