@@ -81,11 +81,23 @@ Details& Details::add(const char* key, const std::vector<std::string>& lines) {
   return add(key, list.get());
 }
 
+namespace {
+
+// Of what CPython adds (where a handler begins) it has no line: then that of
+// the code before it.
+int64_t line_of(const bytecode::Code& code, int32_t instruction) {
+  for (; instruction >= 0; --instruction)
+    if (const int32_t line = code.position(instruction).line; line > 0)
+      return line;
+  return code.first_line;
+}
+
+}  // namespace
+
 Details& Details::add_place(PyCodeObject* code, int32_t instruction) {
   add("function", code->co_qualname);
   add("filename", code->co_filename);
-  return add("line", static_cast<int64_t>(
-                         python::decoded(code).position(instruction).line));
+  return add("line", line_of(python::decoded(code), instruction));
 }
 
 Ref stack_object(std::span<const values::Place> stack) {

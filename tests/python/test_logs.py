@@ -308,3 +308,22 @@ def test_wrong_names_are_errors():
     with pytest.raises(ValueError, match="there is no log 'grpah'; there are"):
         magneto.set_logs("guards", "grpah")
     assert not logs.enabled("guards")
+
+
+def test_piece_that_begins_where_a_handler_does_has_a_line(heard):
+    def program(x, y, notes):
+        try:
+            x = x @ y
+        except RuntimeError as error:
+            notes.append(str(error))
+        return x + 1
+
+    logs.set_logs("recompiles")
+    compiled = magneto.compile(program, backend="eager")
+    for mode in (torch.enable_grad, torch.no_grad):
+        with mode():
+            compiled(torch.ones(2, 3), torch.ones(2, 3), [])
+    first = program.__code__.co_firstlineno
+    told = heard.named("recompiles")
+    assert told
+    assert all(first <= each["line"] <= first + 6 for each in told), told
