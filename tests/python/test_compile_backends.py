@@ -353,8 +353,15 @@ def written_and_viewed(x, y):
     return x.view(-1), y[1:]
 
 
+def with_gradients(x, y):
+    with torch.enable_grad():
+        return x * 2, y.view(-1)
+
+
 @pytest.mark.parametrize("backend", ["eager", "aot_eager", "inductor"])
-@pytest.mark.parametrize("program", [view_of_another, written_and_viewed])
+@pytest.mark.parametrize(
+    "program", [view_of_another, written_and_viewed, with_gradients]
+)
 @pytest.mark.parametrize("dynamic", [None, True])
 @pytest.mark.parametrize("is_made_inside", [False, True])
 def test_inference_mode(program, backend, dynamic, is_made_inside):
@@ -426,3 +433,38 @@ def test_errors_of_the_programs_that_a_backend_meets(program, backend, dynamic):
     compiled = magneto.compile(program, backend=backend, dynamic=dynamic)
     for _ in range(2):
         assert str(outcome(compiled)) == str(outcome(program))
+
+
+def view_behind_a_break(x):
+    with torch.no_grad():
+        magneto.graph_break()
+        scale = x.sum()
+    return x.t(), x * scale
+
+
+def gradients_inside(x):
+    with torch.no_grad():
+        magneto.graph_break()
+        with torch.enable_grad():
+            y = x.view(-1)
+        return y, x * 2
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager", "inductor"])
+@pytest.mark.parametrize("dynamic", [None, True])
+@pytest.mark.parametrize("program", [view_behind_a_break, gradients_inside])
+def test_graph_that_turns_gradients_on(program, backend, dynamic):
+    """What it makes from there on has a history, views as well."""
+
+    def outcome(call):
+        x = torch.ones(2, 3, requires_grad=True)
+        results = call(x)
+        about = [(r.tolist(), r.requires_grad, r.is_leaf) for r in results]
+        for each in results:
+            if each.requires_grad:
+                (each * 2).sum().backward()
+        return about, x.grad.tolist(), torch.is_grad_enabled()
+
+    compiled = magneto.compile(program, backend=backend, dynamic=dynamic)
+    for _ in range(2):
+        assert outcome(compiled) == outcome(program)

@@ -15,7 +15,7 @@ import torch
 from torch._guards import CompileId, DuplicateInputs
 
 from magneto import config, logs
-from magneto.backends import aliasing, graph_passes, safety
+from magneto.backends import aliasing, grad_mode, graph_passes, safety
 from magneto.backends.context import (
     BackendContext,
     compiling,
@@ -113,6 +113,8 @@ def compile_graph(
         reason=EndReason(**(reason or {})),
         may_refuse_data=may_refuse_data,
         written=written,
+        is_without_gradients=not torch.is_grad_enabled(),
+        is_in_inference_mode=torch.is_inference_mode_enabled(),
     )
     with torch._C._PreserveDispatchKeyGuard(), outside_of_inference_mode():
         compiled, relations = compilation.run(is_symbolic)
@@ -135,6 +137,8 @@ class _Compilation:
     reason: EndReason
     may_refuse_data: bool
     written: Sequence[int]
+    is_without_gradients: bool
+    is_in_inference_mode: bool
 
     def run(
         self, is_symbolic: bool
@@ -191,17 +195,32 @@ class _Compilation:
             take_tensors(gm, floats, inputs, symbols.fake_input)
         suffix = f"_{self.restart}" if self.restart else ""
         _log_graph(gm, f"{self.identity}{suffix}")
+        turns_on = self.is_without_gradients and grad_mode.turns_on(gm)
+        # There are none, whatever the graph turns on.
+        is_misled = turns_on and self.is_in_inference_mode
+        turns_on = turns_on and not is_misled
+        if turns_on:
+            grad_mode.turn_off_first(gm)
         context = BackendContext(self.example_inputs, symbols)
-        with compiling(context, self.identity):
+        with (
+            compiling(context, self.identity),
+            torch.set_grad_enabled(turns_on or torch.is_grad_enabled()),
+        ):
             transformed = graph_passes.run_passes(gm, inputs)
             reference = _reference(transformed)
-            misleads = self._misleads_autograd(symbols)
+            misleads = (
+                "turns gradients on in an inference mode"
+                if is_misled
+                else self._misleads_autograd(symbols)
+            )
             try:
                 compiled = fast_forward(
                     _call_backend(
                         self.backend, transformed, inputs, self.may_refuse_data
                     )
                 )
+                if turns_on:
+                    compiled = grad_mode.CalledWithGradients(compiled)
             except BackendCompilerFailed as error:
                 if not (
                     misleads
