@@ -116,3 +116,41 @@ def test_writes_to_items_in_one_place(backend, dynamic):
     compiled = magneto.compile(program, backend=backend, dynamic=dynamic)
     for _ in range(2):
         assert outcome(compiled) == outcome(program)
+
+
+LAYOUTS = {
+    "plain": lambda: torch.arange(9.0).view(3, 3),
+    "every other": lambda: torch.arange(18.0).view(3, 6)[:, ::2],
+    "transposed": lambda: torch.arange(6.0).view(2, 3).t(),
+    "detached": lambda: torch.arange(18.0).view(3, 6)[:, ::2].detach(),
+}
+
+
+def squeezed_and_filled(x):
+    x.squeeze_()
+    x.fill_(3)
+    return x * 2
+
+
+def swapped_twice(x):
+    x.t_().t_()
+    x.add_(1)
+    return x
+
+
+@pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
+@pytest.mark.parametrize("dynamic", [None, True])
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("program", [squeezed_and_filled, swapped_twice])
+def test_reshapes_that_change_nothing(program, layout, backend, dynamic):
+    """AOTAutograd takes them for changes, and lays out the input anew."""
+
+    def outcome(call):
+        x = LAYOUTS[layout]()
+        alias = x.detach()
+        y = call(x)
+        return y.tolist(), x.tolist(), alias.tolist(), x.stride(), x.shape
+
+    compiled = magneto.compile(program, backend=backend, dynamic=dynamic)
+    for _ in range(2):
+        assert outcome(compiled) == outcome(program)

@@ -100,6 +100,18 @@ def overlaps_itself(value: torch.Tensor) -> bool:
     )
 
 
+def reshapes_inputs(context: Any) -> bool:
+    """Whether AOTAutograd, run in this tracing context, takes the layout of
+    inputs for changed: it gives them the one that its result has. An operator
+    that could do so (`squeeze_`) is enough.
+    """
+    metadata = context.fw_metadata
+    return metadata is not None and any(
+        info.mutates_metadata or info.mutates_storage_metadata
+        for info in metadata.input_info
+    )
+
+
 def writes_inputs(context: Any) -> bool:
     """Whether AOTAutograd, run in this tracing context, saw that the graph
     writes to its inputs. False where it didn't run.

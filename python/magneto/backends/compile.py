@@ -195,7 +195,9 @@ class _Compilation:
             take_tensors(gm, floats, inputs, symbols.fake_input)
         suffix = f"_{self.restart}" if self.restart else ""
         _log_graph(gm, f"{self.identity}{suffix}")
-        turns_on = self.is_without_gradients and grad_mode.turns_on(gm)
+        turns_on = self.is_without_gradients and grad_mode.turns_on(
+            self.handle, gm
+        )
         # There are none, whatever the graph turns on.
         is_misled = turns_on and self.is_in_inference_mode
         turns_on = turns_on and not is_misled
@@ -234,6 +236,8 @@ class _Compilation:
                     error,
                 )
                 compiled = reference
+            if aliasing.reshapes_inputs(context):
+                misleads = "changes the shape of an input in place"
             if misleads and context.fw_metadata is not None:
                 log.info(
                     "backend %r gets a graph that %s; it runs uncompiled",

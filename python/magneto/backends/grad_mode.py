@@ -17,9 +17,15 @@ import torch
 _SWITCH = torch._C._set_grad_enabled
 
 
-def turns_on(gm: torch.fx.GraphModule) -> bool:
-    """Whether the graph turns gradients on."""
-    return any(
+def turns_on(handle: Any, gm: torch.fx.GraphModule) -> bool:
+    """Whether the graph turns gradients on.
+
+    Args:
+        handle: of the graph that was captured.
+        gm: the module of that, whose nodes are made when somebody asks.
+
+    """
+    return _SWITCH in handle.targets() and any(
         node.target is _SWITCH and node.args == (True,)
         for node in gm.graph.nodes
     )
