@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The programs of `variants`, with their calls, under a compiler of PyTorch's
 that makes functional code of what they write. Where torch.compile doesn't give
-what plain Python gives either, that compiler is at fault, and nothing is said.
+what plain Python gives either, that compiler is at fault, and nothing is said;
+nor where it fails and says so.
 
     python -m tests.fuzz.backends [--count N] [--seed S]
 
@@ -64,7 +65,7 @@ def try_seed(seed: int) -> str:
     options = {"backend": BACKEND, "dynamic": dynamic_of(seed)}
     namespace = dict(GLOBALS)
     differs = difference_of(source, namespace, result_of, **options)
-    if not differs:
+    if not differs or "BackendCompilerFailed" in differs:
         return ""
     program = namespace["program"]
     torch._dynamo.reset()
