@@ -59,6 +59,7 @@ LEFT_OUT = {
     "from_file": "reads a file",
     "resize_as_": "gives a tensor another storage",
     "resize_as_sparse_": "gives a tensor another storage",
+    "lstm": "a row of its own (natives/torch_autograd.cpp)",
     "max_pool1d": "a row of its own (natives/torch_shapes.cpp)",
     "one_hot": "a row of its own (natives/torch_shapes.cpp)",
 } | dict.fromkeys(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Functions with a backward of their own.
+// Functions with a backward of their own: the program's, and one of torch's.
 #include "natives/torch_rows.h"
 #include "tensor/ambient.h"
 
@@ -31,7 +31,42 @@ Outcome<V> apply_function(Context& ctx, const Arguments& args) {
   return call_polyfill(ctx, "torch_autograd.function_apply", args);
 }
 
+// Whether a tensor of the CPU is among these values that needs gradients.
+Outcome<bool> holds_differentiated(Context& ctx, std::span<const V> values) {
+  constexpr int8_t kCpu = 0;  // c10::DeviceType::CPU
+  for (V value : values) {
+    value = ctx.look(value);
+    if (value->kind == Kind::Tensor) {
+      PyObject* fake = as<TensorValue>(value)->fake;
+      if (tensor::requires_grad(fake) && tensor::device(fake).first == kCpu)
+        return true;
+    }
+    if (value->kind != Kind::Tuple && value->kind != Kind::List) continue;
+    std::vector<V> items;
+    MG_DO(unpack(ctx, value, items));
+    MG_TRY(const bool holds, holds_differentiated(ctx, items));
+    if (holds) return true;
+  }
+  return false;
+}
+
+// What autograd keeps for an LSTM on a CPU has parts that aren't there, at
+// which PyTorch's compilers fail.
+Outcome<V> long_short_term_memory(Context& ctx, const Arguments& args) {
+  ctx.guards.ambient(guards::Ambient::GradMode);
+  if (tensor::grad_mode()) {
+    MG_TRY(const bool holds, holds_differentiated(ctx, args.positional));
+    if (holds)
+      return ctx.graph_break(
+          "autograd-function",
+          "an LSTM on a CPU, applied to tensors that need gradients",
+          "it runs as it does without a compiler");
+  }
+  return record_function(ctx, object_at<"torch.lstm">(), args);
+}
+
 constexpr Row kRows[] = {
+    {"torch", "lstm", long_short_term_memory, 0, kAny, "*"},
     {"torch.autograd.function", "Function.apply", apply_function, 1, kAny, "*"},
 };
 

@@ -468,3 +468,30 @@ def test_graph_that_turns_gradients_on(program, backend, dynamic):
     compiled = magneto.compile(program, backend=backend, dynamic=dynamic)
     for _ in range(2):
         assert outcome(compiled) == outcome(program)
+
+
+@pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
+@pytest.mark.parametrize("kind", [torch.nn.LSTM, torch.nn.GRU, torch.nn.RNN])
+def test_recurrent_layers_are_trained(kind, backend):
+    """PyTorch's compilers fail at the backward of an LSTM on a CPU."""
+
+    def outcome(compiles):
+        torch.manual_seed(0)
+        layer = kind(4, 3, num_layers=2, bidirectional=True)
+
+        def program(x):
+            return layer(x * 2)[0].sum(0) + 1
+
+        call = (
+            magneto.compile(program, backend=backend) if compiles else program
+        )
+        results = []
+        for _ in range(2):
+            y = call(torch.ones(2, 5, 4))
+            y.sum().backward()
+            with torch.no_grad():
+                results += [y, call(torch.ones(2, 5, 4))]
+        return results + [p.grad for p in layer.parameters()]
+
+    for mine, plain in zip(outcome(True), outcome(False), strict=True):
+        torch.testing.assert_close(mine, plain)
