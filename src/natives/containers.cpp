@@ -2,6 +2,7 @@
 // The slots that containers have in common (length, items, iteration,
 // comparison), called as list.__getitem__(x, i), mostly through super().
 #include "natives/signature.h"
+#include "values/operators.h"
 
 namespace magneto::natives {
 
@@ -41,13 +42,9 @@ Outcome<V> slot_iterate(Context& ctx, const Arguments& args) {
   return plain_iterate(ctx, container);
 }
 
-bool is_deque(V value) {
-  return value->kind == Kind::List && !is_instance_of(value, &PyList_Type);
-}
-
 // A deque has no slot for keys of all kinds: its methods take numbers only.
 Outcome<V> key_of(Context& ctx, V container, const Arguments& args) {
-  if (!is_deque(container)) return args.positional[1];
+  if (!values::is_deque(container)) return args.positional[1];
   MG_TRY(const Py_ssize_t at, slot_index(ctx, args.positional[1]));
   return ctx.integer(at);
 }
@@ -82,7 +79,7 @@ Outcome<V> slot_contains(Context& ctx, const Arguments& args) {
 bool comparable(V left, V right) {
   for (PyTypeObject* type : {&PyList_Type, &PyTuple_Type, &PyDict_Type})
     if (is_instance_of(left, type)) return is_instance_of(right, type);
-  if (is_deque(left)) return is_deque(right);
+  if (values::is_deque(left)) return values::is_deque(right);
   return (is_instance_of(left, &PySet_Type) ||
           is_instance_of(left, &PyFrozenSet_Type)) &&
          (is_instance_of(right, &PySet_Type) ||

@@ -7,6 +7,7 @@
 #include "values/aliases.h"
 #include "values/exceptions.h"
 #include "values/hashing.h"
+#include "values/operators.h"
 #include "values/protocol.h"
 #include "values/tensor_items.h"
 #include "values/torch_types.h"
@@ -90,11 +91,6 @@ struct Index {
 };
 
 enum class Access : uint8_t { Read, Write, Delete };
-
-bool is_deque(V container) {
-  return container->kind == Kind::List &&
-         !is_instance_of(container, &PyList_Type);
-}
 
 // The integer or slice of integers that a key is; null if it is neither.
 Outcome<PyObject*> index_object(Context& ctx, V key) {

@@ -264,6 +264,10 @@ bool is_list(V value) {
   return value->kind == Kind::List && is_instance_of(value, &PyList_Type);
 }
 
+bool is_deque(V value) {
+  return value->kind == Kind::List && !is_instance_of(value, &PyList_Type);
+}
+
 std::vector<V> items_of(Context& ctx, V sequence) {
   if (sequence->kind == Kind::List) return ctx.heap.items(sequence->heap);
   if (sequence->kind == Kind::Tuple) {
@@ -388,7 +392,7 @@ Outcome<V> operator_method(Context& ctx, int op, V value, PyObject* name) {
   return bind_descriptor(ctx, found, value, value->type, name);
 }
 
-bool is_deque(V value) {
+bool is_plain_deque(V value) {
   static PyObject* const type = find_object("collections.deque");
   return value->type == reinterpret_cast<PyTypeObject*>(type);
 }
@@ -604,7 +608,7 @@ Outcome<V> binary_operation(Context& ctx, int kind, V left, V right) {
       (is_list(left) || is_tuple_like(left)))
     forward = nullptr;
   // A deque's is that of a sequence, which takes numbers only.
-  if (op == kMultiply && (is_deque(left) || is_deque(right)))
+  if (op == kMultiply && (is_plain_deque(left) || is_plain_deque(right)))
     MG_DO(check_concatenation(ctx, op, left, right, in_place));
   // Numbers' slots go before those of sequences, which user classes don't have.
   const bool users = is_users_method(forward) || is_users_method(backward);

@@ -52,6 +52,7 @@ bool is_users_method(V method);
 bool is_tuple_like(V value);
 // A deque is a Kind::List as well, but has operators of its own.
 bool is_list(V value);
+bool is_deque(V value);
 // The items that a list or tuple holds, whatever its class says of iteration.
 std::vector<V> items_of(Context& ctx, V sequence);
 

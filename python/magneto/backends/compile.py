@@ -198,21 +198,20 @@ class _Compilation:
         turns_on = self.is_without_gradients and grad_mode.turns_on(
             self.handle, gm
         )
-        # There are none, whatever the graph turns on.
-        is_misled = turns_on and self.is_in_inference_mode
-        turns_on = turns_on and not is_misled
-        if turns_on:
+        begins_off = turns_on and not self.is_in_inference_mode
+        if begins_off:
             grad_mode.turn_off_first(gm)
         context = BackendContext(self.example_inputs, symbols)
         with (
             compiling(context, self.identity),
-            torch.set_grad_enabled(turns_on or torch.is_grad_enabled()),
+            torch.set_grad_enabled(begins_off or torch.is_grad_enabled()),
         ):
             transformed = graph_passes.run_passes(gm, inputs)
             reference = _reference(transformed)
             misleads = (
+                # That has none, whatever the graph turns on.
                 "turns gradients on in an inference mode"
-                if is_misled
+                if turns_on and self.is_in_inference_mode
                 else self._misleads_autograd(symbols)
             )
             try:
@@ -221,7 +220,7 @@ class _Compilation:
                         self.backend, transformed, inputs, self.may_refuse_data
                     )
                 )
-                if turns_on:
+                if begins_off:
                     compiled = grad_mode.CalledWithGradients(compiled)
             except BackendCompilerFailed as error:
                 if not (
