@@ -83,6 +83,10 @@ class Undo {
     restore_generators();
     return true;
   }
+  // Whether none of them is in use in another thread.
+  bool knows_generators() const {
+    return std::ranges::all_of(generators_, &python::RandomState::is_known);
+  }
   void restore_generators() {
     for (const python::RandomState& state : generators_) state.restore();
   }
@@ -128,10 +132,13 @@ Piece run_entry(CodeCache& cache, size_t index, PyObject** slots,
   python::FrameHookScope pause(false);
   ForeignPause foreign;
   Undo undo(*entry, slots);
-  std::vector<Ref> numbers;
-  if (entry->guards->draws() && !entry->guards->draw()) {
-    undo.restore_generators();
-    return PyErr_Occurred() ? Piece::Failed : Piece::Plain;
+  std::vector<Ref> numbers, held;
+  if (entry->guards->draws()) {
+    if (entry->guards->calls_to_draw()) entry->guards->hold(slots, held);
+    if (!undo.knows_generators() || !entry->guards->draw()) {
+      undo.restore_generators();
+      return PyErr_Occurred() ? Piece::Failed : Piece::Plain;
+    }
   }
   if (!make_numbers(*entry->guards, slots, numbers)) return Piece::Failed;
   const codegen::RunEnd end = program.run(slots, target);

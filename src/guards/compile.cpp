@@ -356,7 +356,7 @@ class ProgramBuilder {
       const IntSource& source = numbers_.symbols[symbol.index];
       bindings.push_back({symbol, numbers_.environment->symbol(symbol).type,
                           source.kind, node_of_[source.source.index],
-                          source.dim});
+                          source.dim, source.draw});
     }
     std::vector<shapes::E> results;
     for (const Request& request : requests_)

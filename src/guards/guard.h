@@ -61,14 +61,18 @@ enum class IntKind : uint8_t {
   Random,      // random()
   Below,       // _randbelow(`dim`)
   RandomBits,  // getrandbits(`dim`)
+  Draw,        // `draw`, from one of NumPy's
 };
 
 constexpr bool is_drawn(IntKind kind) { return kind >= IntKind::Random; }
+
+struct Draw;  // draw.h
 
 struct IntSource {
   IntKind kind;
   SourceId source;
   int64_t dim = 0;  // Size, Stride, Word, Below, RandomBits
+  std::shared_ptr<const Draw> draw = {};  // Draw
 };
 
 // A place in the user's program: where a frame of the trace stands.

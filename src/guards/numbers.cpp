@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "guards/check.h"
+#include "guards/draw.h"
 #include "python/iterator_layout.h"
 #include "python/itertools_layout.h"
 #include "python/random_generator.h"
@@ -74,6 +75,8 @@ bool read_number(const NumberBinding& binding, PyObject* value,
       *result = shapes::Number::of(number);
       return true;
     }
+    case IntKind::Draw:
+      return draw_number(*binding.draw, value, result);
   }
   return false;
 }
@@ -120,11 +123,22 @@ bool Numbers::Part::holds(PyObject* const* slots,
   return checks.is_empty() || checks.run(values);
 }
 
+bool Numbers::calls_to_draw() const {
+  return std::ranges::any_of(drawn_, [](const NumberBinding& binding) {
+    return binding.kind == IntKind::Draw;
+  });
+}
+
 bool Numbers::draw(PyObject* const* slots) noexcept {
+  // What runs meanwhile may check these guards for a call of its own.
+  std::vector<shapes::Number> values = values_;
+  std::vector<Ref> generators;
   for (const NumberBinding& binding : drawn_)
-    if (!read_number(binding, slots[binding.node],
-                     &values_[binding.symbol.index]))
+    generators.push_back(Ref::share(slots[binding.node]));
+  for (size_t i = 0; i < drawn_.size(); ++i)
+    if (!read_number(drawn_[i], generators[i], &values[drawn_[i].symbol.index]))
       return false;
+  values_ = std::move(values);
   return registers_.empty() || results_.run(values_);
 }
 
@@ -132,6 +146,7 @@ bool Numbers::make_up_drawn() noexcept {
   for (const NumberBinding& binding : drawn_)
     values_[binding.symbol.index] =
         binding.kind == IntKind::Random ? shapes::Number::of(0.5)
+        : binding.kind == IntKind::Draw ? binding.draw->sample
         : binding.kind == IntKind::Below
             ? shapes::Number::of(binding.dim / 2)
             : shapes::Number::of((int64_t{1} << binding.dim) / 2);

@@ -24,6 +24,7 @@ struct NumberBinding {
   IntKind kind;
   uint32_t node;
   int64_t dim;
+  std::shared_ptr<const Draw> draw;  // IntKind::Draw
 };
 
 class Numbers {
@@ -45,6 +46,8 @@ class Numbers {
   // The part that is drawn from generators, when everything else holds.
   bool draws() const { return !drawn_.empty(); }
   std::span<const NumberBinding> drawn() const { return drawn_; }
+  // Whether that may let other code run: of finalizers, or another thread's.
+  bool calls_to_draw() const;
   // Draws, in the program's order. False without a Python error if a result
   // has no value.
   bool draw(PyObject* const* slots) noexcept;

@@ -65,6 +65,12 @@ class GuardProgram {
   // before the others are asked for, and while its inputs are alive. False if
   // a number has no value, or with a Python error set.
   bool draws() const { return numbers_.draws(); }
+  // While it draws, references to the inputs of a run must be held.
+  bool calls_to_draw() const { return numbers_.calls_to_draw(); }
+  void hold(PyObject* const* inputs, std::vector<Ref>& held) const {
+    for (size_t i = 0; i < input_nodes_.size(); ++i)
+      if (input_nodes_[i] != kNumber) held.push_back(Ref::share(inputs[i]));
+  }
   bool draw() noexcept { return numbers_.draw(slots_.data()); }
   // Numbers as they might be, in their place.
   bool make_up_drawn() noexcept { return numbers_.make_up_drawn(); }

@@ -35,6 +35,8 @@ std::string number_name(const std::string& path, IntKind kind, int64_t dim) {
       return "randrange(" + std::to_string(dim) + ")";
     case IntKind::RandomBits:
       return "getrandbits(" + std::to_string(dim) + ")";
+    case IntKind::Draw:
+      return "a draw of " + path;
   }
   return path;
 }

@@ -38,4 +38,10 @@ PyObject* builtins_of(PyObject* globals);
 // everything else.
 std::string_view module_of_function(PyObject* callable);
 
+// The class of Cython's functions, which bind as Python's do: each release has
+// one of its own.
+inline bool is_cython_function(PyTypeObject* type) {
+  return std::string_view(type->tp_name).ends_with("cython_function_or_method");
+}
+
 }  // namespace magneto

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <bit>
-#include <span>
 
 #include "python/find.h"
+#include "python/numpy_generator.h"
 #include "support/check.h"
 #include "support/forever.h"
 
@@ -28,12 +28,6 @@ const GeneratorClass& generator_class() {
                           find_object("_random.Random.getrandbits")};
   }());
   return *found;
-}
-
-std::span<unsigned char> words(PyObject* generator) {
-  const size_t head = sizeof(PyObject);
-  return {reinterpret_cast<unsigned char*>(generator) + head,
-          static_cast<size_t>(generator_class().type->tp_basicsize) - head};
 }
 
 }  // namespace
@@ -69,14 +63,33 @@ bool draw_below(PyObject* generator, int64_t limit, int64_t* number) noexcept {
   return true;
 }
 
+std::vector<std::span<unsigned char>> RandomState::places() const {
+  if (!is_random_generator(generator_))
+    return numpy_generator_memory(generator_);
+  const size_t head = sizeof(PyObject);
+  return {{reinterpret_cast<unsigned char*>(generator_.get()) + head,
+           static_cast<size_t>(generator_class().type->tp_basicsize) - head}};
+}
+
 RandomState::RandomState(PyObject* generator)
     : generator_(Ref::share(generator)) {
-  const auto now = words(generator);
-  words_.assign(now.begin(), now.end());
+  if (!is_random_generator(generator) && !is_free(generator)) return;
+  if (!is_random_generator(generator))
+    bit_generator_ = bit_generator(generator);
+  for (const auto place : places())
+    bytes_.emplace_back(place.begin(), place.end());
 }
 
 void RandomState::restore() const {
-  std::ranges::copy(words_, words(generator_).begin());
+  if (!is_known()) return;
+  if (bit_generator_) {
+    // Somebody may have given it another one.
+    const Ref own = bit_generator(generator_);
+    if (own.get() != bit_generator_.get()) return;
+  }
+  const auto now = places();
+  for (size_t i = 0; i < now.size(); ++i)
+    std::ranges::copy(bytes_[i], now[i].begin());
 }
 
 }  // namespace magneto::python

@@ -5,6 +5,8 @@
 
 #include "tensor/attempt.h"
 #include "tensor/elementwise.h"
+#include "tensor/limits.h"
+#include "tensor/op_info.h"
 #include "tensor/rule.h"
 #include "tensor/shape.h"
 #include "tensor/view_shape.h"
@@ -20,10 +22,31 @@ enum class Dtype {
   Real,     // as Promote, complex becoming real
 };
 
+// Kinds of numbers that the kernels of an operator refuse, whatever the sizes.
+enum Refused : unsigned {
+  kNothing = 0,
+  kBool = 1 << 0,
+  kInteger = 1 << 1,
+  kReal = 1 << 2,
+  kComplex = 1 << 3,
+};
+
+Refused kind_of(c10::ScalarType type) {
+  if (type == at::kBool) return kBool;
+  if (c10::isComplexType(type)) return kComplex;
+  return c10::isIntegralType(type, /*includeBool=*/false) ? kInteger : kReal;
+}
+
+void check_kind(std::string_view name, c10::ScalarType type, unsigned refused) {
+  if (refused & kind_of(type))
+    throw_refused(std::string(name) + " isn't implemented for " +
+                  c10::toString(type));
+}
+
 // The first `Count` arguments are the operands, tensors or numbers; whatever
 // follows them (alpha, rounding mode...) doesn't matter to the result's shape.
-template <Dtype Kind, int Count>
-void pointwise(const OpInfo&, c10::IValue* args, Outputs& outputs) {
+template <Dtype Kind, int Count, unsigned refused>
+void pointwise(const OpInfo& op, c10::IValue* args, Outputs& outputs) {
   TensorVec operands;
   PromotedType common;
   for (int i = 0; i < Count; ++i) {
@@ -34,8 +57,10 @@ void pointwise(const OpInfo&, c10::IValue* args, Outputs& outputs) {
       common.add(args[i].toScalar());
     }
   }
+  const c10::ScalarType type = common.type();
+  check_kind(op.name, type, refused);
   c10::ScalarType computation =
-      Kind == Dtype::BoolRaw ? c10::ScalarType::Undefined : common.type();
+      Kind == Dtype::BoolRaw ? c10::ScalarType::Undefined : type;
   if (Kind == Dtype::Float) computation = float_type(computation);
   c10::ScalarType output = computation;
   if (Kind == Dtype::Bool || Kind == Dtype::BoolRaw) output = at::kBool;
@@ -43,19 +68,29 @@ void pointwise(const OpInfo&, c10::IValue* args, Outputs& outputs) {
   outputs.emplace_back(elementwise(operands, computation, output));
 }
 
-constexpr RuleFn kUnary = &pointwise<Dtype::Promote, 1>;
-constexpr RuleFn kUnaryFloat = &pointwise<Dtype::Float, 1>;
-constexpr RuleFn kUnaryBool = &pointwise<Dtype::BoolRaw, 1>;
-constexpr RuleFn kUnaryReal = &pointwise<Dtype::Real, 1>;
-constexpr RuleFn kBinary = &pointwise<Dtype::Promote, 2>;
-constexpr RuleFn kBinaryFloat = &pointwise<Dtype::Float, 2>;
-constexpr RuleFn kCompare = &pointwise<Dtype::Bool, 2>;
-constexpr RuleFn kLogical = &pointwise<Dtype::BoolRaw, 2>;
-constexpr RuleFn kTernary = &pointwise<Dtype::Promote, 3>;
+// By the kinds of numbers that are refused.
+template <unsigned refused = kNothing>
+constexpr RuleFn kUnary = &pointwise<Dtype::Promote, 1, refused>;
+template <unsigned refused = kNothing>
+constexpr RuleFn kUnaryFloat = &pointwise<Dtype::Float, 1, refused>;
+template <unsigned refused = kNothing>
+constexpr RuleFn kUnaryBool = &pointwise<Dtype::BoolRaw, 1, refused>;
+template <unsigned refused = kNothing>
+constexpr RuleFn kUnaryReal = &pointwise<Dtype::Real, 1, refused>;
+template <unsigned refused = kNothing>
+constexpr RuleFn kBinary = &pointwise<Dtype::Promote, 2, refused>;
+template <unsigned refused = kNothing>
+constexpr RuleFn kBinaryFloat = &pointwise<Dtype::Float, 2, refused>;
+template <unsigned refused = kNothing>
+constexpr RuleFn kCompare = &pointwise<Dtype::Bool, 2, refused>;
+template <unsigned refused = kNothing>
+constexpr RuleFn kLogical = &pointwise<Dtype::BoolRaw, 2, refused>;
+template <unsigned refused = kNothing>
+constexpr RuleFn kTernary = &pointwise<Dtype::Promote, 3, refused>;
 
 // self + alpha * other, where `other` may be a number.
 void add(const OpInfo& op, c10::IValue* args, Outputs& outputs) {
-  kBinary(op, args, outputs);
+  kBinary<>(op, args, outputs);
   at::native::alpha_check(outputs.back().toTensor().scalar_type(),
                           args[2].toScalar());
 }
@@ -133,13 +168,17 @@ at::Tensor like(const at::Tensor& self, c10::ScalarType dtype) {
   return make_tensor(self.sym_sizes(), preserved_strides(self), dtype,
                      self.device());
 }
-void like_first(const OpInfo&, c10::IValue* args, Outputs& outputs) {
+template <unsigned refused = kNothing>
+void like_first(const OpInfo& op, c10::IValue* args, Outputs& outputs) {
   const at::Tensor& self = args[0].toTensor();
+  check_kind(op.name, self.scalar_type(), refused);
   outputs.emplace_back(like(self, self.scalar_type()));
 }
 
-void contiguous_first(const OpInfo&, c10::IValue* args, Outputs& outputs) {
+template <unsigned refused = kNothing>
+void contiguous_first(const OpInfo& op, c10::IValue* args, Outputs& outputs) {
   const at::Tensor& self = args[0].toTensor();
+  check_kind(op.name, self.scalar_type(), refused);
   outputs.emplace_back(
       make_contiguous(self.sym_sizes(), self.scalar_type(), self.device()));
 }
@@ -151,6 +190,7 @@ std::tuple<at::Tensor, at::Tensor> frexp(const at::Tensor& self) {
 }
 
 std::tuple<at::Tensor, at::Tensor> log_sigmoid_forward(const at::Tensor& self) {
+  check_kind("log_sigmoid", self.scalar_type(), kBool | kInteger | kComplex);
   at::Tensor output =
       make_contiguous(self.sym_sizes(), self.scalar_type(), self.device());
   // What the backward pass needs is kept on the CPU only.
@@ -275,181 +315,181 @@ constexpr Rule kRules[] = {
     // Arithmetic.
     {"aten::add.Tensor", &add},
     {"aten::sub.Tensor", &subtract},
-    {"aten::mul.Tensor", kBinary},
-    {"aten::bitwise_and.Tensor", kBinary},
-    {"aten::bitwise_or.Tensor", kBinary},
-    {"aten::bitwise_xor.Tensor", kBinary},
-    {"aten::bitwise_left_shift.Tensor", kBinary},
-    {"aten::bitwise_right_shift.Tensor", kBinary},
-    {"aten::remainder.Tensor", kBinary},
-    {"aten::fmod.Tensor", kBinary},
-    {"aten::maximum", kBinary},
-    {"aten::minimum", kBinary},
-    {"aten::fmax", kBinary},
-    {"aten::fmin", kBinary},
-    {"aten::gcd", kBinary},
-    {"aten::lcm", kBinary},
-    {"aten::floor_divide", kBinary},
-    {"aten::heaviside", kBinary},
-    {"aten::hypot", kBinary},
-    {"aten::nextafter", kBinary},
-    {"aten::logaddexp", kBinary},
-    {"aten::logaddexp2", kBinary},
-    {"aten::pow.Tensor_Scalar", kBinary},
-    {"aten::pow.Tensor_Tensor", kBinary},
-    {"aten::clamp_min", kBinary},
-    {"aten::clamp_max", kBinary},
-    {"aten::clamp_min.Tensor", kBinary},
-    {"aten::clamp_max.Tensor", kBinary},
+    {"aten::mul.Tensor", kBinary<>},
+    {"aten::bitwise_and.Tensor", kBinary<kReal | kComplex>},
+    {"aten::bitwise_or.Tensor", kBinary<kReal | kComplex>},
+    {"aten::bitwise_xor.Tensor", kBinary<kReal | kComplex>},
+    {"aten::bitwise_left_shift.Tensor", kBinary<kBool | kReal | kComplex>},
+    {"aten::bitwise_right_shift.Tensor", kBinary<kBool | kReal | kComplex>},
+    {"aten::remainder.Tensor", kBinary<kBool | kComplex>},
+    {"aten::fmod.Tensor", kBinary<kBool | kComplex>},
+    {"aten::maximum", kBinary<kComplex>},
+    {"aten::minimum", kBinary<kComplex>},
+    {"aten::fmax", kBinary<kComplex>},
+    {"aten::fmin", kBinary<kComplex>},
+    {"aten::gcd", kBinary<kBool | kReal | kComplex>},
+    {"aten::lcm", kBinary<kBool | kReal | kComplex>},
+    {"aten::floor_divide", kBinary<kBool | kComplex>},
+    {"aten::heaviside", kBinary<kComplex>},
+    {"aten::hypot", kBinary<kBool | kInteger | kComplex>},
+    {"aten::nextafter", kBinary<kBool | kInteger | kComplex>},
+    {"aten::logaddexp", kBinary<kBool | kInteger>},
+    {"aten::logaddexp2", kBinary<kBool | kInteger | kComplex>},
+    {"aten::pow.Tensor_Scalar", kBinary<>},
+    {"aten::pow.Tensor_Tensor", kBinary<kBool>},
+    {"aten::clamp_min", kBinary<kBool | kComplex>},
+    {"aten::clamp_max", kBinary<kBool | kComplex>},
+    {"aten::clamp_min.Tensor", kBinary<kComplex>},
+    {"aten::clamp_max.Tensor", kBinary<kComplex>},
     rule<&rsub_tensor>("aten::rsub.Tensor"),
     // With a number, which may be a symbol.
     {"aten::add.Scalar", &add},
     {"aten::sub.Scalar", &subtract},
     {"aten::rsub.Scalar", &subtract},
-    {"aten::mul.Scalar", kBinary},
-    {"aten::div.Scalar", kBinaryFloat},
-    {"aten::remainder.Scalar", kBinary},
-    {"aten::fmod.Scalar", kBinary},
-    {"aten::floor_divide.Scalar", kBinary},
-    {"aten::div.Tensor", kBinaryFloat},
-    {"aten::atan2", kBinaryFloat},
-    {"aten::copysign.Tensor", kBinaryFloat},
-    {"aten::xlogy.Tensor", kBinaryFloat},
-    {"aten::special_xlog1py", kBinaryFloat},
-    {"aten::special_zeta", kBinaryFloat},
-    {"aten::igamma", kBinaryFloat},
-    {"aten::igammac", kBinaryFloat},
-    {"aten::special_chebyshev_polynomial_t", kBinaryFloat},
-    {"aten::special_chebyshev_polynomial_u", kBinaryFloat},
-    {"aten::special_chebyshev_polynomial_v", kBinaryFloat},
-    {"aten::special_chebyshev_polynomial_w", kBinaryFloat},
-    {"aten::special_hermite_polynomial_h", kBinaryFloat},
-    {"aten::special_hermite_polynomial_he", kBinaryFloat},
-    {"aten::special_laguerre_polynomial_l", kBinaryFloat},
-    {"aten::special_legendre_polynomial_p", kBinaryFloat},
-    {"aten::special_shifted_chebyshev_polynomial_t", kBinaryFloat},
-    {"aten::special_shifted_chebyshev_polynomial_u", kBinaryFloat},
-    {"aten::special_shifted_chebyshev_polynomial_v", kBinaryFloat},
-    {"aten::special_shifted_chebyshev_polynomial_w", kBinaryFloat},
-    {"aten::__lshift__.Scalar", kBinary},
-    {"aten::__lshift__.Tensor", kBinary},
-    {"aten::__rshift__.Scalar", kBinary},
-    {"aten::__rshift__.Tensor", kBinary},
+    {"aten::mul.Scalar", kBinary<>},
+    {"aten::div.Scalar", kBinaryFloat<>},
+    {"aten::remainder.Scalar", kBinary<kBool | kComplex>},
+    {"aten::fmod.Scalar", kBinary<kBool | kComplex>},
+    {"aten::floor_divide.Scalar", kBinary<kBool | kComplex>},
+    {"aten::div.Tensor", kBinaryFloat<>},
+    {"aten::atan2", kBinaryFloat<kComplex>},
+    {"aten::copysign.Tensor", kBinaryFloat<kComplex>},
+    {"aten::xlogy.Tensor", kBinaryFloat<kComplex>},
+    {"aten::special_xlog1py", kBinaryFloat<kComplex>},
+    {"aten::special_zeta", kBinaryFloat<kComplex>},
+    {"aten::igamma", kBinaryFloat<kBool | kInteger | kComplex>},
+    {"aten::igammac", kBinaryFloat<kBool | kInteger | kComplex>},
+    {"aten::special_chebyshev_polynomial_t", kBinaryFloat<kComplex>},
+    {"aten::special_chebyshev_polynomial_u", kBinaryFloat<kComplex>},
+    {"aten::special_chebyshev_polynomial_v", kBinaryFloat<kComplex>},
+    {"aten::special_chebyshev_polynomial_w", kBinaryFloat<kComplex>},
+    {"aten::special_hermite_polynomial_h", kBinaryFloat<kComplex>},
+    {"aten::special_hermite_polynomial_he", kBinaryFloat<kComplex>},
+    {"aten::special_laguerre_polynomial_l", kBinaryFloat<kComplex>},
+    {"aten::special_legendre_polynomial_p", kBinaryFloat<kComplex>},
+    {"aten::special_shifted_chebyshev_polynomial_t", kBinaryFloat<kComplex>},
+    {"aten::special_shifted_chebyshev_polynomial_u", kBinaryFloat<kComplex>},
+    {"aten::special_shifted_chebyshev_polynomial_v", kBinaryFloat<kComplex>},
+    {"aten::special_shifted_chebyshev_polynomial_w", kBinaryFloat<kComplex>},
+    {"aten::__lshift__.Scalar", kBinary<kBool | kReal | kComplex>},
+    {"aten::__lshift__.Tensor", kBinary<kBool | kReal | kComplex>},
+    {"aten::__rshift__.Scalar", kBinary<kBool | kReal | kComplex>},
+    {"aten::__rshift__.Tensor", kBinary<kBool | kReal | kComplex>},
     rule<&power_of_number>("aten::pow.Scalar"),
     attempt<"aten::addcdiv", &addcdiv>(),
     attempt<"aten::lerp.Scalar", &lerp_number>(),
     attempt<"aten::glu", &glu>(),
     rule<&div_mode>("aten::div.Tensor_mode"),
-    {"aten::addcmul", kTernary},
-    {"aten::clamp", kTernary},
-    {"aten::clamp.Tensor", kTernary},
-    {"aten::lerp.Tensor", kTernary},
+    {"aten::addcmul", kTernary<kBool>},
+    {"aten::clamp", kTernary<kBool | kComplex>},
+    {"aten::clamp.Tensor", kTernary<kBool | kComplex>},
+    {"aten::lerp.Tensor", kTernary<kBool | kInteger>},
     rule<&where>("aten::where.self"),
     // Comparison and logic.
-    {"aten::eq.Scalar", kCompare},
-    {"aten::eq.Tensor", kCompare},
-    {"aten::ne.Scalar", kCompare},
-    {"aten::ne.Tensor", kCompare},
-    {"aten::lt.Scalar", kCompare},
-    {"aten::lt.Tensor", kCompare},
-    {"aten::gt.Scalar", kCompare},
-    {"aten::gt.Tensor", kCompare},
-    {"aten::le.Scalar", kCompare},
-    {"aten::le.Tensor", kCompare},
-    {"aten::ge.Scalar", kCompare},
-    {"aten::ge.Tensor", kCompare},
-    {"aten::logical_and", kLogical},
-    {"aten::logical_or", kLogical},
-    {"aten::logical_xor", kLogical},
-    {"aten::logical_not", kUnaryBool},
-    {"aten::isnan", kUnaryBool},
-    {"aten::isposinf", kUnaryBool},
-    {"aten::isneginf", kUnaryBool},
-    {"aten::signbit", kUnaryBool},
+    {"aten::eq.Scalar", kCompare<>},
+    {"aten::eq.Tensor", kCompare<>},
+    {"aten::ne.Scalar", kCompare<>},
+    {"aten::ne.Tensor", kCompare<>},
+    {"aten::lt.Scalar", kCompare<kComplex>},
+    {"aten::lt.Tensor", kCompare<kComplex>},
+    {"aten::gt.Scalar", kCompare<kComplex>},
+    {"aten::gt.Tensor", kCompare<kComplex>},
+    {"aten::le.Scalar", kCompare<kComplex>},
+    {"aten::le.Tensor", kCompare<kComplex>},
+    {"aten::ge.Scalar", kCompare<kComplex>},
+    {"aten::ge.Tensor", kCompare<kComplex>},
+    {"aten::logical_and", kLogical<>},
+    {"aten::logical_or", kLogical<>},
+    {"aten::logical_xor", kLogical<>},
+    {"aten::logical_not", kUnaryBool<>},
+    {"aten::isnan", kUnaryBool<>},
+    {"aten::isposinf", kUnaryBool<kComplex>},
+    {"aten::isneginf", kUnaryBool<kComplex>},
+    {"aten::signbit", kUnaryBool<kComplex>},
     // One operand.
-    {"aten::neg", kUnary},
-    {"aten::relu", kUnary},
-    {"aten::silu", kUnary},
-    {"aten::gelu", kUnary},
-    {"aten::elu", kUnary},
-    {"aten::leaky_relu", kUnary},
-    {"aten::mish", kUnary},
-    {"aten::hardshrink", kUnary},
-    {"aten::softshrink", kUnary},
-    {"aten::threshold", kUnary},
-    {"aten::sgn", kUnary},
-    {"aten::sign", kUnary},
-    {"aten::floor", kUnary},
-    {"aten::ceil", kUnary},
-    {"aten::trunc", kUnary},
-    {"aten::round", kUnary},
-    {"aten::round.decimals", kUnary},
-    {"aten::frac", kUnary},
-    {"aten::bitwise_not", kUnary},
-    {"aten::softplus", kUnary},
-    {"aten::exp", kUnaryFloat},
-    {"aten::exp2", kUnaryFloat},
-    {"aten::expm1", kUnaryFloat},
-    {"aten::log", kUnaryFloat},
-    {"aten::log2", kUnaryFloat},
-    {"aten::log10", kUnaryFloat},
-    {"aten::log1p", kUnaryFloat},
-    {"aten::sqrt", kUnaryFloat},
-    {"aten::rsqrt", kUnaryFloat},
-    {"aten::reciprocal", kUnaryFloat},
-    {"aten::sin", kUnaryFloat},
-    {"aten::cos", kUnaryFloat},
-    {"aten::tan", kUnaryFloat},
-    {"aten::asin", kUnaryFloat},
-    {"aten::acos", kUnaryFloat},
-    {"aten::atan", kUnaryFloat},
-    {"aten::sinh", kUnaryFloat},
-    {"aten::cosh", kUnaryFloat},
-    {"aten::tanh", kUnaryFloat},
-    {"aten::asinh", kUnaryFloat},
-    {"aten::acosh", kUnaryFloat},
-    {"aten::atanh", kUnaryFloat},
-    {"aten::sigmoid", kUnaryFloat},
-    {"aten::erf", kUnaryFloat},
-    {"aten::erfc", kUnaryFloat},
-    {"aten::erfinv", kUnaryFloat},
-    {"aten::lgamma", kUnaryFloat},
-    {"aten::digamma", kUnaryFloat},
-    {"aten::logit", kUnaryFloat},
-    {"aten::sinc", kUnaryFloat},
-    {"aten::i0", kUnaryFloat},
-    {"aten::special_airy_ai", kUnaryFloat},
-    {"aten::special_bessel_j0", kUnaryFloat},
-    {"aten::special_bessel_j1", kUnaryFloat},
-    {"aten::special_bessel_y0", kUnaryFloat},
-    {"aten::special_bessel_y1", kUnaryFloat},
-    {"aten::special_entr", kUnaryFloat},
-    {"aten::special_erfcx", kUnaryFloat},
-    {"aten::special_i0e", kUnaryFloat},
-    {"aten::special_i1", kUnaryFloat},
-    {"aten::special_i1e", kUnaryFloat},
-    {"aten::special_log_ndtr", kUnaryFloat},
-    {"aten::special_modified_bessel_i0", kUnaryFloat},
-    {"aten::special_modified_bessel_i1", kUnaryFloat},
-    {"aten::special_modified_bessel_k0", kUnaryFloat},
-    {"aten::special_modified_bessel_k1", kUnaryFloat},
-    {"aten::special_ndtri", kUnaryFloat},
-    {"aten::special_scaled_modified_bessel_k0", kUnaryFloat},
-    {"aten::special_scaled_modified_bessel_k1", kUnaryFloat},
-    {"aten::special_spherical_bessel_j0", kUnaryFloat},
+    {"aten::neg", kUnary<kBool>},
+    {"aten::relu", kUnary<kBool | kComplex>},
+    {"aten::silu", kUnary<kBool | kInteger>},
+    {"aten::gelu", kUnary<kBool | kInteger | kComplex>},
+    {"aten::elu", kUnary<kBool | kInteger | kComplex>},
+    {"aten::leaky_relu", kUnary<kBool | kInteger | kComplex>},
+    {"aten::mish", kUnary<kBool | kInteger | kComplex>},
+    {"aten::hardshrink", kUnary<kBool | kInteger | kComplex>},
+    {"aten::softshrink", kUnary<kBool | kInteger | kComplex>},
+    {"aten::threshold", kUnary<kBool | kComplex>},
+    {"aten::sgn", kUnary<>},
+    {"aten::sign", kUnary<kComplex>},
+    {"aten::floor", kUnary<kBool | kComplex>},
+    {"aten::ceil", kUnary<kBool | kComplex>},
+    {"aten::trunc", kUnary<kBool | kComplex>},
+    {"aten::round", kUnary<kBool | kComplex>},
+    {"aten::round.decimals", kUnary<kBool | kInteger | kComplex>},
+    {"aten::frac", kUnary<kBool | kInteger | kComplex>},
+    {"aten::bitwise_not", kUnary<kReal | kComplex>},
+    {"aten::softplus", kUnary<kBool | kInteger | kComplex>},
+    {"aten::exp", kUnaryFloat<>},
+    {"aten::exp2", kUnaryFloat<>},
+    {"aten::expm1", kUnaryFloat<>},
+    {"aten::log", kUnaryFloat<>},
+    {"aten::log2", kUnaryFloat<>},
+    {"aten::log10", kUnaryFloat<>},
+    {"aten::log1p", kUnaryFloat<>},
+    {"aten::sqrt", kUnaryFloat<>},
+    {"aten::rsqrt", kUnaryFloat<>},
+    {"aten::reciprocal", kUnaryFloat<>},
+    {"aten::sin", kUnaryFloat<>},
+    {"aten::cos", kUnaryFloat<>},
+    {"aten::tan", kUnaryFloat<>},
+    {"aten::asin", kUnaryFloat<>},
+    {"aten::acos", kUnaryFloat<>},
+    {"aten::atan", kUnaryFloat<>},
+    {"aten::sinh", kUnaryFloat<>},
+    {"aten::cosh", kUnaryFloat<>},
+    {"aten::tanh", kUnaryFloat<>},
+    {"aten::asinh", kUnaryFloat<>},
+    {"aten::acosh", kUnaryFloat<>},
+    {"aten::atanh", kUnaryFloat<>},
+    {"aten::sigmoid", kUnaryFloat<>},
+    {"aten::erf", kUnaryFloat<kComplex>},
+    {"aten::erfc", kUnaryFloat<kComplex>},
+    {"aten::erfinv", kUnaryFloat<kComplex>},
+    {"aten::lgamma", kUnaryFloat<kComplex>},
+    {"aten::digamma", kUnaryFloat<kComplex>},
+    {"aten::logit", kUnaryFloat<kComplex>},
+    {"aten::sinc", kUnaryFloat<>},
+    {"aten::i0", kUnaryFloat<kComplex>},
+    {"aten::special_airy_ai", kUnaryFloat<kComplex>},
+    {"aten::special_bessel_j0", kUnaryFloat<kComplex>},
+    {"aten::special_bessel_j1", kUnaryFloat<kComplex>},
+    {"aten::special_bessel_y0", kUnaryFloat<kComplex>},
+    {"aten::special_bessel_y1", kUnaryFloat<kComplex>},
+    {"aten::special_entr", kUnaryFloat<kComplex>},
+    {"aten::special_erfcx", kUnaryFloat<kComplex>},
+    {"aten::special_i0e", kUnaryFloat<kComplex>},
+    {"aten::special_i1", kUnaryFloat<kComplex>},
+    {"aten::special_i1e", kUnaryFloat<kComplex>},
+    {"aten::special_log_ndtr", kUnaryFloat<kComplex>},
+    {"aten::special_modified_bessel_i0", kUnaryFloat<kComplex>},
+    {"aten::special_modified_bessel_i1", kUnaryFloat<kComplex>},
+    {"aten::special_modified_bessel_k0", kUnaryFloat<kComplex>},
+    {"aten::special_modified_bessel_k1", kUnaryFloat<kComplex>},
+    {"aten::special_ndtri", kUnaryFloat<kComplex>},
+    {"aten::special_scaled_modified_bessel_k0", kUnaryFloat<kComplex>},
+    {"aten::special_scaled_modified_bessel_k1", kUnaryFloat<kComplex>},
+    {"aten::special_spherical_bessel_j0", kUnaryFloat<kComplex>},
     attempt<"aten::polygamma", &polygamma>(),
-    {"aten::hardswish", kUnary},
-    {"aten::hardsigmoid", kUnary},
-    {"aten::abs", kUnaryReal},
+    {"aten::hardswish", kUnary<kBool | kInteger | kComplex>},
+    {"aten::hardsigmoid", kUnary<kBool | kInteger | kComplex>},
+    {"aten::abs", kUnaryReal<kBool>},
     attempt<"aten::tril", &triangle>(),
     attempt<"aten::triu", &triangle>(),
     attempt<"aten::renorm", &renorm>(),
     attempt<"aten::isin.Tensor_Tensor", &is_in_tensor>(),
     attempt<"aten::isin.Tensor_Scalar", &is_number>(),
-    {"aten::nan_to_num", &like_first},
-    {"aten::hardtanh", &like_first},
-    {"aten::_prelu_kernel", &like_first},
-    {"aten::rrelu_with_noise", &contiguous_first},
+    {"aten::nan_to_num", &like_first<>},
+    {"aten::hardtanh", &like_first<kBool | kComplex>},
+    {"aten::_prelu_kernel", &like_first<>},
+    {"aten::rrelu_with_noise", &contiguous_first<kBool | kInteger | kComplex>},
     rule<&native_dropout_backward>("aten::native_dropout_backward"),
     {"aten::normal.Tensor_float", &normal},
     {"aten::normal.float_Tensor", &normal},

@@ -7,6 +7,7 @@
 #include <structmember.h>
 
 #include "python/bind.h"
+#include "python/find.h"
 #include "python/layout.h"
 #include "python/names.h"
 #include "values/attributes.h"
@@ -248,8 +249,9 @@ Outcome<V> bind_descriptor(Context& ctx, PyObject* descriptor, V object,
     if (!bound) return ctx.constant_share(descriptor);
     return bind_getset(ctx, descriptor, object, name);
   }
-  // A method of pybind11's.
-  if (kind == &PyInstanceMethod_Type && ctx.natives->has(descriptor)) {
+  // A method of pybind11's, or of Cython's.
+  if ((kind == &PyInstanceMethod_Type || is_cython_function(kind)) &&
+      ctx.natives->has(descriptor)) {
     V function = ctx.constant_share(descriptor);
     return bound ? ctx.method(function, object) : function;
   }

@@ -11,7 +11,38 @@
 
 namespace magneto::values {
 
+namespace {
+
+// Classes that can be renamed, and stand in an error's message by their name.
+void guard_names_in(Context& ctx, std::string_view message) {
+  std::vector<PyTypeObject*> named;
+  for (const guards::Guard& guard : ctx.guards.guards()) {
+    if ((guard.kind != guards::GuardKind::TypeIs &&
+         guard.kind != guards::GuardKind::Identity) ||
+        !PyType_Check(guard.object.get()))
+      continue;
+    PyObject* bases =
+        reinterpret_cast<PyTypeObject*>(guard.object.get())->tp_mro;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(bases); ++i) {
+      auto* type = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(bases, i));
+      if ((type->tp_flags & Py_TPFLAGS_HEAPTYPE) &&
+          message.find(type->tp_name) != std::string_view::npos &&
+          std::ranges::find(named, type) == named.end())
+        named.push_back(type);
+    }
+  }
+  for (PyTypeObject* type : named)
+    ctx.guards.constant_equals(
+        ctx.sources.field(
+            ctx.sources.constant(reinterpret_cast<PyObject*>(type)),
+            guards::SourceKind::TypeName),
+        reinterpret_cast<PyHeapTypeObject*>(type)->ht_name);
+}
+
+}  // namespace
+
 Signal Context::raise(PyObject* type, const std::string& message) {
+  guard_names_in(*this, message);
   V argument = string(message);
   return raise_value(make_exception(
       *this, reinterpret_cast<PyTypeObject*>(type), {&argument, 1}));
@@ -136,8 +167,11 @@ Signal Context::raise_from_python() {
   Ref args = Ref::steal(PyObject_GetAttrString(owned_value, "args"));
   std::vector<V> values;
   if (args && PyTuple_Check(args.get())) {
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args.get()); ++i)
-      values.push_back(constant_share(PyTuple_GET_ITEM(args.get(), i)));
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args.get()); ++i) {
+      PyObject* arg = PyTuple_GET_ITEM(args.get(), i);
+      if (PyUnicode_Check(arg)) guard_names_in(*this, attribute_name(arg));
+      values.push_back(constant_share(arg));
+    }
   } else {
     PyErr_Clear();
   }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "guards/draw.h"
 #include "guards/program.h"
 #include "python/find.h"
 #include "shapes/environment.h"
@@ -82,6 +83,7 @@ bool Context::comes_of_draws(E number) const {
 std::string Context::symbol_name(shapes::SymbolId symbol) const {
   if (!environment_->symbol(symbol).is_given) return {};
   const IntSource& source = symbol_sources_[symbol.index];
+  if (source.draw) return source.draw->name;
   return guards::number_name(sources.print(source.source), source.kind,
                              source.dim);
 }

@@ -4,6 +4,7 @@
 
 #include "guards/guard.h"
 #include "python/deque_layout.h"
+#include "python/find.h"
 #include "python/layout.h"
 #include "python/names.h"
 #include "tensor/tensor_snapshot.h"
@@ -130,7 +131,10 @@ V Context::wrap(PyObject* object, SourceId source, bool known) {
   if (!known && type == &PyFunction_Type) {
     if (V function = wrap_function(object, source)) return function;
   }
-  if (is_identity_constant(object) && !is_numpy_number(type)) {
+  const bool is_of_identity =
+      (is_identity_constant(object) && !is_numpy_number(type)) ||
+      (is_cython_function(type) && natives->has(object));
+  if (is_of_identity) {
     if (!known) guards.identity(source, object);
     keep(Ref::share(object));
     return make({.kind = Kind::Constant,

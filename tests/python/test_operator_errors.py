@@ -9,11 +9,13 @@ import warnings
 import pytest
 import torch
 from torch.testing._internal.common_methods_invocations import op_db
+from torch.testing._internal.opinfo.core import BinaryUfuncInfo, UnaryUfuncInfo
 from torch.utils._pytree import tree_map_only
 
 import magneto
 
 DTYPES = [torch.bool, torch.int64, torch.complex64, torch.float16, torch.uint8]
+KINDS = [torch.bool, torch.int64, torch.float32, torch.complex64]
 # Called with a plain number in place of a tensor.
 NOT_OF_TENSORS = {"__rdiv__"}
 
@@ -115,3 +117,40 @@ def test_sums_and_differences_of_bools(wrong, backend):
     with pytest.raises(RuntimeError) as error:
         magneto.compile(wrong, backend=backend)(mask)
     assert str(error.value) == str(expected.value)
+
+
+ELEMENTWISE = [
+    op for op in op_db if type(op) in (UnaryUfuncInfo, BinaryUfuncInfo)
+]
+
+
+class Failures:
+    """A backend that notes what its graphs raise."""
+
+    def __init__(self):
+        self.raised = []
+
+    def __call__(self, graph, inputs):
+        def run(*args):
+            try:
+                return graph(*args)
+            except Exception as error:
+                self.raised.append(error)
+                raise
+
+        return run
+
+
+@pytest.mark.parametrize("dtype", KINDS, ids=str)
+@pytest.mark.parametrize("op", ELEMENTWISE, ids=name_of)
+def test_kinds_of_numbers_that_kernels_refuse(op, dtype):
+    """Nothing runs that raises for any numbers of the kind."""
+    count = 2 if type(op) is BinaryUfuncInfo else 1
+    inputs = [torch.ones(4).to(dtype) for _ in range(count)]
+    sample = inputs[0], tuple(inputs[1:]), {}
+    magneto.reset()
+    failures = Failures()
+    compiled = magneto.compile(catching, backend=failures)
+    expected = outcome(catching, op.op, sample)
+    assert outcome(compiled, op.op, sample) == expected
+    assert not failures.raised

@@ -9,6 +9,7 @@ import abc
 import functools
 import gc
 import inspect
+import math
 import os
 import sys
 import threading
@@ -26,6 +27,46 @@ import magneto
 from magneto.testing import compare
 
 X = torch.ones(2)
+
+
+MISTAKES = [
+    lambda thing, cls: thing.nothing,
+    lambda thing, cls: cls.nothing,
+    lambda thing, cls: super(cls, thing).nothing,
+    lambda thing, cls: cls().nothing,
+    lambda thing, cls: thing(),
+    lambda thing, cls: len(thing),
+    lambda thing, cls: thing + 1,
+    lambda thing, cls: "a" + thing,
+    lambda thing, cls: thing < 3,
+    lambda thing, cls: thing[0],
+    lambda thing, cls: [1][thing],
+    lambda thing, cls: int(thing),
+    lambda thing, cls: list(thing),
+    lambda thing, cls: next(thing),
+    lambda thing, cls: -thing,
+    lambda thing, cls: "%d" % thing,
+    lambda thing, cls: format(thing, "5"),
+    lambda thing, cls: cls(1),
+    lambda thing, cls: thing.method(1),
+    lambda thing, cls: math.sqrt(thing),
+    lambda thing, cls: torch.ones(2) + thing,
+    lambda thing, cls: 1 in thing,
+    lambda thing, cls: isinstance(1, thing),
+    lambda thing, cls: ",".join([thing]),
+    lambda thing, cls: sum([thing]),
+    lambda thing, cls: reversed(thing),
+]
+
+
+def words_of_errors(thing: Any, cls: Any) -> list[str]:
+    words = []
+    for mistake in MISTAKES:
+        try:
+            mistake(thing, cls)
+        except Exception as error:
+            words.append(str(error))
+    return words
 
 
 class World:
@@ -309,6 +350,12 @@ ROWS: dict[str, tuple[Any, ...]] = {
         lambda w: setattr(
             w.function, "__code__", (lambda c, a=1, *, b=2: "new").__code__
         ),
+    ),
+    "name of a class in an error": (
+        lambda x, w: (x + 1, words_of_errors(w.thing, w.Thing)),
+        lambda w: setattr(w.Thing, "__name__", "Renamed"),
+        lambda w: setattr(w.Base, "__name__", "RenamedBase"),
+        lambda w: setattr(w.Thing, "__name__", "Again"),
     ),
     "annotations": (
         lambda x, w: x * len(w.class_.__annotations__),
