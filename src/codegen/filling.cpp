@@ -210,6 +210,8 @@ bool Rebuilder::is_easily_built(V value, int depth) const {
   constexpr size_t kLongest = 64;
   if (!value || value->is_null()) return false;
   if (value->source.valid() || built_.contains(value)) return true;
+  // What is entered again is built in any case.
+  if (std::ranges::count(capture_.inference_modes, value)) return true;
   if (depth > kDeepest) return false;
   const auto all = [&](std::span<const V> values) {
     return values.size() <= kLongest &&

@@ -2,6 +2,8 @@
 #include "entry/live_slots.h"
 
 #include <algorithm>
+#include <unordered_set>
+#include <utility>
 
 #include "entry/cache.h"
 #include "tensor/fake_tensor.h"
@@ -89,6 +91,7 @@ bool hold_inference_modes(const values::Context& ctx,
   const auto add_frame = [&](const auto& frame) {
     held.add(frame.locals);
     held.add(frame.stack);
+    if constexpr (requires { frame.handled; }) held.add(frame.handled);
   };
   add_frame(capture);
   std::ranges::for_each(capture.inner, add_frame);
@@ -97,13 +100,14 @@ bool hold_inference_modes(const values::Context& ctx,
                              [&](V mode) { return held.contains(mode); });
 }
 
-// Those values of the trace at whose death something ends: an inference mode,
-// or a generator that has something left to do.
+// Those values of the trace at whose death something happens: an inference
+// mode or a generator that has something left to do ends, or what runs code
+// when it dies.
 class Endings {
  public:
   Endings(const values::Context& ctx, const values::Capture& capture)
       : ctx_(ctx), capture_(capture) {
-    has_any_ = !capture.inference_modes.empty() ||
+    has_any_ = !capture.inference_modes.empty() || !capture.watched.empty() ||
                std::ranges::any_of(capture.generators,
                                    &values::SuspendedFrame::has_finalizer);
   }
@@ -111,15 +115,39 @@ class Endings {
     if (!has_any_ || !value) return false;
     values::Reachable reached(ctx_);
     reached.add(value);
+    add_frames(reached);
     return std::ranges::any_of(reached, [&](V each) { return is_one(each); });
   }
 
  private:
+  // A generator holds what its frame does.
+  void add_frames(values::Reachable& reached) const {
+    std::unordered_set<size_t> added;
+    for (bool more = true; std::exchange(more, false);) {
+      std::vector<size_t> numbers;
+      for (V each : reached)
+        if (is_made_generator(each) && added.insert(number_of(each)).second)
+          numbers.push_back(number_of(each));
+      for (size_t number : numbers) {
+        reached.add(capture_.generators[number].locals);
+        reached.add(capture_.generators[number].stack);
+        more = true;
+      }
+    }
+  }
+  static bool is_made_generator(V value) {
+    return value->kind == values::Kind::Generator && value->heap.valid();
+  }
+  size_t number_of(V generator) const {
+    return static_cast<size_t>(ctx_.heap[generator->heap].number);
+  }
   bool is_one(V value) const {
-    if (value->kind != values::Kind::Generator || !value->heap.valid())
-      return std::ranges::count(capture_.inference_modes, value) != 0;
-    const auto number = static_cast<size_t>(ctx_.heap[value->heap].number);
-    return capture_.generators[number].has_finalizer;
+    if (value->object && std::ranges::count(capture_.watched, value->object,
+                                            &values::Value::object))
+      return true;
+    return is_made_generator(value)
+               ? capture_.generators[number_of(value)].has_finalizer
+               : std::ranges::count(capture_.inference_modes, value) != 0;
   }
 
   const values::Context& ctx_;

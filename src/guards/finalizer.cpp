@@ -3,6 +3,9 @@
 
 #include <frameobject.h>
 
+#include <algorithm>
+#include <array>
+#include <functional>
 #include <string_view>
 
 #include "guards/constant.h"
@@ -14,10 +17,21 @@ namespace magneto::guards {
 
 namespace {
 
+// What a function holds besides its code and its module; each may be null.
+std::array<PyObject*, 3> held_by_function(PyObject* function) {
+  return {PyFunction_GET_DEFAULTS(function),
+          PyFunction_GET_KW_DEFAULTS(function),
+          PyFunction_GET_CLOSURE(function)};
+}
+
 bool lives_with_code(PyObject* object) {
-  return PyType_Check(object) || PyModule_Check(object) ||
-         PyFunction_Check(object) || PyCode_Check(object) ||
-         PyCFunction_Check(object);
+  if (PyFunction_Check(object))
+    return std::ranges::none_of(held_by_function(object), std::identity());
+  if (PyCFunction_Check(object)) {
+    PyObject* self = PyCFunction_GET_SELF(object);
+    return !self || PyModule_Check(self) || PyType_Check(self);
+  }
+  return PyType_Check(object) || PyModule_Check(object) || PyCode_Check(object);
 }
 
 bool is_called_back(PyObject* object) {
@@ -55,7 +69,12 @@ bool look(PyObject* object, Search& search) {
   // An exception's way to the variables of the frames that it has left is long.
   const int steps = PyTraceBack_Check(object) || PyFrame_Check(object) ? 0 : 1;
   search.depth_left -= steps;
-  type->tp_traverse(object, visit, &search);
+  if (PyFunction_Check(object))
+    (void)std::ranges::any_of(held_by_function(object), [&](PyObject* held) {
+      return held && visit(held, &search);
+    });
+  else
+    type->tp_traverse(object, visit, &search);
   search.depth_left += steps;
   return search.found;
 }

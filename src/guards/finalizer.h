@@ -10,7 +10,8 @@
 namespace magneto::guards {
 
 // What surely has none, whatever it holds: plain data, tensors, and what lives
-// as long as the program's code does (modules, classes, functions).
+// as long as the program's code does (modules, classes, functions that hold
+// nothing of their own).
 bool never_has_finalizer(PyObject* object) noexcept;
 
 // Looks a few levels deep, and at the first few hundred objects. Runs no user

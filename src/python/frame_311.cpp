@@ -15,6 +15,7 @@
 #include <internal/pycore_frame.h>
 #undef Py_BUILD_CORE
 
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -151,22 +152,41 @@ PyObject* give_to_handler(PyThreadState* state, _PyInterpreterFrame* frame) {
   return pass_on(state, frame, 0);
 }
 
+// An exception leaves the frame. One that is raised again has an entry in its
+// traceback already, of a frame that stood for this one when it was raised
+// first: that gets the variables as they are now.
+void show_variables(PyThreadState* state, const _PyInterpreterFrame* frame) {
+  auto* entry = reinterpret_cast<PyTracebackObject*>(state->curexc_traceback);
+  if (!entry) return;
+  _PyInterpreterFrame* shown = entry->tb_frame->f_frame;
+  if (shown == frame || shown->f_code != frame->f_code) return;
+  PendingError error = PendingError::take();
+  for (int i = 0; i < frame->f_code->co_nlocalsplus; ++i)
+    if (PyObject* value = frame->localsplus[i])
+      Py_XSETREF(shown->localsplus[i], Py_NewRef(value));
+  std::move(error).restore();
+}
+
+PyObject* evaluate_expected(PyThreadState* state, _PyInterpreterFrame* frame,
+                            const Expected& expected, int throwing) {
+  if (!expected.entry) return _PyEval_EvalFrameDefault(state, frame, throwing);
+  fill(frame, *expected.entry);
+  if (expected.entry->raises) {
+    std::move(*expected.raised).restore();
+    throwing = 1;
+  }
+  std::optional<FrameHookScope> pause;
+  if (expected.entry->pauses) pause.emplace(false);
+  PyObject* result = _PyEval_EvalFrameDefault(state, frame, throwing);
+  if (!result) show_variables(state, frame);
+  return result;
+}
+
 PyObject* evaluate(PyThreadState* state, _PyInterpreterFrame* frame,
                    int throwing) {
   if (thread.expected.carrier && thread.expected.carrier == frame->f_code) {
-    const Expected expected = std::exchange(thread.expected, {});
-    if (expected.entry) {
-      fill(frame, *expected.entry);
-      if (expected.entry->raises) {
-        std::move(*expected.raised).restore();
-        throwing = 1;
-      }
-      if (expected.entry->pauses) {
-        FrameHookScope pause(false);
-        return _PyEval_EvalFrameDefault(state, frame, throwing);
-      }
-    }
-    return _PyEval_EvalFrameDefault(state, frame, throwing);
+    return evaluate_expected(state, frame, std::exchange(thread.expected, {}),
+                             throwing);
   }
   if (!thread.looking || thread.passed == frame)
     return pass_on(state, frame, throwing);

@@ -76,6 +76,8 @@ class Interpreter final : public values::Inliner, public Journaled {
   std::vector<values::BrokenFrame> take_broken();
   // Whether a call was recorded from inside a with or try block, in any frame.
   bool calls_in_blocks() const { return calls_in_blocks_; }
+  // Of what the outermost frame had when it began, what runs code when it dies.
+  const std::vector<V>& watched() const { return watched_; }
 
   // Makes the generator whose body is `frame`, which moves into it.
   V make_generator(Frame& frame);
@@ -90,13 +92,17 @@ class Interpreter final : public values::Inliner, public Journaled {
   // A frame as it was before a step that may have to be taken back, since what
   // it lets go of runs user code when it dies (lifetimes.cpp).
   struct FrameBefore {
-    FrameBefore(const Frame& frame, V exception)
+    FrameBefore(const values::Heap& heap, const Frame& frame, V exception)
         : stack(frame.stack),
           locals(frame.locals),
+          contents(contents_of(heap, locals)),
           handlers(frame.handlers),
           handled(exception) {}
     void restore(Frame& frame) &&;
-    std::vector<V> stack, locals;
+    // What is in each variable that is a cell; null for the others.
+    static std::vector<V> contents_of(const values::Heap& heap,
+                                      const std::vector<V>& locals);
+    std::vector<V> stack, locals, contents;
     int32_t handlers;
     V handled;
   };
@@ -105,7 +111,7 @@ class Interpreter final : public values::Inliner, public Journaled {
                           const Instruction& instruction) const {
     if (watched_.empty() || bytecode::info(instruction.op).only_adds)
       return std::nullopt;
-    return FrameBefore(frame, handled);
+    return FrameBefore(ctx.heap, frame, handled);
   }
   V let_go(const Frame& frame, const FrameBefore& before, bool returns) const;
   Outcome<Next> after_step(Frame& frame, Outcome<Next> next,

@@ -103,6 +103,16 @@ bool Interpreter::surely_lives(PyObject* object) const {
   return true;
 }
 
+std::vector<V> Interpreter::FrameBefore::contents_of(
+    const values::Heap& heap, const std::vector<V>& locals) {
+  std::vector<V> contents;
+  for (V value : locals)
+    contents.push_back(value && value->kind == Kind::Cell
+                           ? heap[value->heap].slots[0]
+                           : nullptr);
+  return contents;
+}
+
 void Interpreter::FrameBefore::restore(Frame& frame) && {
   frame.stack = std::move(stack);
   frame.locals = std::move(locals);
@@ -127,6 +137,8 @@ V Interpreter::let_go(const Frame& frame, const FrameBefore& before,
   };
   add_changed(before.stack, frame.stack);
   add_changed(before.locals, frame.locals);
+  add_changed(before.contents,
+              FrameBefore::contents_of(ctx.heap, frame.locals));
   if (before.handled != handled) was.add(before.handled);
   if (std::ranges::none_of(
           watched_, [&](V value) { return was.contains(value->object); }))

@@ -63,6 +63,8 @@ struct Capture {
   // Break: objects of torch.inference_mode that are entered again: each mode
   // ends with its object.
   std::vector<V> inference_modes;
+  // Break: what runs code when it dies, of what the frame had when it began.
+  std::vector<V> watched;
   bool calls_in_blocks = false;  // Return, Break: the graph has calls from
                                  // inside a with or try block
   BreakInfo info;                // Break, Skip

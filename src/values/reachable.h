@@ -4,6 +4,7 @@
 // the caller's objects isn't there.
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <unordered_set>
 
@@ -21,8 +22,13 @@ class Reachable {
     for (V value : values) add(value);
   }
 
+  // Also of the caller's object where it was found in another place.
   bool contains(V value) const {
-    return value && found_.contains(ctx_.looked_at(value));
+    if (!value) return false;
+    value = ctx_.looked_at(value);
+    return found_.contains(value) ||
+           (value->object &&
+            std::ranges::count(found_, value->object, &Value::object));
   }
   auto begin() const { return found_.begin(); }
   auto end() const { return found_.end(); }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Random programs that draw random numbers with Python's `random`.
+"""Random programs that draw random numbers with Python's `random` and NumPy.
 
     python -m tests.fuzz.draws [--count N] [--seed S]
 
@@ -13,6 +13,7 @@ import random
 import sys
 from typing import Any
 
+import numpy as np
 import torch
 
 import magneto
@@ -62,6 +63,12 @@ FLOATS = [
     "h.draw()",
     "drawn_pair({g})[0]",
     "{g}.gauss(0, 1)",
+    "{p}.uniform({n}, {n})",
+    "{p}.normal({n}, {m})",
+    "{p}.random()",
+    "{p}.beta({m}, {m})",
+    "{p}.standard_normal()",
+    "{p}.exponential(scale={m})",
     "{g}.triangular(0, 2)",
     "round({g}.random(), 2)",
 ]
@@ -73,6 +80,11 @@ INTS = [
     "drawn_pair({g})[1]",
     "int({g}.random() * {m})",
     "{g}.choice([1, 2, 3])",
+    "np.random.randint({n}, 7)",
+    "{p}.poisson({m})",
+    "{p}.binomial(n={m}, p=0.5)",
+    "int({p}.choice({m}))",
+    "int({p}.permutation({m})[0])",
     "len({g}.sample(range(6), {m}))",
     "{g}.randint(0, {v})",
 ]
@@ -124,6 +136,10 @@ class Writer:
                 "{g}",
                 lambda: self.choose.choice(["random"] * 6 + ["g", "again"]),
             ),
+            (
+                "{p}",
+                lambda: self.choose.choice(["np.random"] * 3 + ["p", "q"]),
+            ),
             ("{n}", lambda: str(self.choose.randint(-2, 3))),
             ("{m}", lambda: str(self.choose.randint(1, 5))),
             ("{v}", lambda: self.choose.choice(self.names)),
@@ -143,6 +159,7 @@ class Writer:
             self.choose.choice(
                 [
                     "random.random() < 0.5",
+                    "{p}.random() < 0.5",
                     "{v} == {v}",
                     "isinstance({v}, float)",
                     "random.randint(0, 2)",
@@ -154,8 +171,8 @@ class Writer:
         )
 
     def program(self) -> str:
-        """A function of a tensor, a number, two generators, a holder, notes."""
-        lines = ["def program(x, given, g, again, h, notes):"]
+        """A function of a tensor, a number, generators, a holder, notes."""
+        lines = ["def program(x, given, g, again, p, q, h, notes):"]
         lines += self.block(self.choose.randint(3, 9), 1)
         shown = ", ".join(self.names)
         lines.append(f"    return x, {shown}, random.random(), g.random()")
@@ -219,6 +236,9 @@ class Writer:
                         "x = x + h.value",
                         "x = x + sum(random.random() for _ in range(2))",
                         "random.seed({v})",
+                        "np.random.seed({m})",
+                        "{p}.shuffle(h.seen)",
+                        "x = x + float({p}.normal(size={m}).sum())",
                         "random.shuffle(h.seen)",
                         "x = torch.nn.functional.dropout(x, 0.5)",
                         "x += {v}",
@@ -229,10 +249,18 @@ class Writer:
         ]
 
 
+BITS = [
+    np.random.MT19937,
+    np.random.PCG64,
+    np.random.PCG64DXSM,
+    np.random.Philox,
+    np.random.SFC64,
+]
 KNOWN = {
     "drawn_pair": drawn_pair,
     "magneto": magneto,
     "math": math,
+    "np": np,
     "random": random,
     "torch": torch,
 }
@@ -248,13 +276,19 @@ def try_seed(seed: int) -> str:
             maker = choose.choice([random.Random] * 3 + [Half, Noted])
             g = maker(number)
             again = g if choose.random() < 0.3 else random.Random(number)
+            bits = choose.choice(BITS)
+            p = choose.choice([np.random.RandomState, np.random.Generator])(
+                bits(number)
+            )
+            q = p if choose.random() < 0.3 else np.random.default_rng(number)
             given = choose.choice([1, 2.5, 3])
             holder, notes = Holder(), []
             random.seed(seed + number)
             torch.manual_seed(seed + number)
+            np.random.seed(seed % 2**31 + number)
             try:
                 result: Any = call(
-                    torch.arange(3.0), given, g, again, holder, notes
+                    torch.arange(3.0), given, g, again, p, q, holder, notes
                 )
             except Exception as error:
                 result = type(error), str(error)
@@ -266,6 +300,7 @@ def try_seed(seed: int) -> str:
                     vars(holder),
                     [hash(each.getstate()) for each in (g, again)],
                     hash(random.getstate()),
+                    [repr(each.normal()) for each in (np.random, p, q)],
                     torch.rand(1),
                 )
             )
