@@ -2,10 +2,9 @@
 #include "entry/live_slots.h"
 
 #include <algorithm>
-#include <unordered_set>
-#include <utility>
 
 #include "entry/cache.h"
+#include "guards/finalizer.h"
 #include "tensor/fake_tensor.h"
 #include "values/protocol.h"
 #include "values/reachable.h"
@@ -73,6 +72,8 @@ bool is_kept(const values::Context& ctx, V value,
                              value->type == &PyDict_Type ||
                              PyType_SUPPORTS_WEAKREFS(value->type);
   if (!value->source.valid()) return may_be_filled && handed_on.contains(value);
+  if (is_owner && value->object && guards::has_finalizer(value->object))
+    return true;
   // The frame's own, or unpacked from a tuple that was.
   guards::SourceId source = value->source;
   while (ctx.sources[source].kind == guards::SourceKind::TupleItem)
@@ -115,26 +116,14 @@ class Endings {
     if (!has_any_ || !value) return false;
     values::Reachable reached(ctx_);
     reached.add(value);
-    add_frames(reached);
+    reached.follow_generators([&](size_t number) {
+      reached.add(capture_.generators[number].locals);
+      reached.add(capture_.generators[number].stack);
+    });
     return std::ranges::any_of(reached, [&](V each) { return is_one(each); });
   }
 
  private:
-  // A generator holds what its frame does.
-  void add_frames(values::Reachable& reached) const {
-    std::unordered_set<size_t> added;
-    for (bool more = true; std::exchange(more, false);) {
-      std::vector<size_t> numbers;
-      for (V each : reached)
-        if (is_made_generator(each) && added.insert(number_of(each)).second)
-          numbers.push_back(number_of(each));
-      for (size_t number : numbers) {
-        reached.add(capture_.generators[number].locals);
-        reached.add(capture_.generators[number].stack);
-        more = true;
-      }
-    }
-  }
   static bool is_made_generator(V value) {
     return value->kind == values::Kind::Generator && value->heap.valid();
   }
@@ -142,8 +131,8 @@ class Endings {
     return static_cast<size_t>(ctx_.heap[generator->heap].number);
   }
   bool is_one(V value) const {
-    if (value->object && std::ranges::count(capture_.watched, value->object,
-                                            &values::Value::object))
+    if (value->object && value->source.valid() && !capture_.watched.empty() &&
+        guards::has_finalizer(value->object))
       return true;
     return is_made_generator(value)
                ? capture_.generators[number_of(value)].has_finalizer

@@ -152,16 +152,30 @@ PyObject* give_to_handler(PyThreadState* state, _PyInterpreterFrame* frame) {
   return pass_on(state, frame, 0);
 }
 
+// Whether frames of them have the same variables: also an island of a function
+// has those of the function (codegen/island.h).
+bool is_same_function(const PyCodeObject* a, const PyCodeObject* b) {
+  const auto is_equal = [](PyObject* left, PyObject* right) {
+    return left == right || PyObject_RichCompareBool(left, right, Py_EQ) == 1;
+  };
+  return a == b || (a->co_firstlineno == b->co_firstlineno &&
+                    is_equal(a->co_filename, b->co_filename) &&
+                    is_equal(a->co_qualname, b->co_qualname) &&
+                    is_equal(a->co_localsplusnames, b->co_localsplusnames));
+}
+
 // An exception leaves the frame. One that is raised again has an entry in its
 // traceback already, of a frame that stood for this one when it was raised
 // first: that gets the variables as they are now.
 void show_variables(PyThreadState* state, const _PyInterpreterFrame* frame) {
   auto* entry = reinterpret_cast<PyTracebackObject*>(state->curexc_traceback);
-  if (!entry) return;
+  if (!entry || entry->tb_frame->f_frame == frame) return;
   _PyInterpreterFrame* shown = entry->tb_frame->f_frame;
-  if (shown == frame || shown->f_code != frame->f_code) return;
   PendingError error = PendingError::take();
-  for (int i = 0; i < frame->f_code->co_nlocalsplus; ++i)
+  const int count = is_same_function(shown->f_code, frame->f_code)
+                        ? frame->f_code->co_nlocalsplus
+                        : 0;
+  for (int i = 0; i < count; ++i)
     if (PyObject* value = frame->localsplus[i])
       Py_XSETREF(shown->localsplus[i], Py_NewRef(value));
   std::move(error).restore();

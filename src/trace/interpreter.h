@@ -113,6 +113,7 @@ class Interpreter final : public values::Inliner, public Journaled {
       return std::nullopt;
     return FrameBefore(ctx.heap, frame, handled);
   }
+  V dies_in_disorder(const Frame& frame) const;
   V let_go(const Frame& frame, const FrameBefore& before, bool returns) const;
   Outcome<Next> after_step(Frame& frame, Outcome<Next> next,
                            FrameBefore&& before);

@@ -3,11 +3,14 @@
 // through a compiled piece, at whose end everything happens at once: where the
 // difference could be seen, the graph breaks.
 #include <algorithm>
+#include <ranges>
+#include <span>
 #include <unordered_set>
 
 #include "guards/constant.h"
 #include "guards/finalizer.h"
 #include "trace/interpreter.h"
+#include "values/reachable.h"
 
 namespace magneto::trace {
 
@@ -119,6 +122,45 @@ void Interpreter::FrameBefore::restore(Frame& frame) && {
   frame.handlers = handlers;
 }
 
+// At the end of the function its variables die in their order. What has died
+// with the values that the piece began with dies in the order of these. What
+// would die at another time, or null: all that runs code when it dies, and what
+// the trace made holds, or is in another variable than it was.
+V Interpreter::dies_in_disorder(const Frame& frame) const {
+  std::vector<V> wanted;
+  const auto move_to_end = [this](std::vector<V>& order, V value) {
+    const auto watched =
+        std::ranges::find(watched_, value->object, &values::Value::object);
+    if (watched == watched_.end()) return;
+    std::erase(order, *watched);
+    order.push_back(*watched);
+  };
+  for (V value : frame.locals) {
+    if (!value || value == frame.result) continue;
+    if (value->object) move_to_end(wanted, value);
+    if (value->source.valid()) continue;
+    values::Reachable reached(ctx);
+    reached.add(value);
+    reached.follow_generators([&](size_t number) {
+      reached.add(generators_[number]->frame.locals);
+      reached.add(generators_[number]->frame.stack);
+    });
+    for (V watched : watched_)
+      if (reached.contains(watched)) return watched;
+  }
+  // Its stack, from the top, and its variables.
+  std::vector<V> found;
+  const auto stack = std::span(begun_).subspan(frame.locals.size());
+  for (V value : stack | std::views::reverse) move_to_end(found, value);
+  for (V value : std::span(begun_).first(frame.locals.size()))
+    move_to_end(found, value);
+  std::erase_if(found, [&](V value) {
+    return std::ranges::find(wanted, value) == wanted.end();
+  });
+  const auto [here, there] = std::ranges::mismatch(wanted, found);
+  return here == wanted.end() ? nullptr : *here;
+}
+
 // What runs code when it dies, of what the frame had before the step and has no
 // more; null if nothing does.
 V Interpreter::let_go(const Frame& frame, const FrameBefore& before,
@@ -140,6 +182,8 @@ V Interpreter::let_go(const Frame& frame, const FrameBefore& before,
   add_changed(before.contents,
               FrameBefore::contents_of(ctx.heap, frame.locals));
   if (before.handled != handled) was.add(before.handled);
+  if (returns && !frame.caller)
+    if (V gone = dies_in_disorder(frame)) return gone;
   if (std::ranges::none_of(
           watched_, [&](V value) { return was.contains(value->object); }))
     return nullptr;

@@ -63,7 +63,7 @@ struct Capture {
   // Break: objects of torch.inference_mode that are entered again: each mode
   // ends with its object.
   std::vector<V> inference_modes;
-  // Break: what runs code when it dies, of what the frame had when it began.
+  // Break: what the frame had when it began and runs code when it dies.
   std::vector<V> watched;
   bool calls_in_blocks = false;  // Return, Break: the graph has calls from
                                  // inside a with or try block

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <span>
 #include <unordered_set>
+#include <utility>
+#include <vector>
 
 #include "values/context.h"
 
@@ -20,6 +22,25 @@ class Reachable {
   void add(V value);
   void add(std::span<const V> values) {
     for (V value : values) add(value);
+  }
+
+  // What generators that the trace made lead to, by their frames: `add_frame`
+  // adds that of the generator with a number.
+  template <class AddFrame>
+  void follow_generators(AddFrame add_frame) {
+    std::unordered_set<size_t> followed;
+    for (bool more = true; std::exchange(more, false);) {
+      std::vector<size_t> numbers;
+      for (V each : found_) {
+        if (each->kind != Kind::Generator || !each->heap.valid()) continue;
+        const auto number = static_cast<size_t>(ctx_.heap[each->heap].number);
+        if (followed.insert(number).second) numbers.push_back(number);
+      }
+      for (size_t number : numbers) {
+        add_frame(number);
+        more = true;
+      }
+    }
   }
 
   // Also of the caller's object where it was found in another place.
