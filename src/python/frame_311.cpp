@@ -169,8 +169,9 @@ bool is_same_function(const PyCodeObject* a, const PyCodeObject* b) {
 // first: that gets the variables as they are now.
 void show_variables(PyThreadState* state, const _PyInterpreterFrame* frame) {
   auto* entry = reinterpret_cast<PyTracebackObject*>(state->curexc_traceback);
-  if (!entry || entry->tb_frame->f_frame == frame) return;
+  if (!entry) return;
   _PyInterpreterFrame* shown = entry->tb_frame->f_frame;
+  if (shown->owner != FRAME_OWNED_BY_FRAME_OBJECT) return;  // it runs
   PendingError error = PendingError::take();
   const int count = is_same_function(shown->f_code, frame->f_code)
                         ? frame->f_code->co_nlocalsplus

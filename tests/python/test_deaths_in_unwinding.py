@@ -155,6 +155,10 @@ def outcome(call):
         LOG.append(f"caught {type(error).__name__}")
         note_mode()
     note_mode()
+    # The end of an inference mode puts back what autocast was at its begin.
+    LOG.append(torch.is_autocast_enabled("cpu"))
+    torch.set_autocast_enabled("cpu", False)
+    torch.set_autocast_dtype("cpu", torch.bfloat16)
     return list(LOG)
 
 

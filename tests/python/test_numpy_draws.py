@@ -240,6 +240,31 @@ def test_a_generator_that_another_thread_uses_is_waited_for():
     assert generator.random() == wanted.random()
 
 
+def test_threads_share_a_generator():
+    """Each call draws once, whichever thread it is in."""
+    generator = np.random.default_rng(7)
+    compiled = magneto.compile(
+        lambda x: x * generator.random(), backend="eager", fullgraph=True
+    )
+
+    def draw():
+        for _ in range(500):
+            compiled(X)
+
+    def fill():
+        for _ in range(50):
+            generator.random(4000)
+
+    threads = [threading.Thread(target=target) for target in [draw, fill] * 3]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    wanted = np.random.default_rng(7)
+    wanted.random(3 * 500 + 3 * 50 * 4000)
+    assert generator.random() == wanted.random()
+
+
 def test_another_bit_generator_takes_its_place():
     compiled = magneto.compile(of_a_state, backend="eager", fullgraph=True)
     state, eagers = np.random.RandomState(1), np.random.RandomState(1)
