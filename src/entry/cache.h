@@ -62,6 +62,8 @@ struct Continuation {
   // Where the instruction raises; null: the exception leaves the frame.
   const bytecode::Handler* handler = nullptr;  // lives with the code
   Way raised;
+  // What the instruction lets go of runs code when it dies.
+  bool lets_go = false;
   // Of an inlined call.
   InnerFunction function;
   // The instruction calls it; what it returns is what the island's call gives.

@@ -72,7 +72,7 @@ bool is_kept(const values::Context& ctx, V value,
                              value->type == &PyDict_Type ||
                              PyType_SUPPORTS_WEAKREFS(value->type);
   if (!value->source.valid()) return may_be_filled && handed_on.contains(value);
-  if (is_owner && value->object && guards::has_finalizer(value->object))
+  if (is_outermost && value->object && guards::has_finalizer(value->object))
     return true;
   // The frame's own, or unpacked from a tuple that was.
   guards::SourceId source = value->source;

@@ -8,6 +8,7 @@
 
 #include "entry/driver.h"
 #include "python/code_object.h"
+#include "python/handled.h"
 #include "python/pending_error.h"
 
 namespace magneto::entry {
@@ -184,11 +185,14 @@ bool run_island(const python::FrameRequest& frame, Broken broken,
     Ref filler = inside.take(slots + 1);
     inside.put(slots + 1, std::move(inner));
   }
+  PyObject* handled =
+      at.lets_go && at.shape.handlers ? python::handled_exception() : nullptr;
   Ref returned = Ref::steal(python::run_from_middle({.code = island.code,
                                                      .unit = island.unit,
                                                      .globals = frame.globals,
                                                      .cells = frame.cells,
-                                                     .values = inside.span()}));
+                                                     .values = inside.span(),
+                                                     .let_go_by = handled}));
   if (!returned) return go_to_handler(frame, broken, rest);
 
   const codegen::Branch& branch = codegen::branch_taken(island, returned);

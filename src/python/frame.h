@@ -110,6 +110,11 @@ struct FrameEntry {
   bool raises = false;
   // What it calls is left alone.
   bool pauses = false;
+  // The exception that the frame handles, if it is about to let go of what runs
+  // code when it dies; else null. Borrowed. The entry of this frame in its
+  // traceback is of a frame that stood for it when the exception was raised,
+  // and holds nothing any more.
+  PyObject* let_go_by = nullptr;
 };
 
 // Runs a frame of `code` from the middle until it returns; null with a Python

@@ -164,21 +164,32 @@ bool is_same_function(const PyCodeObject* a, const PyCodeObject* b) {
                     is_equal(a->co_localsplusnames, b->co_localsplusnames));
 }
 
-// An exception leaves the frame. One that is raised again has an entry in its
-// traceback already, of a frame that stood for this one when it was raised
-// first: that gets the variables as they are now.
-void show_variables(PyThreadState* state, const _PyInterpreterFrame* frame) {
-  auto* entry = reinterpret_cast<PyTracebackObject*>(state->curexc_traceback);
-  if (!entry) return;
-  _PyInterpreterFrame* shown = entry->tb_frame->f_frame;
-  if (shown->owner != FRAME_OWNED_BY_FRAME_OBJECT) return;  // it runs
+// The frame that has an exception's first traceback entry, if it stands for
+// `frame`; null otherwise. No Python error is set, and none is set by it.
+_PyInterpreterFrame* stand_in(PyObject* traceback,
+                              const _PyInterpreterFrame* frame) {
+  if (!traceback || !PyTraceBack_Check(traceback)) return nullptr;
+  _PyInterpreterFrame* shown =
+      reinterpret_cast<PyTracebackObject*>(traceback)->tb_frame->f_frame;
+  const bool has_ended = shown->owner == FRAME_OWNED_BY_FRAME_OBJECT;
+  return has_ended && is_same_function(shown->f_code, frame->f_code) ? shown
+                                                                     : nullptr;
+}
+
+void clear_variables(_PyInterpreterFrame* frame) {
+  for (int i = 0; i < frame->f_code->co_nlocalsplus; ++i)
+    Py_CLEAR(frame->localsplus[i]);
+}
+
+// An exception leaves the frame. What is raised again has an entry of a frame
+// that stood for this one when it was raised first: that gets the variables as
+// they are now, and keeps others.
+void show_variables(const _PyInterpreterFrame* frame) {
   PendingError error = PendingError::take();
-  const int count = is_same_function(shown->f_code, frame->f_code)
-                        ? frame->f_code->co_nlocalsplus
-                        : 0;
-  for (int i = 0; i < count; ++i)
-    if (PyObject* value = frame->localsplus[i])
-      Py_XSETREF(shown->localsplus[i], Py_NewRef(value));
+  if (_PyInterpreterFrame* shown = stand_in(error.traceback(), frame))
+    for (int i = 0; i < frame->f_code->co_nlocalsplus; ++i)
+      if (PyObject* value = frame->localsplus[i])
+        Py_XSETREF(shown->localsplus[i], Py_NewRef(value));
   std::move(error).restore();
 }
 
@@ -192,8 +203,13 @@ PyObject* evaluate_expected(PyThreadState* state, _PyInterpreterFrame* frame,
   }
   std::optional<FrameHookScope> pause;
   if (expected.entry->pauses) pause.emplace(false);
+  if (PyObject* handled = expected.entry->let_go_by) {
+    const Ref traceback = Ref::steal(PyException_GetTraceback(handled));
+    if (_PyInterpreterFrame* shown = stand_in(traceback, frame))
+      clear_variables(shown);
+  }
   PyObject* result = _PyEval_EvalFrameDefault(state, frame, throwing);
-  if (!result) show_variables(state, frame);
+  if (!result) show_variables(frame);
   return result;
 }
 

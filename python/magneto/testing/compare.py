@@ -169,9 +169,7 @@ def _compare_new(a: Any, b: Any, where: str, state: Comparison) -> None:
         _compare(a.tobytes(), b.tobytes(), where, state)
         _expect((a.shape, a.dtype) == (b.shape, b.dtype), where, a, b)
     elif (
-        not _compare_attributes(a, b, where, state)
-        and not fields
-        and x is None
+        not _compare_attributes(a, b, where, state) and not fields and x is None
     ):
         # Without attributes to look at, an object is what it says it is.
         _expect(a == b or repr(a) == repr(b), where, a, b)
