@@ -35,10 +35,12 @@ Signal wrong_call(Context& ctx, PyObject* callable, const Arguments& args) {
   std::vector<PyObject*> real(args.count() + args.keyword_names.size(),
                               Py_None);
   Ref receiver;
-  // A class's methods are called bound, and named after it.
+  // What a class has of its metaclass is called bound, and named after it.
   V self = args.count() ? ctx.look(args.positional[0]) : nullptr;
-  if (Py_IS_TYPE(callable, &PyMethodDescr_Type) && self && self->object &&
-      PyType_Check(self->object) && is_instance_of(self, &PyType_Type)) {
+  if (Py_IS_TYPE(callable, &PyMethodDescr_Type) &&
+      PyType_IsSubtype(PyDescr_TYPE(callable), &PyType_Type) && self &&
+      self->object && PyType_Check(self->object) &&
+      is_instance_of(self, &PyType_Type)) {
     receiver = python::bind_in_c(callable, self->object);
     return receiver ? wrong_call(ctx, receiver, without(args, 1))
                     : ctx.raise_from_python();

@@ -15,6 +15,7 @@
 #include <internal/pycore_frame.h>
 #undef Py_BUILD_CORE
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -186,10 +187,14 @@ void clear_variables(_PyInterpreterFrame* frame) {
 // they are now, and keeps others.
 void show_variables(const _PyInterpreterFrame* frame) {
   PendingError error = PendingError::take();
-  if (_PyInterpreterFrame* shown = stand_in(error.traceback(), frame))
-    for (int i = 0; i < frame->f_code->co_nlocalsplus; ++i)
+  if (_PyInterpreterFrame* shown = stand_in(error.traceback(), frame)) {
+    const int count = frame->f_code->co_nlocalsplus;
+    // None: somebody has called its frame.clear().
+    shown->stacktop = std::max(shown->stacktop, count);
+    for (int i = 0; i < count; ++i)
       if (PyObject* value = frame->localsplus[i])
         Py_XSETREF(shown->localsplus[i], Py_NewRef(value));
+  }
   std::move(error).restore();
 }
 

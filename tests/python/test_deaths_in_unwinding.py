@@ -4,6 +4,7 @@ traceback does: also what they got on the way out, and behind graph breaks."""
 
 from __future__ import annotations
 
+import traceback
 from typing import Any
 
 import pytest
@@ -110,6 +111,16 @@ def kept_behind_a_break(x):
     return kept
 
 
+def cleared_on_the_way_out(x):
+    try:
+        raise KeyError
+    except KeyError as error:
+        traceback.clear_frames(error.__traceback__)
+        held = Noisy()  # noqa: F841 - it dies
+        x = x + 1
+        raise
+
+
 def left_generator(x):
     try:
         yield x
@@ -142,6 +153,7 @@ PROGRAMS = [
     decorated,
     breaks_in_the_handler,
     kept_behind_a_break,
+    cleared_on_the_way_out,
     raises_within_a_loop,
     generator_in_a_handler,
 ]
