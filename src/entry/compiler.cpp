@@ -58,6 +58,10 @@ class CompilingScope {
 
 Py_ssize_t module_count() { return PyDict_Size(PyImport_GetModuleDict()); }
 
+bool has_island(PyCodeObject* code, int32_t index) {
+  return CodeRecord::of(code).island(code, index) != nullptr;
+}
+
 // The compilation of one frame.
 class Compilation {
  public:
@@ -71,6 +75,7 @@ class Compilation {
         failed_before_(std::exchange(failure, {})),
         failure_(failure) {
     ctx_.keeps_inner_frames = keeps_inner_frames;
+    ctx_.stands_alone = has_island;
     ctx_.takes_data = cache.takes_data;
     ctx_.shares_cached = cache.shares_cached;
     ctx_.must_be_whole = cache.settings()->fullgraph;
@@ -156,10 +161,7 @@ std::optional<Compiled> Compilation::finish(Capture& capture) {
       return refuse(capture.info, index);
     case Ending::Break:
       if (cache_.settings()->fullgraph) return refuse(capture.info, index);
-      if (!can_break(capture, &why)) {
-        if (!capture.inner.empty()) return std::nullopt;
-        return refuse(why, index);
-      }
+      if (!can_break(capture, &why)) return refuse(why, index);
       break;
     case Ending::Return:
       break;
@@ -226,13 +228,7 @@ std::unique_ptr<guards::GuardProgram> Compilation::compile_guards(
 
 // Whether the rest of the frame can be gone on with behind the instruction.
 bool Compilation::can_break(const Capture& capture, BreakInfo* why) {
-  auto has_island = [](PyCodeObject* code, size_t at) {
-    return CodeRecord::of(code).island(code, static_cast<int32_t>(at));
-  };
-  bool possible = has_island(code_, capture.index) != nullptr;
-  for (const values::BrokenFrame& frame : capture.inner)
-    possible = possible && has_island(frame.code, frame.index);
-  if (possible) return true;
+  if (has_island(code_, static_cast<int32_t>(capture.index))) return true;
   *why = capture.info;
   why->detail += " (and nothing can be run in its place)";
   return false;

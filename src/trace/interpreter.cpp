@@ -117,7 +117,8 @@ void Interpreter::keep_broken(Frame& frame, Journal::Position before,
     handled = handled_before;
   }
   if (!frame.direct.is_direct || broken_.size() >= kMostInner ||
-      (broken_.empty() && is_whole(frame))) {
+      (broken_.empty() &&
+       (is_whole(frame) || !ctx.stands_alone(frame.py_code, frame.current)))) {
     broken_.clear();
     return;
   }

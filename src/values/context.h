@@ -120,6 +120,9 @@ class Context final : public Backing,
   bool shares_cached = true;
   // Whether callees that break the graph are gone on with by themselves.
   bool keeps_inner_frames = true;
+  // Whether instruction `index` of the code can be run in plain Python alone,
+  // so that its frame goes on behind it.
+  bool (*stands_alone)(PyCodeObject* code, int32_t index) = nullptr;
   // Special methods that are being called (see call_special).
   struct Question {
     V object;
