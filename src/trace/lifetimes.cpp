@@ -122,10 +122,10 @@ void Interpreter::FrameBefore::restore(Frame& frame) && {
   frame.handlers = handlers;
 }
 
-// At the end of the function its variables die in their order. What has died
-// with the values that the piece began with dies in the order of these. What
-// would die at another time, or null: all that runs code when it dies, and what
-// the trace made holds, or is in another variable than it was.
+// In plain Python a function's variables die in their order at its end; behind
+// a piece, the values that it began with do, in theirs. Something that runs
+// code when it dies and would die at another time, as it is held by what the
+// trace made, or is in another variable than it was; null if there is none.
 V Interpreter::dies_in_disorder(const Frame& frame) const {
   std::vector<V> wanted;
   const auto move_to_end = [this](std::vector<V>& order, V value) {
