@@ -244,6 +244,11 @@ std::vector<V> Context::keys(HeapId dict) {
   const HeapObject& mapping = heap[dict];
   const bool of_instance = mapping.attributes_of.valid();
   V object = of_instance ? heap[mapping.attributes_of].owner : mapping.owner;
+  // That it has none yet may be seen: an exception's state says so.
+  if (of_instance && !(object->type->tp_flags & Py_TPFLAGS_MANAGED_DICT)) {
+    PyObject** dictionary = python::dict_slot(object->object);
+    if (dictionary && !*dictionary) return {};
+  }
   Ref real = of_instance
                  ? Ref::steal(PyObject_GenericGetDict(object->object, nullptr))
                  : Ref::share(object->object);

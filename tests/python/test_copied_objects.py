@@ -11,6 +11,7 @@ from typing import ClassVar
 import pytest
 import torch
 
+import magneto
 from magneto.testing import check
 
 X = torch.arange(4.0)
@@ -322,3 +323,23 @@ def test_parts_and_copies_of_a_partial_function(cls, attributes):
 
     # The copy of one with attributes shares their dictionary.
     check(program, X, fullgraph=not attributes)
+
+
+class Asked(Exception):
+    pass
+
+
+def copied_and_left(x, error):
+    y = x + 1
+    copy.copy(error)
+    raise LookupError(y.shape)
+
+
+def test_copies_leave_an_exception_as_it_was():
+    """Whether it has a dictionary yet is among what it consists of."""
+    compiled = magneto.compile(copied_and_left, backend="eager")
+    for call in (copied_and_left, compiled, compiled):
+        error = Asked(1)
+        with pytest.raises(LookupError):
+            call(X, error)
+        assert error.__reduce__() == (Asked, (1,))
