@@ -108,7 +108,7 @@ class Endings {
  public:
   Endings(const values::Context& ctx, const values::Capture& capture)
       : ctx_(ctx), capture_(capture) {
-    has_any_ = !capture.inference_modes.empty() || !capture.watched.empty() ||
+    has_any_ = !capture.inference_modes.empty() || capture.has_finalizers ||
                std::ranges::any_of(capture.generators,
                                    &values::SuspendedFrame::has_finalizer);
   }
@@ -131,7 +131,7 @@ class Endings {
     return static_cast<size_t>(ctx_.heap[generator->heap].number);
   }
   bool is_one(V value) const {
-    if (value->object && value->source.valid() && !capture_.watched.empty() &&
+    if (value->object && value->source.valid() && capture_.has_finalizers &&
         guards::has_finalizer(value->object))
       return true;
     return is_made_generator(value)

@@ -202,7 +202,7 @@ values::Capture capture_frame(values::Context& ctx,
       capture.locals = std::move(frame.locals);
       capture.info = ctx.break_info();
       capture.generators = interpreter.suspended_frames();
-      capture.watched = interpreter.watched();
+      capture.has_finalizers = interpreter.has_finalizers();
       break;
     }
     case Signal::Skip:

@@ -76,8 +76,9 @@ class Interpreter final : public values::Inliner, public Journaled {
   std::vector<values::BrokenFrame> take_broken();
   // Whether a call was recorded from inside a with or try block, in any frame.
   bool calls_in_blocks() const { return calls_in_blocks_; }
-  // Of what the outermost frame had when it began, what runs code when it dies.
-  const std::vector<V>& watched() const { return watched_; }
+  // Whether something that the outermost frame had when it began runs code when
+  // it dies.
+  bool has_finalizers() const { return !watched_.empty(); }
 
   // Makes the generator whose body is `frame`, which moves into it.
   V make_generator(Frame& frame);

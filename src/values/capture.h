@@ -63,8 +63,8 @@ struct Capture {
   // Break: objects of torch.inference_mode that are entered again: each mode
   // ends with its object.
   std::vector<V> inference_modes;
-  // Break: what the frame had when it began and runs code when it dies.
-  std::vector<V> watched;
+  // Break: something that the frame had when it began runs code when it dies.
+  bool has_finalizers = false;
   bool calls_in_blocks = false;  // Return, Break: the graph has calls from
                                  // inside a with or try block
   BreakInfo info;                // Break, Skip
