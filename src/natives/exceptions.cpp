@@ -5,6 +5,7 @@
 
 #include "natives/signature.h"
 #include "python/names.h"
+#include "values/attributes.h"
 #include "values/exception_groups.h"
 
 namespace magneto::natives {
@@ -74,6 +75,15 @@ Outcome<V> with_traceback(Context& ctx, const Arguments& args) {
   return self;
 }
 
+// The dictionary is part of the state, if nothing is in it, too.
+Outcome<V> reduce(Context& ctx, const Arguments& args) {
+  V self = ctx.look(args.positional[0]);
+  std::vector<V> parts{class_value(ctx, self->type),
+                       exception_part(ctx, self, kArgs)};
+  if (has_dictionary(ctx, self)) parts.push_back(attribute_mapping(ctx, self));
+  return ctx.tuple(parts);
+}
+
 Outcome<V> add_note(Context& ctx, const Arguments& args) {
   V self = ctx.look(args.positional[0]);
   V note = ctx.look_open(args.positional[1]);
@@ -137,6 +147,7 @@ constexpr Row kRows[] = {
     {kBuiltins, "BaseException.with_traceback", with_traceback, 2, 2, nullptr},
     {kBuiltins, "BaseException.__traceback__", read_part<kTraceback>, 1, 1,
      nullptr},
+    {kBuiltins, "BaseException.__reduce__", reduce, 1, 1, nullptr},
     {kBuiltins, "BaseException.add_note", add_note, 2, 2, nullptr},
     {kBuiltins, "BaseExceptionGroup.__new__", make_group, 1, kAny, "*"},
     {kBuiltins, "BaseExceptionGroup.message", read_part<kMessage>, 1, 1,

@@ -289,8 +289,6 @@ constexpr Row kRows[] = {
     row::polyfill("builtins", "object.__getstate__", "copy.getstate", 1, 1),
     row::polyfill("builtins", "set.__reduce__", "copy.reduce_set", 1, 1),
     row::polyfill("builtins", "frozenset.__reduce__", "copy.reduce_set", 1, 1),
-    row::polyfill("builtins", "BaseException.__reduce__",
-                  "copy.reduce_exception", 1, 1),
     row::polyfill("functools", "partial.__reduce__", "copy.reduce_partial", 1,
                   1),
     row::polyfill("types", "SimpleNamespace.__reduce__",

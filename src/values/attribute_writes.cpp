@@ -132,6 +132,10 @@ Status write(Context& ctx, V object, PyObject* name, V value) {
   V key = ctx.constant_share(name);
   if (value) return dict_set(ctx, mapping, key, value);
   MG_TRY(V old, dict_pop(ctx, mapping, key));
+  // Its dictionary must stay, though nobody will have written to it.
+  if (old && is_exception_type(object->type) && !has_dictionary(ctx, object))
+    return ctx.graph_break("c-attribute-write",
+                           "del of the attribute of an exception that was new");
   if (old) return done;
   if (is_slot) return ctx.raise(PyExc_AttributeError, attribute_name(name));
   return no_such_attribute(ctx, object, name, false);

@@ -247,7 +247,10 @@ std::vector<V> Context::keys(HeapId dict) {
   // That it has none yet may be seen: an exception's state says so.
   if (of_instance && !(object->type->tp_flags & Py_TPFLAGS_MANAGED_DICT)) {
     PyObject** dictionary = python::dict_slot(object->object);
-    if (dictionary && !*dictionary) return {};
+    if (dictionary && !*dictionary) {
+      guards.instance_keys(object->source, keep(Ref::steal(PyTuple_New(0))));
+      return {};
+    }
   }
   Ref real = of_instance
                  ? Ref::steal(PyObject_GenericGetDict(object->object, nullptr))

@@ -4,6 +4,8 @@
 #include <optional>
 
 #include "python/names.h"
+#include "values/attributes.h"
+#include "values/protocol.h"
 
 namespace magneto::values {
 
@@ -203,6 +205,22 @@ V exception_part(Context& ctx, V exception, size_t slot) {
   }
   ctx.guards.present(source);
   return ctx.look_open(ctx.lazy(reading.value(), source));
+}
+
+bool has_dictionary(Context& ctx, V exception) {
+  if (V mapping = attribute_mapping(ctx, exception))
+    for (const DictEntry& entry : ctx.heap[mapping->heap].dict->entries)
+      if (entry.value && (entry.written || !exception->object)) return true;
+  if (!exception->object) return false;
+  const SourceKind kind = SourceKind::InstanceDict;
+  const bool is_present =
+      guards::read_field(kind, exception->object).is_present();
+  // What a pure function made belongs to nobody else: nothing to guard.
+  if (exception->source.valid()) {
+    const SourceId source = ctx.sources.field(exception->source, kind);
+    is_present ? ctx.guards.present(source) : ctx.guards.absent(source);
+  }
+  return is_present;
 }
 
 size_t settable_fields(PyTypeObject* type) {

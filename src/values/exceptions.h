@@ -64,6 +64,9 @@ V exception_part(Context& ctx, V exception, size_t slot);
 bool is_made_exception(const Context& ctx, V exception);
 // The traceback, or null if it is a caller's exception.
 V exception_traceback(Context& ctx, V exception);
+// Whether it has a dictionary, which it gets with its first attribute or where
+// it is asked for, and keeps. Of the caller's, guarded.
+bool has_dictionary(Context& ctx, V exception);
 // Whether C code keeps more of such an exception than its slots: the errno of
 // an OSError of several arguments, a SyntaxError's place, what an
 // AttributeError was told by keyword.

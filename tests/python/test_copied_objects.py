@@ -343,3 +343,77 @@ def test_copies_leave_an_exception_as_it_was():
         with pytest.raises(LookupError):
             call(X, error)
         assert error.__reduce__() == (Asked, (1,))
+
+
+def keys_of(x, error):
+    return x + 1, list(object.__getattribute__(error, "__dict__"))
+
+
+def consists_of(x, error):
+    return x + 1, error.__reduce__()
+
+
+def asked_before(x, error):
+    vars(error)
+    return x + 1, error.__reduce__()
+
+
+def written_and_deleted(x, error):
+    error.more = x + 1
+    del error.more
+    return x + 1, error.__reduce__()
+
+
+def written(x, error):
+    error.more = 3
+    return x + 1, error.__reduce__()
+
+
+def made_and_asked(x, error):
+    made = Asked(2)
+    before = made.__reduce__()
+    made.__dict__  # noqa: B018 - it is made by being asked for
+    return x + 1, before, made.__reduce__()
+
+
+def made_and_deleted(x, error):
+    made = Asked(2)
+    made.more = 3
+    before = made.__reduce__()
+    del made.more
+    return x + 1, before, made.__reduce__()
+
+
+def an_error(kind):
+    error = Asked(1)
+    if kind != "none":
+        error.more = 3
+    if kind == "empty":
+        del error.more
+    return error
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        keys_of,
+        consists_of,
+        asked_before,
+        written_and_deleted,
+        written,
+        made_and_asked,
+        made_and_deleted,
+    ],
+    ids=lambda program: program.__name__,
+)
+def test_dictionaries_of_exceptions(program):
+    """An exception has none until it is written to or asked for it; from then
+    on its state says so, also when nothing is in it."""
+    compiled = magneto.compile(program, backend="eager")
+    for kind in ("none", "some", "empty", "none", "empty", "some"):
+        expected = program(X, an_error(kind))
+        assert repr(compiled(X, an_error(kind))) == repr(expected), kind
+        errors = an_error(kind), an_error(kind)
+        program(X, errors[0])
+        compiled(X, errors[1])
+        assert errors[1].__reduce__() == errors[0].__reduce__(), kind

@@ -298,14 +298,6 @@ def reduce_set(self: Any) -> Any:
     return type(self), (list(self),), self.__getstate__()
 
 
-def reduce_exception(self: Any) -> Any:
-    """``BaseException.__reduce__``."""
-    # Not as the class says: C code looks at the object itself.
-    args = object.__getattribute__(self, "args")
-    state = object.__getattribute__(self, "__dict__")
-    return (type(self), args, state) if state else (type(self), args)
-
-
 def reduce_deque(self: Any) -> Any:
     """``deque.__reduce__``."""
     args = ((),) if self.maxlen is None else ((), self.maxlen)
