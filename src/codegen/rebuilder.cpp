@@ -202,8 +202,6 @@ const values::SuspendedFrame& Rebuilder::suspended(V generator) const {
 
 Operand Rebuilder::make_generator(V value) {
   const values::SuspendedFrame& frame = suspended(value);
-  if (frame.in_handler)
-    cannot_rebuild("a generator that is handling an exception");
   to_fill_.push_back(value);
   return builder_.make(
       StepOp::MakeGenerator,

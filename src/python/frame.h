@@ -131,9 +131,11 @@ PyObject* make_generator(PyCodeObject* code, PyObject* globals) noexcept;
 enum class GeneratorPhase : uint8_t { Created, Suspended, Finished };
 
 // Puts such a generator where it would be after some steps: it goes on at
-// `unit`. `values` as in FrameRequest with start != 0 (borrowed), cells of the
-// closure included. Runs no user code.
+// `unit`. `handled`: the exception that it is handling, or null. `values` as in
+// FrameRequest with start != 0, cells of the closure included. All of them are
+// borrowed. Runs no user code.
 void fill_generator(PyObject* generator, GeneratorPhase phase, int32_t unit,
+                    PyObject* handled,
                     std::span<PyObject* const> values) noexcept;
 
 // ---- Calls ------------------------------------------------------------------

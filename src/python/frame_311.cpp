@@ -364,6 +364,7 @@ PyObject* make_generator(PyCodeObject* code, PyObject* globals) noexcept {
 }
 
 void fill_generator(PyObject* object, GeneratorPhase phase, int32_t unit,
+                    PyObject* handled,
                     std::span<PyObject* const> values) noexcept {
   auto* generator = reinterpret_cast<PyGenObject*>(object);
   if (phase == GeneratorPhase::Finished) {
@@ -377,6 +378,7 @@ void fill_generator(PyObject* object, GeneratorPhase phase, int32_t unit,
     frame->localsplus[i] = Ref::share(values[i]).release();
   frame->stacktop = static_cast<int>(values.size());
   frame->prev_instr = _PyCode_CODE(frame->f_code) + unit - 1;
+  generator->gi_exc_state.exc_value = Ref::share(handled).release();
   generator->gi_frame_state = static_cast<int8_t>(
       phase == GeneratorPhase::Created ? FRAME_CREATED : FRAME_SUSPENDED);
 }

@@ -35,6 +35,7 @@ struct Frame {
   values::DirectCall direct;  // how it was called
   int32_t handlers = 0;       // of exceptions, that it is in
   V handled = nullptr;        // of Yield: the exception it is handling
+  V handled_outside = nullptr;  // what its caller handles while it runs
 
   V top(size_t depth = 1) const { return stack[stack.size() - depth]; }
   void push(V value) { stack.push_back(value); }

@@ -70,7 +70,7 @@ std::vector<values::SuspendedFrame> Interpreter::suspended_frames() {
                                      .pc = frame.pc,
                                      .locals = frame.locals,
                                      .stack = frame.stack,
-                                     .in_handler = frame.handled != nullptr,
+                                     .handled = frame.handled,
                                      .has_finalizer = has_finalizer};
     switch (state->phase) {
       case Phase::Created:
@@ -85,7 +85,7 @@ std::vector<values::SuspendedFrame> Interpreter::suspended_frames() {
         suspended.phase = python::GeneratorPhase::Finished;
         suspended.locals.assign(frame.locals.size(), nullptr);
         suspended.stack.clear();
-        suspended.in_handler = false;
+        suspended.handled = nullptr;
         break;
     }
     frames.push_back(std::move(suspended));

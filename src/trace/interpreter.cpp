@@ -290,6 +290,7 @@ Outcome<Next> Interpreter::run_nested(Frame& frame) {
   frame_ = &frame;
   ++depth_;
   const V handled_before = handled;
+  frame.handled_outside = handled;
   if (frame.handled) handled = frame.handled;
   struct Leave {
     Interpreter& in;

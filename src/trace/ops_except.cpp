@@ -9,10 +9,14 @@
 
 namespace magneto::trace {
 
+// A generator has a place of its own for what it handles, in which nothing is
+// outside of its handlers: what its caller handles may differ from step to
+// step.
 Outcome<Next> op_PushExcInfo(Interpreter& in, Frame& frame, Instruction) {
   // exc -- previous exc
   V exception = frame.top();
-  frame.stack.back() = in.handled;
+  frame.stack.back() =
+      frame.generator && !frame.handlers ? in.ctx.none() : in.handled;
   frame.push(exception);
   in.handled = exception;
   ++frame.handlers;
@@ -21,9 +25,10 @@ Outcome<Next> op_PushExcInfo(Interpreter& in, Frame& frame, Instruction) {
 
 Outcome<Next> op_PopExcept(Interpreter& in, Frame& frame, Instruction) {
   // previous --
-  in.handled = frame.top();
-  frame.pop();
   --frame.handlers;
+  in.handled = frame.generator && !frame.handlers ? frame.handled_outside
+                                                  : frame.top();
+  frame.pop();
   return Next::Continue;
 }
 

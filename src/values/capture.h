@@ -27,7 +27,7 @@ struct SuspendedFrame {
   int32_t pc = 0;         // the instruction to go on with
   std::vector<V> locals;  // localsplus; Null where unbound
   std::vector<V> stack;
-  bool in_handler = false;     // an exception is being handled in it
+  V handled = nullptr;         // the exception that is being handled in it
   bool has_finalizer = false;  // closing it does what others may notice
 };
 
