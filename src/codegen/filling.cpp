@@ -317,11 +317,9 @@ void Rebuilder::fill_generator(V value, Operand target) {
   // One that is at its end may stand behind its last instruction.
   const bool goes_on = frame.phase != python::GeneratorPhase::Finished;
   const int32_t unit = goes_on ? code[frame.pc].offset : 0;
-  std::vector<Operand> operands{target, number(static_cast<long>(frame.phase)),
-                                number(unit),
-                                frame.handled
-                                    ? build(frame.handled)
-                                    : builder_.constant(null_token())};
+  std::vector<Operand> operands{
+      target, number(static_cast<long>(frame.phase)), number(unit),
+      frame.handled ? build(frame.handled) : builder_.constant(null_token())};
   for (const std::vector<V>* part : {&frame.locals, &frame.stack})
     for (V each : *part)
       operands.push_back(each && !each->is_null()

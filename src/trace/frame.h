@@ -32,9 +32,9 @@ struct Frame {
   // Of the function, where it makes a generator; null: as in the code.
   V function_name = nullptr;
   V qualified_name = nullptr;
-  values::DirectCall direct;  // how it was called
-  int32_t handlers = 0;       // of exceptions, that it is in
-  V handled = nullptr;        // of Yield: the exception it is handling
+  values::DirectCall direct;    // how it was called
+  int32_t handlers = 0;         // of exceptions, that it is in
+  V handled = nullptr;          // of Yield: the exception it is handling
   V handled_outside = nullptr;  // what its caller handles while it runs
 
   V top(size_t depth = 1) const { return stack[stack.size() - depth]; }
@@ -55,6 +55,16 @@ struct Frame {
     return PyTuple_GET_ITEM(py_code->co_localsplusnames, index);
   }
 };
+
+// How many operands of the caller's stack a call has moved into the variables
+// of `called`.
+inline size_t operands_given(const Frame& called) {
+  if (!called.caller || !called.direct.is_direct) return 0;
+  const Frame& caller = *called.caller;
+  const bytecode::Instruction& call =
+      caller.code->instructions[static_cast<size_t>(caller.current)];
+  return call.op == bytecode::Op::Call ? static_cast<size_t>(call.arg) + 2 : 0;
+}
 
 // Whether an exception that leaves `frame` now meets a handler in it or in a
 // frame of the trace that called it.

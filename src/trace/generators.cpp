@@ -26,6 +26,7 @@ V Interpreter::make_generator(Frame& frame) {
   state->frame.generator = generator;
   state->frame.direct = {};  // its body returns to nobody
   generators_.push_back(std::move(state));
+  set_phase(generators_.size() - 1, GeneratorState::Created);
   ctx.journal.record(this, kMade);
   return generator;
 }
@@ -58,11 +59,9 @@ std::vector<values::SuspendedFrame> Interpreter::suspended_frames() {
   using Phase = GeneratorState::Phase;
   std::vector<values::SuspendedFrame> frames;
   for (size_t i = 0; i < generators_.size(); ++i) {
-    const bool in_block =
-        generators_[i]->phase == Phase::Suspended &&
-        generators_[i]->frame.code->handler_for(generators_[i]->frame.pc - 1);
     const bool has_finalizer =
-        in_block && closing_is_noticed(generators_[i]->frame.generator);
+        is_in_block(*generators_[i]) &&
+        closing_is_noticed(generators_[i]->frame.generator);
     const GeneratorState* state = generators_[i].get();
     const Frame& frame = state->frame;
     values::SuspendedFrame suspended{.code = frame.py_code,
@@ -93,14 +92,24 @@ std::vector<values::SuspendedFrame> Interpreter::suspended_frames() {
   return frames;
 }
 
+void Interpreter::set_phase(size_t generator, GeneratorState::Phase phase) {
+  GeneratorState& state = *generators_[generator];
+  state.phase = phase;
+  std::erase(unfinished_, generator);
+  if (phase != GeneratorState::Finished && !state.frame.code->handlers.empty())
+    unfinished_.push_back(generator);
+}
+
 void Interpreter::undo(uint64_t what, uint64_t index) noexcept {
   if (what == kMade) {
+    std::erase(unfinished_, generators_.size() - 1);
     generators_.pop_back();
     return;
   }
   // In place: a generator that is running holds a pointer to its frame.
   *generators_[index] = std::move(*saved_generators_.back());
   saved_generators_.pop_back();
+  set_phase(index, generators_[index]->phase);
 }
 
 // An exception has left a generator: a StopIteration would look like its end.
@@ -203,7 +212,7 @@ Outcome<V> Interpreter::resume_generator(V generator, V sent, V thrown,
 
   Frame& frame = state.frame;
   const Phase before = state.phase;
-  state.phase = Phase::Running;
+  set_phase(index, Phase::Running);
   Outcome<Next> next = Next::Continue;
   V ended = nullptr;
   V delegate =
@@ -211,7 +220,7 @@ Outcome<V> Interpreter::resume_generator(V generator, V sent, V thrown,
   if (delegate) {
     Outcome<V> item = throw_into_delegate(delegate, &thrown, &ended);
     if (!item || item.value()) {
-      state.phase = Phase::Suspended;
+      set_phase(index, Phase::Suspended);
       return item;
     }
   }
@@ -227,7 +236,7 @@ Outcome<V> Interpreter::resume_generator(V generator, V sent, V thrown,
     const Signal signal = trace_back(frame);
     if (signal != Signal::Raised) return signal;
     if (before == Phase::Created || !unwind(frame)) {
-      state.phase = Phase::Finished;
+      set_phase(index, Phase::Finished);
       return left_by_exception();
     }
   } else {
@@ -235,10 +244,10 @@ Outcome<V> Interpreter::resume_generator(V generator, V sent, V thrown,
   }
   next = run_nested(frame);
   if (next && next.value() == Next::Yield) {
-    state.phase = Phase::Suspended;
+    set_phase(index, Phase::Suspended);
     return frame.result;
   }
-  state.phase = Phase::Finished;
+  set_phase(index, Phase::Finished);
   if (next) {
     *returned = frame.result;
     return nullptr;

@@ -13,6 +13,7 @@
 #include "values/capture.h"
 #include "values/context.h"
 #include "values/protocol.h"
+#include "values/reachable.h"
 
 namespace magneto::trace {
 
@@ -110,12 +111,15 @@ class Interpreter final : public values::Inliner, public Journaled {
   using MaybeBefore = std::optional<FrameBefore>;
   MaybeBefore before_step(const Frame& frame,
                           const Instruction& instruction) const {
-    if (watched_.empty() || bytecode::info(instruction.op).only_adds)
+    if ((watched_.empty() && unfinished_.empty()) ||
+        bytecode::info(instruction.op).only_adds)
       return std::nullopt;
     return FrameBefore(ctx.heap, frame, handled);
   }
+  std::vector<V> lost(const Frame& frame, const FrameBefore& before,
+                      bool returns) const;
   V dies_in_disorder(const Frame& frame) const;
-  V let_go(const Frame& frame, const FrameBefore& before, bool returns) const;
+  V let_go(const Frame& frame, std::span<const V> lost, bool returns) const;
   Outcome<Next> after_step(Frame& frame, Outcome<Next> next,
                            FrameBefore&& before);
 
@@ -128,7 +132,22 @@ class Interpreter final : public values::Inliner, public Journaled {
   Signal trace_back(Frame& frame);
   // Every so many steps: whether the trace should go on.
   Status check_progress();
+  // Whether it was left inside of a with or try block.
+  static bool is_in_block(const GeneratorState& state) {
+    return state.phase == GeneratorState::Suspended &&
+           state.frame.code->handler_for(state.frame.pc - 1);
+  }
   bool closing_is_noticed(V generator);
+  void set_phase(size_t generator, GeneratorState::Phase phase);
+  // left_generators.cpp
+  void follow_generators(values::Reachable& reachable) const;
+  values::Reachable held_behind(const Frame& frame,
+                                const Outcome<Next>& next) const;
+  V generator_to_end(std::span<const V> lost,
+                     const values::Reachable& held) const;
+  Status end_generator(V generator);
+  Status end_left_generators(const Frame& frame, const Outcome<Next>& next,
+                             std::span<const V> lost);
   V delegate_of(const Frame& frame) const;
   Status close_delegate(V delegate);
   Outcome<V> throw_into_delegate(V delegate, V* thrown, V* ended);
@@ -148,6 +167,9 @@ class Interpreter final : public values::Inliner, public Journaled {
   int64_t checks_ = 0;                       // see check_progress()
   std::vector<std::unique_ptr<GeneratorState>> generators_;
   std::vector<std::unique_ptr<GeneratorState>> saved_generators_;
+  // Numbers of those that may be left inside of a with or try block: one that
+  // nobody holds any more goes on there, to end.
+  std::vector<size_t> unfinished_;
 };
 
 // Polyfills stand for C code, which has no frames.

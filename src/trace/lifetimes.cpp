@@ -10,20 +10,10 @@
 #include "guards/constant.h"
 #include "guards/finalizer.h"
 #include "trace/interpreter.h"
-#include "values/reachable.h"
 
 namespace magneto::trace {
 
 namespace {
-
-// What a call moves from its frame's stack into the variables of the function.
-size_t operands_given(const Frame* called) {
-  if (!called->caller || !called->direct.is_direct) return 0;
-  const Frame& caller = *called->caller;
-  const Instruction& call =
-      caller.code->instructions[static_cast<size_t>(caller.current)];
-  return call.op == Op::Call ? static_cast<size_t>(call.arg) + 2 : 0;
-}
 
 // The caller's objects that values hold.
 class Held {
@@ -53,7 +43,7 @@ class Held {
   void add_frames(const Frame* frame, size_t given_away = 0) {
     for (; frame; frame = frame->caller) {
       add_frame(*frame, given_away);
-      given_away = operands_given(frame);
+      given_away = operands_given(*frame);
     }
   }
   bool contains(PyObject* object) const { return objects_.contains(object); }
@@ -141,10 +131,7 @@ V Interpreter::dies_in_disorder(const Frame& frame) const {
     if (value->source.valid()) continue;
     values::Reachable reached(ctx);
     reached.add(value);
-    reached.follow_generators([&](size_t number) {
-      reached.add(generators_[number]->frame.locals);
-      reached.add(generators_[number]->frame.stack);
-    });
+    follow_generators(reached);
     for (V watched : watched_)
       if (reached.contains(watched)) return watched;
   }
@@ -161,29 +148,39 @@ V Interpreter::dies_in_disorder(const Frame& frame) const {
   return here == wanted.end() ? nullptr : *here;
 }
 
-// What runs code when it dies, of what the frame had before the step and has no
-// more; null if nothing does.
-V Interpreter::let_go(const Frame& frame, const FrameBefore& before,
-                      bool returns) const {
+// What the frame had before the step and has no more.
+std::vector<V> Interpreter::lost(const Frame& frame, const FrameBefore& before,
+                                 bool returns) const {
   const auto is_left = [&](V value) {
     if (returns) return value == frame.result;
     return std::ranges::find(frame.locals, value) != frame.locals.end() ||
            std::ranges::find(frame.stack, value) != frame.stack.end();
   };
-  Held was(ctx.heap);
+  std::vector<V> lost;
   const auto add_changed = [&](const std::vector<V>& old,
                                const std::vector<V>& now) {
     for (size_t i = 0; i < old.size(); ++i)
-      if ((returns || i >= now.size() || old[i] != now[i]) && !is_left(old[i]))
-        was.add(old[i]);
+      if (old[i] && (returns || i >= now.size() || old[i] != now[i]) &&
+          !is_left(old[i]))
+        lost.push_back(old[i]);
   };
   add_changed(before.stack, frame.stack);
   add_changed(before.locals, frame.locals);
   add_changed(before.contents,
               FrameBefore::contents_of(ctx.heap, frame.locals));
-  if (before.handled != handled) was.add(before.handled);
+  if (before.handled != handled) lost.push_back(before.handled);
+  return lost;
+}
+
+// What runs code when it dies, of what the frame has lost; null if nothing
+// does.
+V Interpreter::let_go(const Frame& frame, std::span<const V> lost,
+                      bool returns) const {
+  if (watched_.empty()) return nullptr;
   if (returns && !frame.caller)
     if (V gone = dies_in_disorder(frame)) return gone;
+  Held was(ctx.heap);
+  for (V value : lost) was.add(value);
   if (std::ranges::none_of(
           watched_, [&](V value) { return was.contains(value->object); }))
     return nullptr;
@@ -192,7 +189,7 @@ V Interpreter::let_go(const Frame& frame, const FrameBefore& before,
   held.add(handled);
   if (returns) {
     held.add(frame.result);
-    held.add_frames(frame.caller, operands_given(&frame));
+    held.add_frames(frame.caller, operands_given(frame));
     // The frame's variables outlive what it does.
     if (!frame.caller) held.add_frame(frame);
   } else {
@@ -206,22 +203,26 @@ V Interpreter::let_go(const Frame& frame, const FrameBefore& before,
 
 Outcome<Next> Interpreter::after_step(Frame& frame, Outcome<Next> next,
                                       FrameBefore&& before) {
-  V gone = nullptr;
-  if (next) {
-    gone = let_go(frame, before, next.value() == Next::Return);
-  } else if (next.signal() == Signal::Raised) {
-    // The stack where the exception is handled; one that leaves the frame holds
-    // its variables.
+  const bool raises = !next && next.signal() == Signal::Raised;
+  if (!next && !raises) return next;
+  // The stack where the exception is handled; one that leaves the frame holds
+  // its variables.
+  std::vector<V> stack;
+  if (raises) {
     const bytecode::Handler* handler = frame.code->handler_for(frame.current);
-    std::vector<V> stack = before.stack;
+    stack = before.stack;
     stack.resize(handler ? static_cast<size_t>(handler->depth) : 0);
     std::swap(stack, frame.stack);
-    gone = let_go(frame, before, false);
-    std::swap(stack, frame.stack);
   }
-  if (!gone) return next;
-  if (!next) (void)ctx.take_exception();
+  const bool returns = next && next.value() == Next::Return;
+  const std::vector<V> lost = this->lost(frame, before, returns);
+  const V gone = let_go(frame, lost, returns);
+  const Status ended = gone ? done : end_left_generators(frame, next, lost);
+  if (raises) std::swap(stack, frame.stack);
+  if (!gone && ended) return next;
+  if (raises) (void)ctx.take_exception();
   std::move(before).restore(frame);
+  if (!gone) return ended.signal();
   return ctx.graph_break("finalizer", "what is let go of here is " +
                                           ctx.sources.print(gone->source));
 }

@@ -26,8 +26,8 @@ Outcome<Next> op_PushExcInfo(Interpreter& in, Frame& frame, Instruction) {
 Outcome<Next> op_PopExcept(Interpreter& in, Frame& frame, Instruction) {
   // previous --
   --frame.handlers;
-  in.handled = frame.generator && !frame.handlers ? frame.handled_outside
-                                                  : frame.top();
+  in.handled =
+      frame.generator && !frame.handlers ? frame.handled_outside : frame.top();
   frame.pop();
   return Next::Continue;
 }

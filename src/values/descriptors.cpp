@@ -96,9 +96,9 @@ Outcome<V> bind_getset(Context& ctx, PyObject* descriptor, V object,
                              "read it outside of the compiled function");
     // Its state tells from then on that it has one.
     if (is_exception_type(object->type) && !has_dictionary(ctx, object))
-      return ctx.graph_break(
-          "c-attribute", "__dict__ of an exception without attributes",
-          "read it outside of the compiled function");
+      return ctx.graph_break("c-attribute",
+                             "__dict__ of an exception without attributes",
+                             "read it outside of the compiled function");
     V mapping = attribute_mapping(ctx, object);
     if (mapping) return mapping;
     if (V namespace_dict = ctx.constant_namespace(object))

@@ -120,16 +120,11 @@ def c_attribute_write(x):
 
 
 def cannot_rebuild(x):
-    def handling():
-        try:
-            raise LookupError
-        except LookupError:
-            yield x + 1
-            yield x + 2
-
-    numbers = handling()
-    next(numbers)
-    return numbers
+    numbers = [x + 1]
+    going = iter(numbers)
+    numbers.append(going)
+    next(going)
+    return going
 
 
 def import_statement(x):

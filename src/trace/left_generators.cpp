@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Generators that the trace made and the program leaves inside of a with or try
+// block. In plain Python such a one goes on, with a GeneratorExit, where its
+// last holder lets go of it; so the trace has it end there. One that others may
+// hold, or that holds itself, is left: the piece can then not be made (codegen,
+// Rebuilder::expect_no_finalizers), unless something refers to it.
+#include <algorithm>
+
+#include "trace/interpreter.h"
+#include "values/exceptions.h"
+
+namespace magneto::trace {
+
+namespace {
+
+// Whether the interpreter's own instructions called all frames from here on
+// out: C code may hold what it hands to a function.
+bool is_called_by_instructions(const Frame& frame) {
+  for (const Frame* each = &frame; each->caller; each = each->caller) {
+    const Frame& caller = *each->caller;
+    const Op op =
+        caller.code->instructions[static_cast<size_t>(caller.current)].op;
+    const bool is_resumed =
+        each->generator && (op == Op::ForIter || op == Op::Send);
+    if (!each->direct.is_direct && !is_resumed) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+void Interpreter::follow_generators(values::Reachable& reachable) const {
+  reachable.follow_generators([&](size_t number) {
+    reachable.add(generators_[number]->frame.locals);
+    reachable.add(generators_[number]->frame.stack);
+  });
+}
+
+// What somebody holds when the step of the frame is over.
+values::Reachable Interpreter::held_behind(const Frame& frame,
+                                           const Outcome<Next>& next) const {
+  values::Reachable held(ctx);
+  size_t given_away = 0;
+  const Frame* each = &frame;
+  if (next && next.value() != Next::Continue) held.add(frame.result);
+  if (next && next.value() == Next::Return) {
+    given_away = operands_given(frame);
+    each = frame.caller;
+  }
+  for (; each; each = each->caller) {
+    held.add(each->locals);
+    held.add(each->namespace_value);
+    held.add(std::span(each->stack)
+                 .first(each->stack.size() -
+                        std::min(given_away, each->stack.size())));
+    given_away = operands_given(*each);
+  }
+  held.add(handled);
+  if (!next) held.add(ctx.exception());
+  for (values::HeapId id : ctx.heap.modified())
+    if (ctx.heap.is_callers(id)) held.add(ctx.heap[id].owner);
+  follow_generators(held);
+  return held;
+}
+
+// Of those that only `lost` led to, one that no other one of them holds; null
+// if there is none.
+V Interpreter::generator_to_end(std::span<const V> lost,
+                                const values::Reachable& held) const {
+  std::vector<V> gone;
+  for (V value : lost) {
+    if (value->is_null() || value->kind == Kind::Tensor) continue;
+    values::Reachable reached(ctx);
+    reached.add(value);
+    follow_generators(reached);
+    for (size_t number : unfinished_) {
+      V generator = generators_[number]->frame.generator;
+      if (is_in_block(*generators_[number]) && reached.contains(generator) &&
+          !held.contains(generator))
+        gone.push_back(generator);
+    }
+  }
+  const auto holds = [this](V holder, V generator) {
+    const auto number = static_cast<size_t>(ctx.heap[holder->heap].number);
+    values::Reachable reached(ctx);
+    reached.add(generators_[number]->frame.locals);
+    reached.add(generators_[number]->frame.stack);
+    follow_generators(reached);
+    return reached.contains(generator);
+  };
+  const auto found = std::ranges::find_if(gone, [&](V generator) {
+    return std::ranges::none_of(
+        gone, [&](V holder) { return holds(holder, generator); });
+  });
+  return found == gone.end() ? nullptr : *found;
+}
+
+// Throws a GeneratorExit into it.
+Status Interpreter::end_generator(V generator) {
+  V exit = values::make_exception(
+      ctx, reinterpret_cast<PyTypeObject*>(PyExc_GeneratorExit), {});
+  V returned = nullptr;
+  const Outcome<V> next = resume_generator(generator, nullptr, exit, &returned);
+  const bool has_raised = !next && next.signal() == Signal::Raised;
+  if (!next && !has_raised) return next.signal();
+  const bool has_ended = has_raised ? ctx.exception_is(PyExc_GeneratorExit)
+                                    : next.value() == nullptr;
+  if (has_raised) (void)ctx.take_exception();
+  if (has_ended) return done;
+  return ctx.graph_break(
+      "finalizer",
+      "a generator that is let go of here raises an error, or "
+      "yields, when it ends");
+}
+
+Status Interpreter::end_left_generators(const Frame& frame,
+                                        const Outcome<Next>& next,
+                                        std::span<const V> lost) {
+  if (unfinished_.empty() || lost.empty()) return done;
+  if (!is_called_by_instructions(frame)) return done;
+  for (;;) {
+    V generator = generator_to_end(lost, held_behind(frame, next));
+    if (!generator) return done;
+    if (next) {
+      MG_DO(end_generator(generator));
+      continue;
+    }
+    V raised = ctx.take_exception();
+    const Status ended = end_generator(generator);
+    // It goes on as it was.
+    const V before = std::exchange(handled, raised);
+    (void)ctx.raise_value(raised);
+    handled = before;
+    MG_DO(ended);
+  }
+}
+
+}  // namespace magneto::trace
