@@ -72,8 +72,7 @@ Outcome<Next> Interpreter::run(Frame& frame) {
       MaybeBefore frame_before = before_step(frame, instruction);
       Outcome<Next> next = kHandlers[static_cast<size_t>(instruction.op)](
           *this, frame, instruction);
-      if (frame_before) [[unlikely]]
-        next = after_step(frame, next, *std::move(frame_before));
+      next = look_at_lost(frame, next, std::move(frame_before));
       if (!next) [[unlikely]] {
         Signal signal = next.signal();
         if (signal == Signal::Raised) signal = trace_back(frame);
@@ -166,8 +165,7 @@ Outcome<Next> Interpreter::run_outermost(Frame& frame) {
       }
     }();
     frame_ = &frame;
-    if (frame_before) [[unlikely]]
-      next = after_step(frame, next, *std::move(frame_before));
+    next = look_at_lost(frame, next, std::move(frame_before));
     if (--ctx.steps_to_check < 0) [[unlikely]]
       MG_DO(check_progress());
     if (!next) [[unlikely]] {

@@ -112,9 +112,20 @@ class Interpreter final : public values::Inliner, public Journaled {
   MaybeBefore before_step(const Frame& frame,
                           const Instruction& instruction) const {
     if ((watched_.empty() && unfinished_.empty()) ||
-        bytecode::info(instruction.op).only_adds)
+        bytecode::info(instruction.op).only_adds ||
+        (watched_.empty() && !may_lose_generators(frame, instruction)))
       return std::nullopt;
     return FrameBefore(ctx.heap, frame, handled);
+  }
+  // The step of the frame is over, as it was before if it raised an error. What
+  // it has lost may end, or break the graph.
+  Outcome<Next> look_at_lost(Frame& frame, Outcome<Next> next,
+                             MaybeBefore&& before) {
+    if (before) [[unlikely]]
+      return after_step(frame, next, *std::move(before));
+    if (!next && !unfinished_.empty()) [[unlikely]]
+      return after_step(frame, next, FrameBefore(ctx.heap, frame, handled));
+    return next;
   }
   std::vector<V> lost(const Frame& frame, const FrameBefore& before,
                       bool returns) const;
@@ -140,11 +151,13 @@ class Interpreter final : public values::Inliner, public Journaled {
   bool closing_is_noticed(V generator);
   void set_phase(size_t generator, GeneratorState::Phase phase);
   // left_generators.cpp
+  bool may_lose_generators(const Frame& frame,
+                           const Instruction& instruction) const;
   void follow_generators(values::Reachable& reachable) const;
   values::Reachable held_behind(const Frame& frame,
                                 const Outcome<Next>& next) const;
-  V generator_to_end(std::span<const V> lost,
-                     const values::Reachable& held) const;
+  V generator_to_end(const Frame& frame, const Outcome<Next>& next,
+                     std::span<const V> lost) const;
   Status end_generator(V generator);
   Status end_left_generators(const Frame& frame, const Outcome<Next>& next,
                              std::span<const V> lost);

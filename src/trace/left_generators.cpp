@@ -27,7 +27,53 @@ bool is_called_by_instructions(const Frame& frame) {
   return true;
 }
 
+// Whether a generator that the trace made may be reached from it. What the
+// caller's objects hold, they go on holding.
+bool may_hold_generator(V value) {
+  if (!value || value->source.valid()) return false;
+  switch (value->kind) {
+    case Kind::Null:
+    case Kind::Lazy:
+    case Kind::Symbol:
+    case Kind::Text:
+    case Kind::Tensor:
+      return false;
+    case Kind::Constant:
+      return value->heap.valid();
+    default:
+      return true;
+  }
+}
+
+// How many entries of the stack an instruction takes off, at most.
+size_t most_operands(const Instruction& instruction) {
+  constexpr size_t kMost = 4;  // of those without a count: CallFunctionEx
+  return instruction.op == Op::Call ? static_cast<size_t>(instruction.arg) + 2
+                                    : kMost;
+}
+
 }  // namespace
+
+// Whether the frame may have less behind the instruction than before. What
+// builds a container moves its operands there.
+bool Interpreter::may_lose_generators(const Frame& frame,
+                                      const Instruction& instruction) const {
+  const size_t taken = std::min(frame.stack.size(), most_operands(instruction));
+  const auto& locals = frame.locals;
+  switch (instruction.op) {
+    case Op::StoreFast:
+    case Op::DeleteFast:
+      return may_hold_generator(locals[static_cast<size_t>(instruction.arg)]);
+    case Op::ReturnValue:
+      return std::ranges::any_of(locals, may_hold_generator);
+    case Op::StoreDeref:
+    case Op::DeleteDeref:
+      return true;
+    default:
+      return std::any_of(frame.stack.end() - static_cast<std::ptrdiff_t>(taken),
+                         frame.stack.end(), may_hold_generator);
+  }
+}
 
 void Interpreter::follow_generators(values::Reachable& reachable) const {
   reachable.follow_generators([&](size_t number) {
@@ -65,21 +111,23 @@ values::Reachable Interpreter::held_behind(const Frame& frame,
 
 // Of those that only `lost` led to, one that no other one of them holds; null
 // if there is none.
-V Interpreter::generator_to_end(std::span<const V> lost,
-                                const values::Reachable& held) const {
+V Interpreter::generator_to_end(const Frame& frame, const Outcome<Next>& next,
+                                std::span<const V> lost) const {
   std::vector<V> gone;
   for (V value : lost) {
-    if (value->is_null() || value->kind == Kind::Tensor) continue;
+    if (!may_hold_generator(value)) continue;
     values::Reachable reached(ctx);
     reached.add(value);
     follow_generators(reached);
     for (size_t number : unfinished_) {
       V generator = generators_[number]->frame.generator;
-      if (is_in_block(*generators_[number]) && reached.contains(generator) &&
-          !held.contains(generator))
+      if (is_in_block(*generators_[number]) && reached.contains(generator))
         gone.push_back(generator);
     }
   }
+  if (gone.empty()) return nullptr;
+  const values::Reachable held = held_behind(frame, next);
+  std::erase_if(gone, [&](V generator) { return held.contains(generator); });
   const auto holds = [this](V holder, V generator) {
     const auto number = static_cast<size_t>(ctx.heap[holder->heap].number);
     values::Reachable reached(ctx);
@@ -119,7 +167,7 @@ Status Interpreter::end_left_generators(const Frame& frame,
   if (unfinished_.empty() || lost.empty()) return done;
   if (!is_called_by_instructions(frame)) return done;
   for (;;) {
-    V generator = generator_to_end(lost, held_behind(frame, next));
+    V generator = generator_to_end(frame, next, lost);
     if (!generator) return done;
     if (next) {
       MG_DO(end_generator(generator));
