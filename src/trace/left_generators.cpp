@@ -117,6 +117,10 @@ V Interpreter::generator_to_end(const Frame& frame, const Outcome<Next>& next,
   for (V value : lost) {
     if (!may_hold_generator(value)) continue;
     values::Reachable reached(ctx);
+    reached.add_contents(value);
+    follow_generators(reached);
+    // What is in a cycle lives until the collector comes.
+    if (reached.contains(value)) continue;
     reached.add(value);
     follow_generators(reached);
     for (size_t number : unfinished_) {

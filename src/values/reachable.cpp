@@ -5,6 +5,10 @@ namespace magneto::values {
 
 void Reachable::add(V value) {
   push(value);
+  drain();
+}
+
+void Reachable::drain() {
   while (!waiting_.empty()) {
     V next = waiting_.back();
     waiting_.pop_back();

@@ -24,6 +24,12 @@ class Reachable {
     for (V value : values) add(value);
   }
 
+  // All that it leads to; itself if it is in a cycle.
+  void add_contents(V value) {
+    push_parts(ctx_.looked_at(value));
+    drain();
+  }
+
   // What generators that the trace made lead to, by their frames: `add_frame`
   // adds that of the generator with a number.
   template <class AddFrame>
@@ -60,6 +66,7 @@ class Reachable {
     for (V value : values) push(value);
   }
   void push_parts(V value);
+  void drain();
   void push_state(HeapId id);
 
   const Context& ctx_;
