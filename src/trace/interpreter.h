@@ -153,6 +153,7 @@ class Interpreter final : public values::Inliner, public Journaled {
   // left_generators.cpp
   bool may_lose_generators(const Frame& frame,
                            const Instruction& instruction) const;
+  void add_frame(values::Reachable& reachable, size_t generator) const;
   void follow_generators(values::Reachable& reachable) const;
   values::Reachable held_behind(const Frame& frame,
                                 const Outcome<Next>& next) const;

@@ -75,11 +75,15 @@ bool Interpreter::may_lose_generators(const Frame& frame,
   }
 }
 
+void Interpreter::add_frame(values::Reachable& reachable,
+                            size_t generator) const {
+  reachable.add(generators_[generator]->frame.locals);
+  reachable.add(generators_[generator]->frame.stack);
+}
+
 void Interpreter::follow_generators(values::Reachable& reachable) const {
-  reachable.follow_generators([&](size_t number) {
-    reachable.add(generators_[number]->frame.locals);
-    reachable.add(generators_[number]->frame.stack);
-  });
+  reachable.follow_generators(
+      [&](size_t generator) { add_frame(reachable, generator); });
 }
 
 // What somebody holds when the step of the frame is over.
@@ -133,10 +137,8 @@ V Interpreter::generator_to_end(const Frame& frame, const Outcome<Next>& next,
   const values::Reachable held = held_behind(frame, next);
   std::erase_if(gone, [&](V generator) { return held.contains(generator); });
   const auto holds = [this](V holder, V generator) {
-    const auto number = static_cast<size_t>(ctx.heap[holder->heap].number);
     values::Reachable reached(ctx);
-    reached.add(generators_[number]->frame.locals);
-    reached.add(generators_[number]->frame.stack);
+    add_frame(reached, static_cast<size_t>(ctx.heap[holder->heap].number));
     follow_generators(reached);
     return reached.contains(generator);
   };

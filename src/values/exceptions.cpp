@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "python/names.h"
-#include "values/attributes.h"
 #include "values/protocol.h"
 
 namespace magneto::values {

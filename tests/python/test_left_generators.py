@@ -23,6 +23,19 @@ def numbers(notes, name="numbers", count=3):
         notes.append((name, type(sys.exc_info()[1]).__name__))
 
 
+def leaving(body):
+    """A loop over what body(notes) gives, left at its first item."""
+
+    def program(x, notes):
+        for i in body(notes):
+            break
+        notes.append("behind")
+        return x + i
+
+    program.__name__ = f"leaving_{body.__name__}"
+    return program
+
+
 def loop(x, notes):
     for i in numbers(notes):
         if i:
@@ -107,25 +120,11 @@ def outer_with_inner(notes):
         notes.append("outer")
 
 
-def one_that_holds_another(x, notes):
-    for i in outer_with_inner(notes):
-        break
-    notes.append("behind")
-    return x + i
-
-
 def delegating(notes):
     try:
         yield from numbers(notes)
     finally:
         notes.append("delegating")
-
-
-def one_that_delegates(x, notes):
-    for i in delegating(notes):
-        break
-    notes.append("behind")
-    return x + i
 
 
 def kept_by_the_caller(x, notes):
@@ -193,19 +192,13 @@ def while_another_is_handled(x, notes):
     return x + i
 
 
-def while_it_handles(x, notes):
-    def handling():
-        try:
-            raise LookupError
-        except LookupError:
-            yield 1
-        finally:
-            notes.append(type(sys.exc_info()[1]).__name__)
-
-    for i in handling():
-        break
-    notes.append("behind")
-    return x + i
+def handling(notes):
+    try:
+        raise LookupError
+    except LookupError:
+        yield 1
+    finally:
+        notes.append(type(sys.exc_info()[1]).__name__)
 
 
 def without_gradients():
@@ -249,15 +242,11 @@ def breaking(notes):
         notes.append("closed")
 
 
-def one_that_breaks(x, notes):
-    for i in breaking(notes):
-        break
-    notes.append("behind")
-    return x + i
+leaving_breaking = leaving(breaking)
 
 
 def one_that_breaks_in_a_call(x, notes):
-    return one_that_breaks(x * 2, notes) + 1
+    return leaving_breaking(x * 2, notes) + 1
 
 
 def sorted_by_what_they_give(x, notes):
@@ -322,18 +311,18 @@ PROGRAMS = [
     (inside_of_others, 1),
     (attribute_of_an_object, 1),
     (taken_out_of_a_list, 1),
-    (one_that_holds_another, 1),
-    (one_that_delegates, 1),
+    (leaving(outer_with_inner), 1),
+    (leaving(delegating), 1),
     (in_a_closure, 1),
     (left_by_an_exception, 1),
     (in_a_frame_left_by_an_exception, 1),
     (while_another_is_handled, 1),
-    (while_it_handles, 1),
+    (leaving(handling), 1),
     (modes, 1),
     (context_entered_by_hand, 1),
     (sorted_by_what_they_give, 1),
     (sorted_by_a_function, 1),
-    (one_that_breaks, 1),
+    (leaving_breaking, 1),
     (one_that_breaks_in_a_call, 3),
     (around_a_break, 2),
     (several_loops, 1),
@@ -428,12 +417,7 @@ def raises(notes):
 
 @pytest.mark.parametrize("body", [refuses, raises], ids=lambda b: b.__name__)
 def test_errors_of_a_generator_that_ends_are_told(body, monkeypatch):
-    def program(x, notes):
-        for i in body(notes):
-            break
-        notes.append("behind")
-        return x + i
-
+    program = leaving(body)
     compiled = magneto.compile(program, backend="eager")
     told = []
     monkeypatch.setattr(
