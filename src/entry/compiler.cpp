@@ -68,13 +68,12 @@ class Compilation {
   // `failure`: which guard didn't hold behind the analysis before this one, if
   // that was why it starts again; what becomes of this one is written there.
   Compilation(CodeCache& cache, const python::FrameRequest& request,
-              bool keeps_inner_frames, std::string& failure)
+              std::string& failure)
       : cache_(cache),
         request_(request),
         code_(request.code),
         failed_before_(std::exchange(failure, {})),
         failure_(failure) {
-    ctx_.keeps_inner_frames = keeps_inner_frames;
     ctx_.stands_alone = has_island;
     ctx_.takes_data = cache.takes_data;
     ctx_.shares_cached = cache.shares_cached;
@@ -83,25 +82,27 @@ class Compilation {
     tensor::hidden_effects() = {};
   }
 
-  // Nothing: to be started again. An inlined call that breaks the graph can't
-  // be gone on with by itself, the cache now says that it takes no data, or
+  // Nothing: to be started again. The cache now says that it takes no data, or
   // shares nothing, or a module that the trace needed is now there; or what it
   // looked at was changed meanwhile.
   std::optional<Compiled> run();
 
  private:
   std::optional<Compiled> finish(Capture& capture);
+  // Where the frame ended with Return or Break: how it is gone on with, in
+  // plan_. False if it can't be.
+  bool make_plan(const Capture& capture, BreakInfo* why);
   bool keeps_promises();
   // Whether what came out of a cache is no more to be shared.
   bool touched_shared();
   Compiled refuse(const BreakInfo& why, int32_t instruction);
   Compiled add_plain();
-  std::optional<Compiled> add(codegen::Plan& plan, const Capture& capture);
+  std::optional<Compiled> add(const Capture& capture);
   bool can_break(const Capture& capture, BreakInfo* why);
   std::vector<size_t> written_inputs(std::span<PyObject* const> reals) const;
   std::unique_ptr<guards::GuardProgram> compile_guards(
       std::span<const guards::Request> requests);
-  std::vector<guards::Request> requests(const codegen::Plan& plan);
+  std::vector<guards::Request> requests();
   Ref compile_graph(std::span<const guards::Request> requests, Ref examples,
                     const Capture& capture, Entry& entry);
   bool add_backend_guards(PyObject* list,
@@ -112,6 +113,7 @@ class Compilation {
   const std::string failed_before_;
   std::string& failure_;
   LiveSlots slots_;
+  std::optional<codegen::Plan> plan_;
   Py_ssize_t modules_ = module_count();
   Context ctx_;
   FrameSymbols symbols_{cache_, ctx_.sources};
@@ -120,7 +122,11 @@ class Compilation {
 std::optional<Compiled> Compilation::run() {
   Capture capture = [&] {
     TraceReport hears(cache_, ctx_);
-    return capture_frame(ctx_, request_);
+    return capture_frame(ctx_, request_, [&](const Capture& broken) {
+      tensor::RealModeScope real;
+      BreakInfo why;
+      return make_plan(broken, &why);
+    });
   }();
   if (PyErr_Occurred()) return Compiled::Error;  // KeyboardInterrupt
   return finish(capture);
@@ -166,20 +172,25 @@ std::optional<Compiled> Compilation::finish(Capture& capture) {
     case Ending::Return:
       break;
   }
-  codegen::Plan plan;
-  slots_ = live_slots(ctx_, code_, capture);
-  if (!slots_.hold_inference_modes)
-    return refuse({"torch-state",
-                   "a torch.inference_mode is entered, and nothing holds it",
-                   "use it in a with statement"},
-                  index);
-  if (!codegen::plan(ctx_, capture, request_, slots_.live, plan, &why)) {
-    if (!capture.inner.empty()) return std::nullopt;
+  // With inner frames it has been planned already.
+  if (capture.inner.empty() && !make_plan(capture, &why))
     return refuse(why,
                   capture.ending == Ending::Break ? index : request_.start);
-  }
   if (touched_shared()) return std::nullopt;
-  return add(plan, capture);
+  return add(capture);
+}
+
+bool Compilation::make_plan(const Capture& capture, BreakInfo* why) {
+  slots_ = live_slots(ctx_, code_, capture);
+  if (!slots_.hold_inference_modes) {
+    *why = {"torch-state",
+            "a torch.inference_mode is entered, and nothing holds it",
+            "use it in a with statement"};
+    return false;
+  }
+  if (!slots_.hold_operands) return false;
+  return codegen::plan(ctx_, capture, request_, slots_.live, plan_.emplace(),
+                       why);
 }
 
 bool Compilation::touched_shared() {
@@ -234,7 +245,7 @@ bool Compilation::can_break(const Capture& capture, BreakInfo* why) {
   return false;
 }
 
-std::vector<guards::Request> Compilation::requests(const codegen::Plan& plan) {
+std::vector<guards::Request> Compilation::requests() {
   std::vector<guards::Request> all;
   for (const graph::Input& input : ctx_.graph.inputs()) {
     guards::Request request{.source = guards::SourceId(input.source)};
@@ -245,7 +256,7 @@ std::vector<guards::Request> Compilation::requests(const codegen::Plan& plan) {
     }
     all.push_back(request);
   }
-  all.insert(all.end(), plan.requests.begin(), plan.requests.end());
+  all.insert(all.end(), plan_->requests.begin(), plan_->requests.end());
   return all;
 }
 
@@ -289,8 +300,7 @@ const BreakInfo kDrawnIsUnusual{
     "zero",
     "draw it outside of the compiled function"};
 
-std::optional<Compiled> Compilation::add(codegen::Plan& plan,
-                                         const Capture& capture) {
+std::optional<Compiled> Compilation::add(const Capture& capture) {
   graph::Graph& graph = ctx_.graph;
   graph.seal();
   const auto& grad_mode =
@@ -300,7 +310,7 @@ std::optional<Compiled> Compilation::add(codegen::Plan& plan,
   auto* entry = new Entry;
   EntryHold hold(entry);
   ctx_.guard_written_leaves();
-  const std::vector<guards::Request> wanted = requests(plan);
+  const std::vector<guards::Request> wanted = requests();
   entry->guards = compile_guards(wanted);
   std::vector<PyObject*> inputs(wanted.size() + 1);
   std::vector<Ref> numbers;
@@ -323,10 +333,10 @@ std::optional<Compiled> Compilation::add(codegen::Plan& plan,
   if (is_observed()) symbols.collect(ctx_);
   const size_t graph_inputs = graph.inputs().size();
   codegen::DirectProgram& program = entry->program.emplace(
-      plan.builder.finish(graph_inputs, graph.call_count() != 0));
+      plan_->builder.finish(graph_inputs, graph.call_count() != 0));
   if (capture.ending == Ending::Break)
     entry->rest =
-        continuation(cache_, capture, request_.globals, slots_, plan.shapes);
+        continuation(cache_, capture, request_.globals, slots_, plan_->shapes);
   entry->calls_in_blocks = capture.calls_in_blocks;
   entry->asserts = ctx_.needs_rerun();
   entry->draws = tensor::hidden_effects().draws != 0;
@@ -574,19 +584,15 @@ Compiled compile_frame(CodeCache& cache, const python::FrameRequest& request) {
     const auto learned = [&] {
       return std::pair(cache.takes_data, cache.shares_cached);
     };
-    bool keeps_inner_frames = true;
     std::string failure;
     auto knew = learned();
-    while (
-        !(compiled =
-              Compilation(cache, request, keeps_inner_frames, failure).run())) {
+    while (!(compiled = Compilation(cache, request, failure).run())) {
       ++cache.restarts;
       if (!failure.empty()) {
         // It changes too fast; the next call may have better luck.
         if (cache.restarts >= kMostRestarts) return Compiled::Plain;
       } else if (knew == learned()) {
         MG_CHECK(cache.restarts < kMostRestarts, "a reason to start again");
-        keeps_inner_frames = false;
       }
       knew = learned();
     }

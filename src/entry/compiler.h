@@ -11,7 +11,8 @@ namespace magneto::entry {
 // How frames are traced: trace::capture_frame, given by the module room; tests
 // give their own.
 using CaptureFrame = values::Capture (*)(values::Context& ctx,
-                                         const python::FrameRequest& request);
+                                         const python::FrameRequest& request,
+                                         const values::CanLeave& can_leave);
 void set_capture_frame(CaptureFrame capture) noexcept;
 
 enum class Compiled : uint8_t {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "codegen/island.h"
 #include "entry/cache.h"
 #include "guards/finalizer.h"
 #include "tensor/fake_tensor.h"
@@ -153,6 +154,15 @@ bool is_shared(std::span<const values::BrokenFrame> inner, V value) {
          });
 }
 
+// Whether the instruction of a frame that calls the next one has no operand at
+// whose death something happens.
+bool is_left_by_operands(const Endings& endings, PyCodeObject* code,
+                         size_t index, std::span<const V> stack) {
+  const auto count = static_cast<size_t>(codegen::operand_count(code, index));
+  return std::ranges::none_of(stack.last(std::min(count, stack.size())),
+                              [&](V value) { return endings.has(value); });
+}
+
 }  // namespace
 
 LiveSlots live_slots(const values::Context& ctx, PyCodeObject* code,
@@ -196,6 +206,16 @@ LiveSlots live_slots(const values::Context& ctx, PyCodeObject* code,
     add_frame(depth, frame.code, frame.index, frame.locals, frame.stack);
   }
   add_frame(0, code, capture.index, capture.locals, capture.stack);
+  for (size_t i = 0; i < capture.inner.size(); ++i) {
+    if (!capture.inner[i].holds_operands) continue;
+    slots.hold_operands =
+        slots.hold_operands &&
+        (i == 0
+             ? is_left_by_operands(endings, code, capture.index, capture.stack)
+             : is_left_by_operands(endings, capture.inner[i - 1].code,
+                                   capture.inner[i - 1].index,
+                                   capture.inner[i - 1].stack));
+  }
   return slots;
 }
 

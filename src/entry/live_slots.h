@@ -19,6 +19,9 @@ struct LiveSlots {
   // Whether the frames hold all inference modes that are entered again behind
   // the break. One that nobody holds has died, and so has ended.
   bool hold_inference_modes = true;
+  // Whether nothing that is seen to die is among the operands of a call that
+  // the graph breaks inside of and that C code would hold to its end.
+  bool hold_operands = true;
 };
 
 LiveSlots live_slots(const values::Context& ctx, PyCodeObject* code,

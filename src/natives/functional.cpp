@@ -109,6 +109,7 @@ Outcome<V> restore_partial(Context& ctx, const Arguments& args) {
 }
 
 Outcome<V> call_partial(Context& ctx, const Arguments& args) {
+  const bool is_direct = std::exchange(ctx.native_is_direct, false);
   V partial = ctx.look(args.positional[0]);
   std::vector<V> positional;
   MG_DO(unpack(ctx, part_of(ctx, partial, kArguments), positional));
@@ -132,7 +133,9 @@ Outcome<V> call_partial(Context& ctx, const Arguments& args) {
     names.push_back(args.keyword_names[i]);
     values.push_back(args.keyword_values[i]);
   }
-  return call(ctx, part_of(ctx, partial, kFunction),
+  V function = part_of(ctx, partial, kFunction);
+  ctx.direct_call = {.is_direct = is_direct, .holds_operands = true};
+  return call(ctx, function,
               Arguments{.positional = positional,
                         .keyword_values = values,
                         .keyword_names = names});

@@ -155,7 +155,7 @@ bool has_own_call(Context& ctx, V module) {
 // was compiled for itself is traced like any other.
 template <bool kIsImpl>
 Outcome<V> call_module(Context& ctx, const Arguments& args) {
-  const bool is_direct = std::exchange(ctx.module_call_is_direct, false);
+  const bool is_direct = std::exchange(ctx.native_is_direct, false);
   V module = ctx.look(args.positional[0]);
   ModuleScope scope(ctx, module);
   if (module->kind != Kind::Object) {
@@ -170,7 +170,10 @@ Outcome<V> call_module(Context& ctx, const Arguments& args) {
     return ctx.inliner->inline_function(
         ctx.constant_share(values::torch_types().module_call_impl), args);
   MG_TRY(V forward, values::get_attribute(ctx, module, name<"forward">()));
-  if (is_direct) ctx.direct_call = {true, frames_to_forward<kIsImpl>()};
+  if (is_direct)
+    ctx.direct_call = {.is_direct = true,
+                       .through = frames_to_forward<kIsImpl>(),
+                       .holds_operands = true};
   return values::call(ctx, forward, without(args, 1));
 }
 

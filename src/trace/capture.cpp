@@ -118,10 +118,33 @@ values::BreakInfo describe_exception(Context& ctx, V exception) {
   return {"raised", text, "", ctx.exception_stack()};
 }
 
+// Where the graph breaks: what is handed to the rest of the frame and of the
+// inlined calls that it is in. False if it can't be.
+bool leave(Context& ctx, Interpreter& interpreter,
+           const natives::StateAtStart& start,
+           const values::CanLeave& can_leave, values::Capture& capture) {
+  for (;;) {
+    capture.inner = interpreter.broken();
+    capture.generators = interpreter.suspended_frames();
+    capture.has_finalizers = interpreter.has_finalizers();
+    capture.inference_modes = natives::entered_inference_modes(ctx);
+    auto reentries = natives::close_states(ctx, start);
+    if (reentries) {
+      capture.reentries = std::move(*reentries);
+      if (capture.inner.empty() || can_leave(capture)) return true;
+    } else if (capture.inner.empty()) {
+      return false;
+    }
+    interpreter.break_at_call();
+    interpreter.end();
+  }
+}
+
 }  // namespace
 
 values::Capture capture_frame(values::Context& ctx,
-                              const python::FrameRequest& request) {
+                              const python::FrameRequest& request,
+                              const values::CanLeave& can_leave) {
   values::Capture capture;
   ctx.natives = &natives::table();
   guard_ambient_state(ctx);
@@ -190,19 +213,14 @@ values::Capture capture_frame(values::Context& ctx,
       capture.info = describe_exception(ctx, capture.result);
       break;
     case Signal::Break: {
-      auto reentries = natives::close_states(ctx, start);
-      if (!reentries) return give_up();
-      capture.reentries = std::move(*reentries);
       capture.ending = values::Ending::Break;
       capture.handlers = frame.handlers;
       capture.handled = interpreter.handled;
-      capture.inner = interpreter.take_broken();
       capture.index = static_cast<size_t>(frame.current);
-      capture.stack = std::move(frame.stack);
-      capture.locals = std::move(frame.locals);
+      capture.stack = frame.stack;
+      capture.locals = frame.locals;
       capture.info = ctx.break_info();
-      capture.generators = interpreter.suspended_frames();
-      capture.has_finalizers = interpreter.has_finalizers();
+      if (!leave(ctx, interpreter, start, can_leave, capture)) return give_up();
       break;
     }
     case Signal::Skip:

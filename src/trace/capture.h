@@ -13,6 +13,7 @@ namespace magneto::trace {
 // Ending::Skip a Python error may be set (KeyboardInterrupt), which the caller
 // must let through. Throws InternalError on a defect of ours.
 values::Capture capture_frame(values::Context& ctx,
-                              const python::FrameRequest& request);
+                              const python::FrameRequest& request,
+                              const values::CanLeave& can_leave);
 
 }  // namespace magneto::trace

@@ -59,7 +59,9 @@ struct Frame {
 // How many operands of the caller's stack a call has moved into the variables
 // of `called`.
 inline size_t operands_given(const Frame& called) {
-  if (!called.caller || !called.direct.is_direct) return 0;
+  if (!called.caller || !called.direct.is_direct ||
+      called.direct.holds_operands)
+    return 0;
   const Frame& caller = *called.caller;
   const bytecode::Instruction& call =
       caller.code->instructions[static_cast<size_t>(caller.current)];

@@ -95,10 +95,15 @@ namespace {
 
 // A library's function that gives nothing to compile if it can't be traced to
 // its end. What it calls may.
-bool is_whole(const Frame& frame) {
-  const python::FrameAction action = python::frame_action(frame.py_code);
+bool is_whole(PyCodeObject* code) {
+  const python::FrameAction action = python::frame_action(code);
   return action == python::FrameAction::Whole ||
          action == python::FrameAction::Pause;
+}
+
+// Whether the graph may break at this instruction of an inlined call.
+bool stands_alone(const Context& ctx, PyCodeObject* code, int32_t index) {
+  return !is_whole(code) && ctx.stands_alone(code, index);
 }
 
 }  // namespace
@@ -116,8 +121,7 @@ void Interpreter::keep_broken(Frame& frame, Journal::Position before,
     handled = handled_before;
   }
   if (!frame.direct.is_direct || broken_.size() >= kMostInner ||
-      (broken_.empty() &&
-       (is_whole(frame) || !ctx.stands_alone(frame.py_code, frame.current)))) {
+      (broken_.empty() && !stands_alone(ctx, frame.py_code, frame.current))) {
     broken_.clear();
     return;
   }
@@ -127,7 +131,9 @@ void Interpreter::keep_broken(Frame& frame, Journal::Position before,
                      .stack = std::move(frame.stack),
                      .locals = std::move(frame.locals),
                      .handlers = frame.handlers,
-                     .handled = handled});
+                     .handled = handled,
+                     .before = before,
+                     .holds_operands = frame.direct.holds_operands});
   const auto through = frame.direct.through;
   for (size_t i = through.size(); i-- > 0;) {
     // function, arguments, keyword arguments
@@ -136,14 +142,23 @@ void Interpreter::keep_broken(Frame& frame, Journal::Position before,
          .globals = through[i].globals,
          .index = static_cast<size_t>(through[i].index),
          .stack = {ctx.null(), ctx.none(), ctx.none(), ctx.none()},
-         .locals = {}});
+         .locals = {},
+         .before = before,
+         .holds_operands = frame.direct.holds_operands});
   }
 }
 
-std::vector<values::BrokenFrame> Interpreter::take_broken() {
-  std::vector<values::BrokenFrame> frames = std::exchange(broken_, {});
-  std::reverse(frames.begin(), frames.end());
-  return frames;
+void Interpreter::break_at_call() {
+  const auto breaks_alone = [&](const values::BrokenFrame& frame) {
+    // What calls it through C code is no frame of the trace.
+    return !frame.locals.empty() &&
+           stands_alone(ctx, frame.code, static_cast<int32_t>(frame.index));
+  };
+  const auto innermost =
+      std::find_if(broken_.begin() + 1, broken_.end(), breaks_alone);
+  broken_.erase(broken_.begin(), innermost);
+  ctx.journal.rollback(broken_.empty() ? before_outermost_
+                                       : broken_.front().before);
 }
 
 Outcome<Next> Interpreter::run_outermost(Frame& frame) {
@@ -174,6 +189,7 @@ Outcome<Next> Interpreter::run_outermost(Frame& frame) {
       if (signal == Signal::Raised && unwind(frame)) continue;
       if (signal == Signal::Break) {
         if (broken_.empty()) ctx.journal.rollback(before);
+        before_outermost_ = before;
         handled = handled_before;
         frame.pc = frame.current;
       }

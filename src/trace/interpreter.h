@@ -74,7 +74,12 @@ class Interpreter final : public values::Inliner, public Journaled {
 
   // After a break: the frames inside of the outermost one that are gone on with
   // by themselves, outermost first.
-  std::vector<values::BrokenFrame> take_broken();
+  std::vector<values::BrokenFrame> broken() const {
+    return {broken_.rbegin(), broken_.rend()};
+  }
+  // The graph breaks at the call of the innermost of them instead, or of one
+  // around it: what was traced in there is undone.
+  void break_at_call();
   // Whether a call was recorded from inside a with or try block, in any frame.
   bool calls_in_blocks() const { return calls_in_blocks_; }
   // Whether something that the outermost frame had when it began runs code when
@@ -178,6 +183,7 @@ class Interpreter final : public values::Inliner, public Journaled {
   bool begun_at_start_ = true;
   std::vector<V> watched_;  // those of them that run code when they die
   std::vector<values::BrokenFrame> broken_;  // innermost first
+  Journal::Position before_outermost_ = 0;   // before its last instruction
   int64_t checks_ = 0;                       // see check_progress()
   std::vector<std::unique_ptr<GeneratorState>> generators_;
   std::vector<std::unique_ptr<GeneratorState>> saved_generators_;

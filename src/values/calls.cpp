@@ -143,6 +143,7 @@ Outcome<V> call_instance(Context& ctx, V callable, const Arguments& args,
   MG_TRY(V method, special_method(ctx, callable, interned().dunder_call));
   if (method) {
     ctx.direct_call = direct;
+    ctx.direct_call.holds_operands = true;
     return call(ctx, method, args);
   }
   return ctx.raise(PyExc_TypeError, std::string("'") + callable->type->tp_name +
@@ -237,9 +238,7 @@ Outcome<V> call(Context& ctx, V callable, const Arguments& args) {
     case Kind::Constant: {
       PyObject* object = callable->object;
       if (ctx.natives->has(object)) {
-        ctx.module_call_is_direct =
-            direct.is_direct && (object == torch_types().module_call ||
-                                 object == torch_types().module_call_impl);
+        ctx.native_is_direct = direct.is_direct;
         return ctx.natives->call(ctx, callable, args);
       }
       if (Py_IS_TYPE(object, &PyFunction_Type)) {

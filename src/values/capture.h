@@ -4,6 +4,8 @@
 // the values that the trace made consist of.
 #pragma once
 
+#include <functional>
+
 #include "python/frame.h"
 #include "values/construction.h"
 #include "values/context.h"
@@ -38,8 +40,11 @@ struct BrokenFrame {
   size_t index = 0;
   std::vector<V> stack;
   std::vector<V> locals;
-  int32_t handlers = 0;  // of exceptions, that it is in
-  V handled = nullptr;   // by them
+  int32_t handlers = 0;          // of exceptions, that it is in
+  V handled = nullptr;           // by them
+  Journal::Position before = 0;  // that instruction
+  // C code holds what the call was given to its end (DirectCall).
+  bool holds_operands = false;
 };
 
 struct Capture {
@@ -69,5 +74,9 @@ struct Capture {
                                  // inside a with or try block
   BreakInfo info;                // Break, Skip
 };
+
+// Whether all that a capture with inner frames leaves can be handed to them. If
+// not, the graph breaks at the call of the innermost one instead.
+using CanLeave = std::function<bool(const Capture&)>;
 
 }  // namespace magneto::values

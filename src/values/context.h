@@ -66,6 +66,8 @@ struct PassingFrame {
 struct DirectCall {
   bool is_direct = false;
   std::span<const PassingFrame> through = {};  // outermost first
+  // C code is in between, which holds what the call was given to its end.
+  bool holds_operands = false;
 };
 
 class Context final : public Backing,
@@ -111,7 +113,7 @@ class Context final : public Backing,
   // Of the call that comes next; whoever calls takes it (std::exchange) before
   // anything else is called.
   DirectCall direct_call;
-  bool module_call_is_direct = false;  // of the native Module.__call__
+  bool native_is_direct = false;  // of a native that is called; as direct_call
   // Whether numbers and sizes that come out of tensors are symbols; else the
   // graph breaks there.
   bool takes_data = true;

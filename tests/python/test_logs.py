@@ -13,6 +13,7 @@ import sys
 
 import pytest
 import torch
+from asserting_programs import behind_a_write
 
 import magneto
 from magneto import logs
@@ -200,27 +201,14 @@ def test_frames_and_compilations_are_numbered(heard):
     assert [one[1], two[1], three[1]] == ["0", "1", "0"]
 
 
-def breaks_in_a_cycle(x):
-    numbers = [x + 1, x + 2]
-    going = iter(numbers)
-    numbers.append(going)
-    first = next(going)
-    magneto.graph_break()
-    return first + next(going)
-
-
-def calls_it(x):
-    y = x.sin()
-    return breaks_in_a_cycle(y) * 2
-
-
 def test_a_restarted_analysis_is_told_by_its_number(heard):
-    """The graph can't be gone on with inside of the callee, which the trace
-    finds out when it is there: it begins again and breaks at the call.
+    """The graph can't assert what it reads behind a write to an input, which is
+    found when it is traced: the analysis begins again, and breaks there.
     """
-    expected = calls_it(X)
     logs.set_logs("trace_call", "graph_code", "graph_breaks", "guards")
-    assert torch.equal(magneto.compile(calls_it, backend="eager")(X), expected)
+    call = magneto.compile(behind_a_write, backend="eager")
+    x = torch.tensor(4.0)
+    assert torch.equal(call(x, X.clone()), behind_a_write(x, X.clone()))
     ids = dict.fromkeys(r["id"] for r in heard.named("trace_call"))
     first, again = list(ids)[:2]
     assert again == f"{first}_1"
