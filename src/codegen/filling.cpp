@@ -165,8 +165,8 @@ void Rebuilder::fill(V value, Operand target) {
       set_gradient(value, target);
       break;
     default:
-      if (value->type == &PyTraceBack_Type)
-        fill_traceback(state, target);
+      if (value->type == &PyFrame_Type)
+        fill_frame(state, target);
       else
         fill_exception(state, target);
       break;
@@ -256,11 +256,10 @@ bool Rebuilder::is_easily_built(V value, int depth) const {
 }
 
 // The variables of a frame that was only traced.
-void Rebuilder::fill_traceback(const HeapObject& state, Operand target) {
-  const std::vector<V> locals(state.slots.begin() + values::kFirstLocal,
-                              state.slots.end());
-  if (locals.empty()) return;
-  std::vector<Operand> operands{builder_.constant(python::traceback_filler()),
+void Rebuilder::fill_frame(const HeapObject& state, Operand target) {
+  const auto locals = std::span(state.slots).subspan(values::kFirstLocal);
+  if (std::ranges::all_of(locals, &values::Value::is_null)) return;
+  std::vector<Operand> operands{builder_.constant(python::frame_filler()),
                                 target, builder_.constant(null_token())};
   for (V value : locals)
     operands.push_back(is_easily_built(value)

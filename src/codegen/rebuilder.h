@@ -90,7 +90,7 @@ class Rebuilder {
   void fill_exception(const values::HeapObject& state, Operand target);
   void fill_function(values::V value, Operand target);
   void fill_generator(values::V value, Operand target);
-  void fill_traceback(const values::HeapObject& state, Operand target);
+  void fill_frame(const values::HeapObject& state, Operand target);
   bool is_easily_built(values::V value, int depth = 0) const;
   void name_generator(values::V value, Operand target);
   const values::SuspendedFrame& suspended(values::V generator) const;

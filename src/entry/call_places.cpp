@@ -50,9 +50,10 @@ int CallPlaces::add_frames(python::PendingError& error, PyObject* globals,
     const Frame& frame = frames_[at.index];
     unit = frame.instruction / static_cast<int>(sizeof(_Py_CODEUNIT));
     if (of_inlined && !frame.caller.valid()) break;
-    traceback = Ref::steal(PyObject_CallFunction(
-        python::traceback_maker(), "OOiOi", PyWeakref_GetObject(frame.code),
-        globals, unit, traceback ? traceback.get() : Py_None, unit));
+    traceback = python::make_traceback(
+        traceback ? traceback.get() : Py_None,
+        reinterpret_cast<PyCodeObject*>(PyWeakref_GetObject(frame.code)),
+        globals, unit);
     if (!traceback) {
       PyErr_Clear();  // the error counts, with or without more frames
       return -1;

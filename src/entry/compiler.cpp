@@ -189,6 +189,9 @@ bool Compilation::make_plan(const Capture& capture, BreakInfo* why) {
     return false;
   }
   if (!slots_.hold_operands) return false;
+  for (size_t i = 0; i < capture.locals.size() && !slots_.live.empty(); ++i)
+    if (!std::ranges::binary_search(slots_.live[0], static_cast<int32_t>(i)))
+      ctx_.guard_death(capture.locals[i]);
   return codegen::plan(ctx_, capture, request_, slots_.live, plan_.emplace(),
                        why);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The exception that a thread is handling (what sys.exc_info() tells), and
-// tracebacks of frames that were never run.
+// frames that were never run, for tracebacks.
 #pragma once
 
 #include <utility>
@@ -29,14 +29,17 @@ class HandledScope {
   bool is_changed_ = false;
 };
 
-// A callable (code, globals, code unit, next, the frame's code unit) that makes
-// the traceback entry of a frame that is no more. Borrowed; lives as long as
-// the process.
-PyObject* traceback_maker() noexcept;
+// A callable (code, globals, code unit) that makes the frame object of a call
+// that is over. Borrowed; lives as long as the process.
+PyObject* frame_maker() noexcept;
 
-// A callable (traceback, token, localsplus ...) that puts values into the frame
-// of such an entry; the token stands for an unbound variable. Borrowed; lives
-// as long as the process.
-PyObject* traceback_filler() noexcept;
+// A callable (frame, token, localsplus ...) that puts values into such a frame;
+// the token stands for an unbound variable. Borrowed; lives as long as the
+// process.
+PyObject* frame_filler() noexcept;
+
+// A traceback entry of such a frame. Null with a Python error set.
+Ref make_traceback(PyObject* next, PyCodeObject* code, PyObject* globals,
+                   int unit);
 
 }  // namespace magneto::python

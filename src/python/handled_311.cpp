@@ -19,41 +19,42 @@ namespace magneto::python {
 
 namespace {
 
-// make(code, globals, unit, next, the frame's unit)
-PyObject* make_traceback(PyObject*, PyObject* const* args,
-                         Py_ssize_t count) noexcept {
-  if (count != 5) {
-    PyErr_SetString(PyExc_TypeError, "a traceback is made of five parts");
-    return nullptr;
-  }
-  auto* code = reinterpret_cast<PyCodeObject*>(args[0]);
-  const auto unit = static_cast<int>(PyLong_AsLong(args[2]));
+Ref new_frame(PyCodeObject* code, PyObject* globals, long unit) {
   Ref frame = Ref::steal(reinterpret_cast<PyObject*>(
-      PyFrame_New(PyThreadState_Get(), code, args[1], nullptr)));
+      PyFrame_New(PyThreadState_Get(), code, globals, nullptr)));
   if (!frame) return nullptr;
   auto* inside = reinterpret_cast<PyFrameObject*>(frame.get())->f_frame;
-  inside->prev_instr = _PyCode_CODE(code) + PyLong_AsLong(args[4]);
+  inside->prev_instr = _PyCode_CODE(code) + unit;
   // f_locals takes it that there are cells.
   for (int i = code->co_nlocalsplus - code->co_nfreevars;
        i < code->co_nlocalsplus; ++i) {
     inside->localsplus[i] = PyCell_New(nullptr);
     if (!inside->localsplus[i]) return nullptr;
   }
-  const int offset = unit * static_cast<int>(sizeof(_Py_CODEUNIT));
-  return PyObject_CallFunction(reinterpret_cast<PyObject*>(&PyTraceBack_Type),
-                               "OOii", args[3], frame.get(), offset,
-                               PyCode_Addr2Line(code, offset));
+  return frame;
 }
 
-// fill(traceback, token, localsplus ...)
-PyObject* fill_traceback(PyObject*, PyObject* const* args,
-                         Py_ssize_t count) noexcept {
-  if (count < 2 || !PyTraceBack_Check(args[0])) {
-    PyErr_SetString(PyExc_TypeError, "a traceback and a token are needed");
+// make(code, globals, unit)
+PyObject* make_frame(PyObject*, PyObject* const* args,
+                     Py_ssize_t count) noexcept {
+  if (count != 3 || !PyCode_Check(args[0])) {
+    PyErr_SetString(PyExc_TypeError, "a frame is made of three parts");
     return nullptr;
   }
-  auto* entry = reinterpret_cast<PyTracebackObject*>(args[0]);
-  _PyInterpreterFrame* frame = entry->tb_frame->f_frame;
+  return new_frame(reinterpret_cast<PyCodeObject*>(args[0]), args[1],
+                   PyLong_AsLong(args[2]))
+      .release();
+}
+
+// fill(frame, token, localsplus ...)
+PyObject* fill_frame(PyObject*, PyObject* const* args,
+                     Py_ssize_t count) noexcept {
+  if (count < 2 || !PyFrame_Check(args[0])) {
+    PyErr_SetString(PyExc_TypeError, "a frame and a token are needed");
+    return nullptr;
+  }
+  _PyInterpreterFrame* frame =
+      reinterpret_cast<PyFrameObject*>(args[0])->f_frame;
   const PyCodeObject* code = frame->f_code;
   for (Py_ssize_t i = 0; i < code->co_nlocalsplus && i < count - 2; ++i) {
     PyObject* value = args[i + 2];
@@ -89,16 +90,24 @@ void HandledScope::set(Ref exception) noexcept {
 
 HandledScope::~HandledScope() { set(nullptr); }
 
-PyObject* traceback_maker() noexcept {
-  static PyObject* const maker =
-      function_object<make_traceback>("make_traceback");
+PyObject* frame_maker() noexcept {
+  static PyObject* const maker = function_object<make_frame>("make_frame");
   return maker;
 }
 
-PyObject* traceback_filler() noexcept {
-  static PyObject* const filler =
-      function_object<fill_traceback>("fill_traceback");
+PyObject* frame_filler() noexcept {
+  static PyObject* const filler = function_object<fill_frame>("fill_frame");
   return filler;
+}
+
+Ref make_traceback(PyObject* next, PyCodeObject* code, PyObject* globals,
+                   int unit) {
+  const Ref frame = new_frame(code, globals, unit);
+  if (!frame) return nullptr;
+  const int offset = unit * static_cast<int>(sizeof(_Py_CODEUNIT));
+  return Ref::steal(PyObject_CallFunction(
+      reinterpret_cast<PyObject*>(&PyTraceBack_Type), "OOii", next, frame.get(),
+      offset, PyCode_Addr2Line(code, offset)));
 }
 
 }  // namespace magneto::python

@@ -136,7 +136,7 @@ bool leave(Context& ctx, Interpreter& interpreter,
       return false;
     }
     interpreter.break_at_call();
-    interpreter.end();
+    interpreter.end(false);
   }
 }
 
@@ -175,7 +175,7 @@ values::Capture capture_frame(values::Context& ctx,
   interpreter.begin(frame);
   const natives::StateAtStart start = natives::StateAtStart::now();
   Outcome<Next> next = interpreter.run_outermost(frame);
-  interpreter.end();
+  interpreter.end(static_cast<bool>(next));
   // A signal's handler raised, which is the program's to know at once.
   if (PyErr_Occurred()) return capture;
   capture.calls_in_blocks = interpreter.calls_in_blocks();

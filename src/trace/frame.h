@@ -28,6 +28,7 @@ struct Frame {
   Frame* caller = nullptr;
   graph::LocationId caller_location;  // valid once asked for
   V result = nullptr;                 // of Return and Yield
+  V object = nullptr;     // in tracebacks (values::make_frame); null if in none
   V generator = nullptr;  // the Generator value that this frame runs
   // Of the function, where it makes a generator; null: as in the code.
   V function_name = nullptr;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "python/code_object.h"
 #include "python/names.h"
 #include "trace/handlers.h"
 #include "values/exceptions.h"
@@ -72,6 +73,8 @@ Outcome<Next> Interpreter::run(Frame& frame) {
       MaybeBefore frame_before = before_step(frame, instruction);
       Outcome<Next> next = kHandlers[static_cast<size_t>(instruction.op)](
           *this, frame, instruction);
+      if (frame.object) [[unlikely]]
+        show_end(frame, next);
       next = look_at_lost(frame, next, std::move(frame_before));
       if (!next) [[unlikely]] {
         Signal signal = next.signal();
@@ -133,6 +136,7 @@ void Interpreter::keep_broken(Frame& frame, Journal::Position before,
                      .handlers = frame.handlers,
                      .handled = handled,
                      .before = before,
+                     .object = frame.object,
                      .holds_operands = frame.direct.holds_operands});
   const auto through = frame.direct.through;
   for (size_t i = through.size(); i-- > 0;) {
@@ -180,6 +184,8 @@ Outcome<Next> Interpreter::run_outermost(Frame& frame) {
       }
     }();
     frame_ = &frame;
+    if (frame.object) [[unlikely]]
+      show_end(frame, next);
     next = look_at_lost(frame, next, std::move(frame_before));
     if (--ctx.steps_to_check < 0) [[unlikely]]
       MG_DO(check_progress());
@@ -207,13 +213,14 @@ bool raises_again(const Instruction& instruction, bool is_handling) {
                                            instruction.arg == 0 && is_handling);
 }
 
-// Of a traceback: whether the trace made it for this code.
+// Of a traceback: whether the trace made it for this frame.
 bool is_entry_of(const values::Context& ctx, V traceback, const Frame& frame) {
-  if (!traceback->heap.valid()) return false;
-  const auto& slots = ctx.heap[traceback->heap].slots;
-  return slots.size() > values::kFrameUnit &&
-         slots[values::kCode]->object ==
-             reinterpret_cast<PyObject*>(frame.py_code);
+  return frame.object && traceback->heap.valid() &&
+         ctx.heap[traceback->heap].slots[values::kFrame] == frame.object;
+}
+
+V unit_of(values::Context& ctx, const bytecode::Code& code, int32_t index) {
+  return ctx.integer(code.instructions[static_cast<size_t>(index)].offset);
 }
 
 // lasti: the code unit that the frame is at. At the end of a handler it goes
@@ -223,13 +230,7 @@ V last_unit(values::Context& ctx, Frame& frame) {
       frame.code->instructions[static_cast<size_t>(frame.current)];
   return at.op == Op::Reraise && at.arg > 0
              ? frame.top(static_cast<size_t>(at.arg) + 1)
-             : ctx.integer(at.offset);
-}
-
-// What tools see in the frame of a traceback. The outermost frame goes on: what
-// they would see is what the compiled piece doesn't keep.
-std::span<const V> seen_locals(const Frame& frame) {
-  return frame.caller ? std::span<const V>(frame.locals) : std::span<const V>();
+             : unit_of(ctx, *frame.code, frame.current);
 }
 
 }  // namespace
@@ -252,16 +253,10 @@ Signal Interpreter::trace_back(Frame& frame) {
   V exception = ctx.exception();
   const auto& slots = ctx.heap[exception->heap].slots;
   if (raises_again(at, ctx.look(handled) != ctx.none())) {
-    // No new entry: that of the frame shows where it has come to since.
-    V entry = slots.empty() ? ctx.none() : ctx.look(slots[values::kTraceback]);
-    V unit = last_unit(ctx, frame);
-    if (!is_entry_of(ctx, entry, frame)) return Signal::Raised;
-    if (unit->is_constant())
-      ctx.heap.set_slot(entry->heap, values::kFrameUnit, unit);
-    const size_t count =
-        ctx.heap[entry->heap].slots.size() - values::kFirstLocal;
-    for (size_t i = 0; i < std::min(count, frame.locals.size()); ++i)
-      ctx.heap.set_slot(entry->heap, values::kFirstLocal + i, frame.locals[i]);
+    // No new entry: the frame shows where it has come to since.
+    if (!slots.empty() &&
+        is_entry_of(ctx, ctx.look(slots[values::kTraceback]), frame))
+      show(frame, last_unit(ctx, frame));
     return Signal::Raised;
   }
   if (slots.empty()) {
@@ -273,13 +268,43 @@ Signal Interpreter::trace_back(Frame& frame) {
                                " that was made outside",
                            "raise a new exception, or catch it outside");
   }
-  V globals =
-      frame.globals_value ? frame.globals_value : globals_value(frame.globals);
-  ctx.heap.set_slot(
-      exception->heap, values::kTraceback,
-      values::make_traceback(ctx, frame.py_code, globals, at.offset,
-                             slots[values::kTraceback], seen_locals(frame)));
+  if (!frame.object) {
+    V globals = frame.globals_value ? frame.globals_value
+                                    : globals_value(frame.globals);
+    frame.object = values::make_frame(ctx, frame.py_code, globals);
+  }
+  ctx.heap.set_slot(exception->heap, values::kTraceback,
+                    values::make_traceback(ctx, slots[values::kTraceback],
+                                           frame.object, at.offset));
+  if (!frame.code->handler_for(frame.current))
+    show(frame, ctx.integer(at.offset));
   return Signal::Raised;
+}
+
+// What tools see in a frame that they have by a traceback: its variables as
+// they are where it ends or yields. Frames that go on behind the compiled piece
+// show none: they would be what the piece doesn't keep.
+void Interpreter::show(const Frame& frame, V unit) {
+  if (!unit->is_constant()) return;
+  values::show_in_frame(
+      ctx, frame.object, unit,
+      frame.caller ? std::span<const V>(frame.locals) : std::span<const V>());
+}
+
+void Interpreter::show_end(const Frame& frame, const Outcome<Next>& next) {
+  if (next && next.value() != Next::Continue)
+    show(frame, unit_of(ctx, *frame.code, frame.current));
+}
+
+void Interpreter::show_left() {
+  if (frame_ && frame_->object)
+    show(*frame_, unit_of(ctx, *frame_->code, frame_->current));
+  for (const values::BrokenFrame& frame : broken_)
+    if (frame.object)
+      values::show_in_frame(ctx, frame.object,
+                            unit_of(ctx, python::decoded(frame.code),
+                                    static_cast<int32_t>(frame.index)),
+                            {});
 }
 
 bool Interpreter::unwind(Frame& frame) {

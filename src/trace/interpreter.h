@@ -49,8 +49,9 @@ class Interpreter final : public values::Inliner, public Journaled {
 
   // Notes what the outermost frame holds (lifetimes.cpp).
   void begin(const Frame& frame);
-  // Guards what it has let go of since.
-  void end();
+  // Where it ends or breaks: guards what it has let go of since, and finishes
+  // what tools see in the frames that go on.
+  void end(bool returns);
   // Runs a frame until it returns, yields, or a signal leaves it.
   Outcome<Next> run(Frame& frame);
   // The outermost frame: as run(), and a step that breaks is undone, so that
@@ -146,6 +147,9 @@ class Interpreter final : public values::Inliner, public Journaled {
   };
   bool unwind(Frame& frame);
   Signal trace_back(Frame& frame);
+  void show(const Frame& frame, V unit);
+  void show_end(const Frame& frame, const Outcome<Next>& next);
+  void show_left();
   // Every so many steps: whether the trace should go on.
   Status check_progress();
   // Whether it was left inside of a with or try block.

@@ -66,7 +66,8 @@ void Interpreter::begin(const Frame& frame) {
       watched_.push_back(value);
 }
 
-void Interpreter::end() {
+void Interpreter::end(bool returns) {
+  show_left();
   // Where the piece begins the function, its caller holds what it was given.
   if (begun_at_start_) return;
   Held held(ctx.heap);
@@ -76,10 +77,22 @@ void Interpreter::end() {
     for (const auto* values : {&frame.locals, &frame.stack})
       for (V value : *values) held.add(value);
   for (V value : begun_)
-    if (value->object && !held.contains(value->object) &&
-        !guards::never_has_finalizer(value->object) &&
-        std::ranges::find(watched_, value) == watched_.end())
-      ctx.guards.no_finalizer(value->source);
+    if (!held.contains(value->object)) ctx.guard_death(value);
+  if (!returns) return;
+  // Those that would die in another order (dies_in_disorder).
+  values::Reachable made(ctx);
+  for (size_t i = 0; i < frame_->locals.size(); ++i) {
+    V value = frame_->locals[i];
+    if (!value || value == frame_->result) continue;
+    if (!value->source.valid())
+      made.add(value);
+    else if (value != begun_[i] &&
+             std::ranges::find(begun_, value) != begun_.end())
+      ctx.guard_death(value);
+  }
+  follow_generators(made);
+  for (V value : begun_)
+    if (made.contains(value)) ctx.guard_death(value);
 }
 
 bool Interpreter::surely_lives(PyObject* object) const {

@@ -43,6 +43,7 @@ struct BrokenFrame {
   int32_t handlers = 0;          // of exceptions, that it is in
   V handled = nullptr;           // by them
   Journal::Position before = 0;  // that instruction
+  V object = nullptr;            // in tracebacks; null if in none
   // C code holds what the call was given to its end (DirectCall).
   bool holds_operands = false;
 };

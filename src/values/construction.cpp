@@ -18,7 +18,7 @@
 //   collections.deque   a List; maxlen
 //   defaultdict         a Dict; default_factory
 //   property            fget, fset, fdel, the text
-//   traceback           see exceptions.h; the locals are filled in
+//   frame, traceback    see exceptions.h; the locals are filled in
 #include "values/construction.h"
 
 #include "python/find.h"
@@ -270,10 +270,12 @@ std::optional<Construction> construction(Context& ctx, V value) {
     if (!has_own_fields(type, args.size(), false)) return std::nullopt;
     return Construction{class_value(ctx, value), args};
   }
-  if (type == &PyTraceBack_Type)
+  if (type == &PyFrame_Type)
     return Construction{
-        ctx.constant_share(python::traceback_maker()),
+        ctx.constant_share(python::frame_maker()),
         {state.slots.begin(), state.slots.begin() + kFirstLocal}};
+  if (type == &PyTraceBack_Type)
+    return Construction{class_value(ctx, value), state.slots};
   if (base_class(type, "functools.partial") && !state.slots.empty())
     return Construction{
         attribute_of_module(ctx, "magneto.construct", "partial"),

@@ -317,6 +317,9 @@ class Context final : public Backing,
   void let_go(V value) override;
   // The same of what the caller's mapping has under a key that wasn't read.
   void let_go_unread(HeapId dict, V key, PyObject* token);
+  // The piece is for calls in which nothing happens where the value dies, if
+  // nothing does in this one.
+  void guard_death(V value);
 
   // At the end of a trace: torch refuses to write to leaves that require grad,
   // and to some views, so of what was written to, guards say whether it is one

@@ -128,13 +128,33 @@ void say_what_is_missing(Context& ctx, V exception, V object, PyObject* name) {
   ctx.heap.set_slot(exception->heap, kOwnFields + 1, object);
 }
 
-V make_traceback(Context& ctx, PyCodeObject* code, V globals, int32_t unit,
-                 V next, std::span<const V> locals) {
-  V made = ctx.object(&PyTraceBack_Type);
+V make_frame(Context& ctx, PyCodeObject* code, V globals) {
+  V made = ctx.object(&PyFrame_Type);
   auto& slots = ctx.heap.initial(made->heap).slots;
-  slots = {ctx.code_constant(reinterpret_cast<PyObject*>(code)), globals,
-           ctx.integer(unit), next, ctx.integer(unit)};
-  slots.insert(slots.end(), locals.begin(), locals.end());
+  slots.assign(kFirstLocal + static_cast<size_t>(code->co_nlocalsplus),
+               ctx.null());
+  slots[kCode] = ctx.code_constant(reinterpret_cast<PyObject*>(code));
+  slots[kGlobals] = globals;
+  slots[kFrameUnit] = ctx.integer(0);
+  return made;
+}
+
+void show_in_frame(Context& ctx, V frame, V unit, std::span<const V> locals) {
+  ctx.heap.set_slot(frame->heap, kFrameUnit, unit);
+  const size_t count = ctx.heap[frame->heap].slots.size() - kFirstLocal;
+  for (size_t i = 0; i < count; ++i)
+    ctx.heap.set_slot(frame->heap, kFirstLocal + i,
+                      i < locals.size() ? locals[i] : ctx.null());
+}
+
+V make_traceback(Context& ctx, V next, V frame, int32_t unit) {
+  V made = ctx.object(&PyTraceBack_Type);
+  PyObject* code = ctx.heap[frame->heap].slots[kCode]->object;
+  const int offset = unit * static_cast<int>(sizeof(_Py_CODEUNIT));
+  ctx.heap.initial(made->heap).slots = {
+      next, frame, ctx.integer(offset),
+      ctx.integer(
+          PyCode_Addr2Line(reinterpret_cast<PyCodeObject*>(code), offset))};
   return made;
 }
 

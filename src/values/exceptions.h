@@ -40,19 +40,19 @@ Signal raise_about_name(Context& ctx, PyObject* type,
 // and object it is, unless it says so.
 void say_what_is_missing(Context& ctx, V exception, V object, PyObject* name);
 
-// Tracebacks: objects with slots for the code, the globals, the code unit, the
-// next entry, the code unit that the frame came to afterwards, and from
-// kFirstLocal on the frame's localsplus (Null where unbound), or none of them.
-enum TracebackSlot : size_t {
-  kCode,
-  kGlobals,
-  kUnit,
-  kNext,
-  kFrameUnit,
-  kFirstLocal
-};
-V make_traceback(Context& ctx, PyCodeObject* code, V globals, int32_t unit,
-                 V next, std::span<const V> locals);
+// Frames that an exception has gone through: objects with slots for the code,
+// the globals, the code unit that the frame has come to, and from kFirstLocal
+// on its localsplus (Null where unbound).
+enum FrameSlot : size_t { kCode, kGlobals, kFrameUnit, kFirstLocal };
+// One that shows no variables yet.
+V make_frame(Context& ctx, PyCodeObject* code, V globals);
+// What tools see in it from now on.
+void show_in_frame(Context& ctx, V frame, V unit, std::span<const V> locals);
+
+// Tracebacks: objects with slots for the next entry, the frame, the code unit
+// times its size, and the line.
+enum TracebackSlot : size_t { kNext, kFrame, kOffset, kLine };
+V make_traceback(Context& ctx, V next, V frame, int32_t unit);
 // Whether instances of the class are exceptions.
 bool is_exception_type(PyTypeObject* type);
 // The field called `name` (args, __cause__, ...), or null if that is none.

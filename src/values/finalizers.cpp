@@ -25,6 +25,17 @@ void Context::let_go(V value) {
     let_go_object(*this, value->object, value->source);
 }
 
+void Context::guard_death(V value) {
+  PyObject* object = value->object;
+  if (!object || !value->source.valid() || guards::has_finalizer(object))
+    return;
+  // What was looked at is of a guarded type.
+  if (guards::never_has_finalizer(object) &&
+      looked_at(value)->kind != Kind::Lazy)
+    return;
+  guards.no_finalizer(value->source);
+}
+
 void Context::let_go_unread(HeapId dict, V key, PyObject* token) {
   const auto [source, reading] = place_of(dict, key, token);
   if (!source.valid()) return;

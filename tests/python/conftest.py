@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What all Python tests share: the package's path, seeds, and a clean state."""
 
+import ctypes
 import importlib.util
 import logging
 import os
@@ -50,6 +51,25 @@ def has_extension():
     return any(Path(PACKAGE, "magneto").glob("_C.*")) and bool(
         importlib.util.find_spec("magneto").origin
     )
+
+
+@pytest.fixture
+def no_frame_hook():
+    """Takes off a frame evaluation hook that somebody has left behind, as
+    torch.compile does with a stance: while there is one, CPython's callers hold
+    the arguments of Python functions to the end of the call.
+    """
+    api = ctypes.pythonapi
+    get, put = (
+        getattr(api, f"_PyInterpreterState_{do}EvalFrameFunc")
+        for do in ("Get", "Set")
+    )
+    api.PyInterpreterState_Get.restype = get.restype = ctypes.c_void_p
+    interpreter = ctypes.c_void_p(api.PyInterpreterState_Get())
+    left = ctypes.c_void_p(get(interpreter))
+    put(interpreter, api._PyEval_EvalFrameDefault)
+    yield
+    put(interpreter, left)
 
 
 @pytest.fixture(autouse=True)

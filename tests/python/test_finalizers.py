@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import collections
 import gc
+import types
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -610,3 +611,51 @@ def test_variables_that_inner_functions_fill(program):
     compiled = magneto.compile(called, backend="eager")
     for _ in range(3):
         assert outcome(compiled, None) == expected
+
+
+def dead_behind_a_break(x, boxed):
+    value = boxed.held  # noqa: F841
+    boxed.held = None
+    magneto.graph_break()
+    x = noted(x, "behind")
+    magneto.graph_break()
+    return noted(x, "end")
+
+
+def dies_with_a_tuple(x, boxed):
+    first = Dies("first")
+    value = boxed.held  # noqa: F841
+    boxed.held = None
+    magneto.graph_break()
+    both = (first, 1)
+    both = (value, 2)  # noqa: F841
+    return noted(x, "end")
+
+
+def in_another_variable(x, boxed):
+    first, value = Dies("first"), boxed.held
+    boxed.held = None
+    magneto.graph_break()
+    first, value = value, first
+    return noted(x, "end")
+
+
+@pytest.mark.parametrize("harmless", [None, 1, "text", [1]], ids=str)
+@pytest.mark.parametrize(
+    "program",
+    [dead_behind_a_break, dies_with_a_tuple, in_another_variable],
+    ids=lambda p: p.__name__,
+)
+def test_what_did_nothing_when_it_died_may_do_something_in_another_call(
+    program, harmless
+):
+    def holder(held):
+        made = types.SimpleNamespace()
+        made.held = held
+        return made
+
+    compiled = magneto.compile(program, backend="eager")
+    for make in [lambda: harmless, lambda: Dies("held"), lambda: harmless] * 2:
+        assert outcome(compiled, holder(make())) == outcome(
+            program, holder(make())
+        )

@@ -487,7 +487,7 @@ GIVEN = {
 
 
 @pytest.mark.parametrize("call", GIVEN.values(), ids=GIVEN)
-def test_operands_that_c_code_holds_outlive_the_variables(call):
+def test_operands_that_c_code_holds_outlive_the_variables(call, no_frame_hook):
     check_calls(given_away(call), [((X, []), {})] * 2)
 
 
@@ -542,7 +542,9 @@ WAYS = {
 @pytest.mark.parametrize("make", [begun, Dying])
 @pytest.mark.parametrize("function", [lets_go_before, lets_go_behind])
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
-def test_operands_that_c_code_holds_over_a_break(way, function, make):
+def test_operands_that_c_code_holds_over_a_break(
+    way, function, make, no_frame_hook
+):
     called = way(function)
 
     def program(x, notes):
