@@ -200,6 +200,10 @@ Outcome<V> compare(Context& ctx, int kind, V left, V right) {
     // A class derived from a number's or a text's may say itself how it
     // compares; the tensor says nothing about a text.
     const auto mirrored = static_cast<size_t>(kCompare[kind].reflected);
+    const auto unknown = [&] {
+      return unknown_operator(ctx, kCompare[kind].symbol, left, right);
+    };
+    if (hears_of_look_ups(ctx, right)) return unknown();
     const bool left_first = left->kind != Kind::Tensor &&
                             left->kind != Kind::Object &&
                             own_special(ctx, left->type, table.method[at]);
@@ -212,6 +216,7 @@ Outcome<V> compare(Context& ctx, int kind, V left, V right) {
              answer_to(ctx, method, asked, other, name, kCompare[kind].symbol));
       if (answer) return answer;
     }
+    if (hears_of_look_ups(ctx, left)) return unknown();
     V operands[] = {left, right};
     return record_function(ctx, table.function[at], {.positional = operands});
   }

@@ -515,6 +515,12 @@ bool is_other_sort(V operand) {
          !(operand->is_constant() && PyNumber_Check(operand->object));
 }
 
+bool hears_of_look_ups(Context& ctx, V operand) {
+  return operand->kind != Kind::Tensor &&
+         (own_special(ctx, operand->type, interned().dunder_getattr) ||
+          own_special(ctx, operand->type, interned().dunder_getattribute));
+}
+
 Outcome<V> binary_operation(Context& ctx, int kind, V left, V right) {
   left = ctx.look_open(left);
   right = ctx.look_open(right);
@@ -548,17 +554,16 @@ Outcome<V> binary_operation(Context& ctx, int kind, V left, V right) {
   }
   const Operators& table = operators();
   if (left->kind == Kind::Tensor || right->kind == Kind::Tensor) {
+    if (hears_of_look_ups(ctx, right) ||
+        (hears_of_look_ups(ctx, left) &&
+         !own_special(ctx, left->type, table.method[at])))
+      return unknown_operator(ctx, kBinary[op].symbol, left, right);
     // A class of the user's may take over with a reflected method.
     if (left->kind == Kind::Tensor &&
         ((right->kind == Kind::Object &&
           !is_instance_of(right, &PyComplex_Type)) ||
          (is_other_sort(right) &&
           own_special(ctx, right->type, table.reflected[at])))) {
-      // The tensor asks it for __torch_function__ first, several times.
-      for (PyObject* asked :
-           {interned().dunder_getattr, interned().dunder_getattribute})
-        if (own_special(ctx, right->type, asked))
-          return unknown_operator(ctx, kBinary[op].symbol, left, right);
       MG_TRY(V reflected, python_method(ctx, right, table.reflected[at]));
       if (reflected) {
         MG_TRY(V result, call(ctx, reflected, {left}));

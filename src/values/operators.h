@@ -13,9 +13,12 @@ bool is_safe_constant(V value);
 // class, bound; null if there is none.
 Outcome<V> python_method(Context& ctx, V value, PyObject* name);
 
-// Whether C code of the object's class answers this, of which nothing is known.
 bool is_other_sort(V operand);
+// Whether C code of the object's class answers this, of which nothing is known.
 bool answers_in_c(Context& ctx, V value, PyObject* name);
+// Whether the operand's class has a __getattr__ or __getattribute__ of its own:
+// a tensor asks the other operand for its __torch_function__, several times.
+bool hears_of_look_ups(Context& ctx, V operand);
 
 // What the method `name` of `value` says to `other`; null if it has no answer.
 // `method` is the bound one if Python code or the natives' tables define it;
