@@ -188,7 +188,7 @@ bool Compilation::make_plan(const Capture& capture, BreakInfo* why) {
             "use it in a with statement"};
     return false;
   }
-  if (!slots_.hold_operands) return false;
+  if (!slots_.hold_operands) return false;  // the call breaks instead
   for (size_t i = 0; i < capture.locals.size() && !slots_.live.empty(); ++i)
     if (!std::ranges::binary_search(slots_.live[0], static_cast<int32_t>(i)))
       ctx_.guard_death(capture.locals[i]);

@@ -97,7 +97,7 @@ void Interpreter::set_phase(size_t generator, GeneratorState::Phase phase) {
   state.phase = phase;
   std::erase(unfinished_, generator);
   if (phase != GeneratorState::Finished && !state.frame.code->handlers.empty())
-    unfinished_.push_back(generator);
+    expect_to_end(generator);
 }
 
 void Interpreter::undo(uint64_t what, uint64_t index) noexcept {

@@ -159,6 +159,7 @@ class Interpreter final : public values::Inliner, public Journaled {
   }
   bool closing_is_noticed(V generator);
   void set_phase(size_t generator, GeneratorState::Phase phase);
+  void expect_to_end(size_t generator);
   // left_generators.cpp
   bool may_lose_generators(const Frame& frame,
                            const Instruction& instruction) const;
@@ -194,6 +195,8 @@ class Interpreter final : public values::Inliner, public Journaled {
   // Numbers of those that may be left inside of a with or try block: one that
   // nobody holds any more goes on there, to end.
   std::vector<size_t> unfinished_;
+  // What objects of the trace hold no more since one was last looked for.
+  std::vector<V> dropped_;
 };
 
 // Polyfills stand for C code, which has no frames.

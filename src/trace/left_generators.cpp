@@ -66,13 +66,30 @@ bool Interpreter::may_lose_generators(const Frame& frame,
       return may_hold_generator(locals[static_cast<size_t>(instruction.arg)]);
     case Op::ReturnValue:
       return std::ranges::any_of(locals, may_hold_generator);
+    // Those, and what is called, may drop what an object holds.
     case Op::StoreDeref:
     case Op::DeleteDeref:
+    case Op::StoreGlobal:
+    case Op::DeleteGlobal:
+    case Op::StoreName:
+    case Op::DeleteName:
+    case Op::StoreAttr:
+    case Op::DeleteAttr:
+    case Op::StoreSubscr:
+    case Op::DeleteSubscr:
+    case Op::Call:
+    case Op::CallFunctionEx:
       return true;
     default:
       return std::any_of(frame.stack.end() - static_cast<std::ptrdiff_t>(taken),
                          frame.stack.end(), may_hold_generator);
   }
+}
+
+// It may be left inside of a with or try block.
+void Interpreter::expect_to_end(size_t generator) {
+  unfinished_.push_back(generator);
+  ctx.heap.note_drops(&dropped_);
 }
 
 void Interpreter::add_frame(values::Reachable& reachable,
@@ -170,10 +187,13 @@ Status Interpreter::end_generator(V generator) {
 Status Interpreter::end_left_generators(const Frame& frame,
                                         const Outcome<Next>& next,
                                         std::span<const V> lost) {
-  if (unfinished_.empty() || lost.empty()) return done;
-  if (!is_called_by_instructions(frame)) return done;
+  if (unfinished_.empty() || (lost.empty() && dropped_.empty()) ||
+      !is_called_by_instructions(frame))
+    return done;
+  std::vector<V> gone = std::exchange(dropped_, {});
+  gone.insert(gone.end(), lost.begin(), lost.end());
   for (;;) {
-    V generator = generator_to_end(frame, next, lost);
+    V generator = generator_to_end(frame, next, gone);
     if (!generator) return done;
     if (next) {
       MG_DO(end_generator(generator));

@@ -68,6 +68,8 @@ bool Heap::is_callers(HeapId id) const {
 }
 
 void Heap::let_go(HeapId id, V value) {
+  if (drops_ && value && !value->source.valid()) [[unlikely]]
+    drops_->push_back(value);
   if (value && value->object && value->source.valid() && is_callers(id))
     callers_->let_go(value);
 }

@@ -114,6 +114,8 @@ class Heap : public Journaled {
   ~Heap();
 
   HeapId make();
+  // From now on `into` gets what objects hold no more, of what the trace made.
+  void note_drops(std::vector<V>* into) { drops_ = into; }
   const HeapObject& operator[](HeapId id) const {
     const HeapObject& object = objects_[id.index];
     if (object.changes) [[unlikely]]
@@ -240,6 +242,7 @@ class Heap : public Journaled {
 
   Journal& journal_;
   Callers* callers_;
+  std::vector<V>* drops_ = nullptr;  // see note_drops()
   // A deque: references stay valid while objects are added.
   std::deque<HeapObject> objects_;
   std::vector<Saved> saved_;  // popped by undo
