@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <ranges>
 #include <span>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "guards/constant.h"
@@ -23,7 +24,10 @@ class Held {
   void add(V value, int depth = 0) {
     constexpr int kDeepest = 3;
     if (!value || depth > kDeepest) return;
-    if (value->object) objects_.insert(value->object);
+    if (value->object) {
+      holders_.try_emplace(value->object, value);
+      values_.insert(value);
+    }
     if (value->kind == Kind::Tuple)
       for (V item : values::tuple_items(value)) add(item, depth + 1);
     if (value->kind == Kind::BoundMethod) {
@@ -46,11 +50,15 @@ class Held {
       given_away = operands_given(*frame);
     }
   }
-  bool contains(PyObject* object) const { return objects_.contains(object); }
+  bool contains(PyObject* object) const { return holders_.contains(object); }
+  // The value itself, not the same object under another name.
+  bool contains(V value) const { return values_.contains(value); }
+  V holder_of(PyObject* object) const { return holders_.at(object); }
 
  private:
   const values::Heap& heap_;
-  std::unordered_set<PyObject*> objects_;
+  std::unordered_map<PyObject*, V> holders_;
+  std::unordered_set<V> values_;
 };
 
 }  // namespace
@@ -76,8 +84,16 @@ void Interpreter::end(bool returns) {
   for (const values::BrokenFrame& frame : broken_)
     for (const auto* values : {&frame.locals, &frame.stack})
       for (V value : *values) held.add(value);
-  for (V value : begun_)
-    if (!held.contains(value->object)) ctx.guard_death(value);
+  for (V value : begun_) {
+    if (!value->object || held.contains(value)) continue;
+    if (!held.contains(value->object))
+      ctx.guard_death(value);
+    else if (V holder = held.holder_of(value->object);
+             holder->source.valid() &&
+             !guards::never_has_finalizer(value->object))
+      // What is let go of under this name lives on under another one.
+      ctx.guards.same_object(value->source, holder->source);
+  }
   if (!returns) return;
   // Those that would die in another order (dies_in_disorder).
   values::Reachable made(ctx);

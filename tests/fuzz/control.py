@@ -394,9 +394,18 @@ def result_of(call: Any) -> str:
     # What is left of generators changes torch's state when it dies.
     gc.collect()
     state = torch_state()
+    put_state_back()
+    return repr((result, [shown(note) for note in notes], state))
+
+
+def put_state_back() -> None:
+    """Generators that are left in turns leave what they have entered behind."""
     torch.set_grad_enabled(True)
     torch.set_default_dtype(torch.float32)
-    return repr((result, [shown(note) for note in notes], state))
+    torch.set_autocast_enabled("cpu", False)
+    torch.set_autocast_dtype("cpu", torch.bfloat16)
+    while torch._C._len_torch_function_stack():
+        torch.overrides._pop_mode()
 
 
 def shown(value: Any) -> Any:
