@@ -145,7 +145,8 @@ PyObject* run_plainly(const python::FrameRequest& frame, int32_t start,
                                   .cells = frame.cells,
                                   .values = values.span(),
                                   .raises = how == Plainly::Raise,
-                                  .pauses = how == Plainly::Pause});
+                                  .pauses = how == Plainly::Pause,
+                                  .is_handling = frame.handlers > 0});
 }
 
 bool run_island(const python::FrameRequest& frame, Broken broken,
@@ -187,12 +188,16 @@ bool run_island(const python::FrameRequest& frame, Broken broken,
   }
   PyObject* handled =
       at.lets_go && at.shape.handlers ? python::handled_exception() : nullptr;
-  Ref returned = Ref::steal(python::run_from_middle({.code = island.code,
-                                                     .unit = island.unit,
-                                                     .globals = frame.globals,
-                                                     .cells = frame.cells,
-                                                     .values = inside.span(),
-                                                     .let_go_by = handled}));
+  Ref returned = Ref::steal(python::run_from_middle(
+      {.code = island.code,
+       .unit = island.unit,
+       .globals = frame.globals,
+       .cells = frame.cells,
+       .values = inside.span(),
+       .let_go_by = handled,
+       .is_handling = at.shape.handlers > 0,
+       .island_of = frame.code,
+       .island_unit = python::decoded(frame.code)[at.index].offset}));
   if (!returned) return go_to_handler(frame, broken, rest);
 
   const codegen::Branch& branch = codegen::branch_taken(island, returned);

@@ -115,6 +115,11 @@ struct FrameEntry {
   // traceback is of a frame that stood for it when the exception was raised,
   // and holds nothing any more.
   PyObject* let_go_by = nullptr;
+  // The frame is in handlers of exceptions.
+  bool is_handling = false;
+  // Where `code` is an island's: the function's, and the instruction there.
+  PyCodeObject* island_of = nullptr;
+  int32_t island_unit = 0;
 };
 
 // Runs a frame of `code` from the middle until it returns; null with a Python

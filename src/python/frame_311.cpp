@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "python/code_object.h"
+#include "python/handled.h"
 #include "python/pending_error.h"
 #include "support/check.h"
 
@@ -153,41 +154,59 @@ PyObject* give_to_handler(PyThreadState* state, _PyInterpreterFrame* frame) {
   return pass_on(state, frame, 0);
 }
 
-// Whether frames of them have the same variables: also an island of a function
-// has those of the function (codegen/island.h).
-bool is_same_function(const PyCodeObject* a, const PyCodeObject* b) {
-  const auto is_equal = [](PyObject* left, PyObject* right) {
-    return left == right || PyObject_RichCompareBool(left, right, Py_EQ) == 1;
-  };
-  return a == b || (a->co_firstlineno == b->co_firstlineno &&
-                    is_equal(a->co_filename, b->co_filename) &&
-                    is_equal(a->co_qualname, b->co_qualname) &&
-                    is_equal(a->co_localsplusnames, b->co_localsplusnames));
-}
-
-// The frame that has an exception's first traceback entry, if it stands for
-// `frame`; null otherwise. No Python error is set, and none is set by it.
-_PyInterpreterFrame* stand_in(PyObject* traceback,
-                              const _PyInterpreterFrame* frame) {
-  if (!traceback || !PyTraceBack_Check(traceback)) return nullptr;
-  _PyInterpreterFrame* shown =
-      reinterpret_cast<PyTracebackObject*>(traceback)->tb_frame->f_frame;
-  const bool has_ended = shown->owner == FRAME_OWNED_BY_FRAME_OBJECT;
-  return has_ended && is_same_function(shown->f_code, frame->f_code) ? shown
-                                                                     : nullptr;
-}
-
 void clear_variables(_PyInterpreterFrame* frame) {
   for (int i = 0; i < frame->f_code->co_nlocalsplus; ++i)
     Py_CLEAR(frame->localsplus[i]);
 }
 
+// The frame that stood for one which now raises in a handler, by the exception
+// that it handles; null if there is none.
+PyFrameObject* frame_of_handled(PendingError& error, PyCodeObject* function) {
+  const Ref context = Ref::steal(PyException_GetContext(error.object()));
+  if (!context) return nullptr;
+  const Ref traceback = Ref::steal(PyException_GetTraceback(context));
+  PyFrameObject* shown = shown_frame(traceback, function);
+  return shown && shown->f_frame->f_code == function ? shown : nullptr;
+}
+
+// A new exception leaves the frame: its entry is of a frame that stands for all
+// pieces of the call, if there is one or this is an island's; else null.
+PyFrameObject* stand_for_call(PendingError& error,
+                              const _PyInterpreterFrame* frame,
+                              const FrameEntry& entry) {
+  auto* first = reinterpret_cast<PyTracebackObject*>(error.traceback());
+  if (!first || first->tb_frame != frame->frame_obj) return nullptr;
+  PyCodeObject* function = entry.island_of ? entry.island_of : entry.code;
+  Ref shown = entry.is_handling ? Ref::share(reinterpret_cast<PyObject*>(
+                                      frame_of_handled(error, function)))
+                                : nullptr;
+  if (!shown && entry.island_of) {
+    shown = new_frame(function, entry.globals, entry.island_unit);
+    if (!shown) {
+      PyErr_Clear();  // the error counts that is taken
+      return nullptr;
+    }
+    reinterpret_cast<PyFrameObject*>(shown.get())->f_back =
+        PyFrame_GetBack(first->tb_frame);
+  }
+  if (!shown) return nullptr;
+  if (entry.island_of)
+    first->tb_lasti =
+        entry.island_unit * static_cast<int>(sizeof(_Py_CODEUNIT));
+  Py_XSETREF(first->tb_frame,
+             reinterpret_cast<PyFrameObject*>(shown.release()));
+  return first->tb_frame;
+}
+
 // An exception leaves the frame. What is raised again has an entry of a frame
 // that stood for this one when it was raised first: that gets the variables as
 // they are now, and keeps others.
-void show_variables(const _PyInterpreterFrame* frame) {
+void show_variables(const _PyInterpreterFrame* frame, const FrameEntry& entry) {
   PendingError error = PendingError::take();
-  if (_PyInterpreterFrame* shown = stand_in(error.traceback(), frame)) {
+  PyFrameObject* object = shown_frame(error.traceback(), frame->f_code);
+  if (!object) object = stand_for_call(error, frame, entry);
+  if (object) {
+    _PyInterpreterFrame* shown = object->f_frame;
     const int count = frame->f_code->co_nlocalsplus;
     // None: somebody has called its frame.clear().
     shown->stacktop = std::max(shown->stacktop, count);
@@ -210,11 +229,11 @@ PyObject* evaluate_expected(PyThreadState* state, _PyInterpreterFrame* frame,
   if (expected.entry->pauses) pause.emplace(false);
   if (PyObject* handled = expected.entry->let_go_by) {
     const Ref traceback = Ref::steal(PyException_GetTraceback(handled));
-    if (_PyInterpreterFrame* shown = stand_in(traceback, frame))
-      clear_variables(shown);
+    if (PyFrameObject* shown = shown_frame(traceback, frame->f_code))
+      clear_variables(shown->f_frame);
   }
   PyObject* result = _PyEval_EvalFrameDefault(state, frame, throwing);
-  if (!result) show_variables(frame);
+  if (!result) show_variables(frame, *expected.entry);
   return result;
 }
 

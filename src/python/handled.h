@@ -29,8 +29,19 @@ class HandledScope {
   bool is_changed_ = false;
 };
 
-// A callable (code, globals, code unit) that makes the frame object of a call
-// that is over. Borrowed; lives as long as the process.
+// The frame that a traceback begins with, if it stands for frames of this
+// function: one that has ended, or goes on as another one behind a graph break.
+// Borrowed; null otherwise. No Python error may be set, and none is set by it.
+PyFrameObject* shown_frame(PyObject* traceback,
+                           const PyCodeObject* code) noexcept;
+
+// The frame object of a call that is at this code unit, without variables. Null
+// with a Python error set.
+Ref new_frame(PyCodeObject* code, PyObject* globals, int unit);
+
+// A callable (code, globals, code unit, goes on) that gives the frame object of
+// a call. Where the call goes on in the handler of an exception, it is the one
+// that stood for it before. Borrowed; lives as long as the process.
 PyObject* frame_maker() noexcept;
 
 // A callable (frame, token, localsplus ...) that puts values into such a frame;

@@ -19,31 +19,36 @@ namespace magneto::python {
 
 namespace {
 
-Ref new_frame(PyCodeObject* code, PyObject* globals, long unit) {
-  Ref frame = Ref::steal(reinterpret_cast<PyObject*>(
-      PyFrame_New(PyThreadState_Get(), code, globals, nullptr)));
-  if (!frame) return nullptr;
-  auto* inside = reinterpret_cast<PyFrameObject*>(frame.get())->f_frame;
-  inside->prev_instr = _PyCode_CODE(code) + unit;
-  // f_locals takes it that there are cells.
-  for (int i = code->co_nlocalsplus - code->co_nfreevars;
-       i < code->co_nlocalsplus; ++i) {
-    inside->localsplus[i] = PyCell_New(nullptr);
-    if (!inside->localsplus[i]) return nullptr;
-  }
-  return frame;
+// Whether frames of them have the same variables: also an island of a function
+// has those of the function (codegen/island.h).
+bool is_same_function(const PyCodeObject* a, const PyCodeObject* b) {
+  const auto is_equal = [](PyObject* left, PyObject* right) {
+    return left == right || PyObject_RichCompareBool(left, right, Py_EQ) == 1;
+  };
+  return a == b || (a->co_firstlineno == b->co_firstlineno &&
+                    is_equal(a->co_filename, b->co_filename) &&
+                    is_equal(a->co_qualname, b->co_qualname) &&
+                    is_equal(a->co_localsplusnames, b->co_localsplusnames));
 }
 
-// make(code, globals, unit)
+// make(code, globals, unit, goes on)
 PyObject* make_frame(PyObject*, PyObject* const* args,
                      Py_ssize_t count) noexcept {
-  if (count != 3 || !PyCode_Check(args[0])) {
-    PyErr_SetString(PyExc_TypeError, "a frame is made of three parts");
+  if (count != 4 || !PyCode_Check(args[0])) {
+    PyErr_SetString(PyExc_TypeError, "a frame is made of four parts");
     return nullptr;
   }
-  return new_frame(reinterpret_cast<PyCodeObject*>(args[0]), args[1],
-                   PyLong_AsLong(args[2]))
-      .release();
+  auto* code = reinterpret_cast<PyCodeObject*>(args[0]);
+  const auto unit = static_cast<int>(PyLong_AsLong(args[2]));
+  if (PyObject* handled = args[3] == Py_True ? handled_exception() : nullptr) {
+    const Ref traceback = Ref::steal(PyException_GetTraceback(handled));
+    PyFrameObject* shown = shown_frame(traceback, code);
+    if (shown && shown->f_frame->f_code == code) {
+      shown->f_frame->prev_instr = _PyCode_CODE(code) + unit;
+      return Ref::share(reinterpret_cast<PyObject*>(shown)).release();
+    }
+  }
+  return new_frame(code, args[1], unit).release();
 }
 
 // fill(frame, token, localsplus ...)
@@ -89,6 +94,31 @@ void HandledScope::set(Ref exception) noexcept {
 }
 
 HandledScope::~HandledScope() { set(nullptr); }
+
+Ref new_frame(PyCodeObject* code, PyObject* globals, int unit) {
+  Ref frame = Ref::steal(reinterpret_cast<PyObject*>(
+      PyFrame_New(PyThreadState_Get(), code, globals, nullptr)));
+  if (!frame) return nullptr;
+  auto* inside = reinterpret_cast<PyFrameObject*>(frame.get())->f_frame;
+  inside->prev_instr = _PyCode_CODE(code) + unit;
+  // f_locals takes it that there are cells.
+  for (int i = code->co_nlocalsplus - code->co_nfreevars;
+       i < code->co_nlocalsplus; ++i) {
+    inside->localsplus[i] = PyCell_New(nullptr);
+    if (!inside->localsplus[i]) return nullptr;
+  }
+  return frame;
+}
+
+PyFrameObject* shown_frame(PyObject* traceback,
+                           const PyCodeObject* code) noexcept {
+  if (!traceback || !PyTraceBack_Check(traceback)) return nullptr;
+  PyFrameObject* shown =
+      reinterpret_cast<PyTracebackObject*>(traceback)->tb_frame;
+  const bool has_ended = shown->f_frame->owner == FRAME_OWNED_BY_FRAME_OBJECT;
+  return has_ended && is_same_function(shown->f_frame->f_code, code) ? shown
+                                                                     : nullptr;
+}
 
 PyObject* frame_maker() noexcept {
   static PyObject* const maker = function_object<make_frame>("make_frame");

@@ -185,6 +185,7 @@ class Interpreter final : public values::Inliner, public Journaled {
   size_t depth_ = python::recursion_depth();
   bool calls_in_blocks_ = false;
   std::vector<V> begun_;  // see begin()
+  V handled_at_start_ = nullptr;
   bool begun_at_start_ = true;
   std::vector<V> watched_;  // those of them that run code when they die
   std::vector<values::BrokenFrame> broken_;  // innermost first

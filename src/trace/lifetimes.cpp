@@ -66,6 +66,7 @@ class Held {
 void Interpreter::begin(const Frame& frame) {
   begun_ = frame.locals;
   begun_.insert(begun_.end(), frame.stack.begin(), frame.stack.end());
+  handled_at_start_ = handled;
   if (frame.handlers) begun_.push_back(handled);
   begun_at_start_ = frame.pc == 0;
   if (begun_at_start_) return;

@@ -3,6 +3,7 @@
 tracing: one for each call, with the variables as they are where it ends.
 """
 
+import traceback
 import weakref
 
 import pytest
@@ -254,3 +255,119 @@ def test_what_a_call_lets_go_of_behind_a_break_dies_there():
         return x + 1, seen, len(errors)
 
     check(program, X, calls=2)
+
+
+# -- over graph breaks -----------------------------------------------------------
+
+
+def raised_in_the_handler(x):
+    try:
+        raising(x, 1)
+    except LookupError as first:
+        magneto.graph_break()
+        text = "b"
+        try:
+            raise ValueError(text)
+        except ValueError as second:
+            return first, second
+
+
+def raised_by_what_breaks(x):
+    @magneto.disable
+    def fails():
+        raise ValueError
+
+    try:
+        raising(x, 1)
+    except LookupError as first:
+        kept = first
+        try:
+            fails()
+        except ValueError as second:
+            return kept, second
+
+
+def raised_out_of_the_handler(x):
+    def inner():
+        try:
+            raising(x, 1)
+        except LookupError:
+            magneto.graph_break()
+            raise ValueError  # noqa: B904
+
+    try:
+        inner()
+    except ValueError as second:
+        return second.__context__, second
+
+
+def raised_twice(x):
+    try:
+        try:
+            raising(x, 1)
+        finally:
+            magneto.graph_break()
+            raise ValueError
+    except ValueError as second:
+        magneto.graph_break()
+        try:
+            raise KeyError  # noqa: B904
+        except KeyError as third:
+            return second.__context__, second, third
+
+
+def in_recursion(x, n=2):
+    """Each call's exceptions show its own frame."""
+    try:
+        raising(x, n)
+    except LookupError as first:
+        magneto.graph_break()
+        others = in_recursion(x, n - 1) if n else ()
+        try:
+            raise ValueError  # noqa: B904
+        except ValueError as second:
+            return first, second, *others
+
+
+def of_another_call(x):
+    def fails(kind):
+        magneto.graph_break()
+        raise kind
+
+    try:
+        fails(ValueError)
+    except ValueError as first:
+        try:
+            fails(KeyError)
+        except KeyError as second:
+            return first, second
+
+
+@pytest.mark.parametrize(
+    "raises",
+    [
+        raised_in_the_handler,
+        raised_by_what_breaks,
+        raised_out_of_the_handler,
+        raised_twice,
+        in_recursion,
+        of_another_call,
+    ],
+    ids=lambda f: f.__name__,
+)
+@pytest.mark.parametrize("is_inner", [False, True])
+def test_exceptions_on_both_sides_of_a_break_share_the_frame(raises, is_inner):
+    def inner(x):
+        return raises(x + 1)
+
+    def look(call):
+        seen = [list(frames_of(error)) for error in call(X)]
+        frames = list(dict.fromkeys(f for each in seen for f, _ in each))
+        for error in call(X):
+            traceback.format_exception(error)
+        return [[(frames.index(f), line) for f, line in each] for each in seen]
+
+    program = inner if is_inner else raises
+    compiled = magneto.compile(program, backend="eager")
+    for _ in range(2):
+        assert look(compiled) == look(program)
