@@ -196,6 +196,7 @@ bool run_island(const python::FrameRequest& frame, Broken broken,
        .values = inside.span(),
        .let_go_by = handled,
        .is_handling = at.shape.handlers > 0,
+       .is_caught = at.handler != nullptr,
        .island_of = frame.code,
        .island_unit = python::decoded(frame.code)[at.index].offset}));
   if (!returned) return go_to_handler(frame, broken, rest);

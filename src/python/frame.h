@@ -117,6 +117,8 @@ struct FrameEntry {
   PyObject* let_go_by = nullptr;
   // The frame is in handlers of exceptions.
   bool is_handling = false;
+  // An exception that leaves it is caught by the rest of the call.
+  bool is_caught = false;
   // Where `code` is an island's: the function's, and the instruction there.
   PyCodeObject* island_of = nullptr;
   int32_t island_unit = 0;

@@ -173,7 +173,7 @@ PyFrameObject* frame_of_handled(PendingError& error, PyCodeObject* function) {
 // pieces of the call, if there is one or this is an island's; else null.
 PyFrameObject* stand_for_call(PendingError& error,
                               const _PyInterpreterFrame* frame,
-                              const FrameEntry& entry) {
+                              const FrameEntry& entry, bool* is_new) {
   auto* first = reinterpret_cast<PyTracebackObject*>(error.traceback());
   if (!first || first->tb_frame != frame->frame_obj) return nullptr;
   PyCodeObject* function = entry.island_of ? entry.island_of : entry.code;
@@ -188,6 +188,7 @@ PyFrameObject* stand_for_call(PendingError& error,
     }
     reinterpret_cast<PyFrameObject*>(shown.get())->f_back =
         PyFrame_GetBack(first->tb_frame);
+    *is_new = true;
   }
   if (!shown) return nullptr;
   if (entry.island_of)
@@ -204,8 +205,10 @@ PyFrameObject* stand_for_call(PendingError& error,
 void show_variables(const _PyInterpreterFrame* frame, const FrameEntry& entry) {
   PendingError error = PendingError::take();
   PyFrameObject* object = shown_frame(error.traceback(), frame->f_code);
-  if (!object) object = stand_for_call(error, frame, entry);
-  if (object) {
+  bool is_new = false;
+  if (!object) object = stand_for_call(error, frame, entry, &is_new);
+  // What goes on and lets go of its variables would leave them there.
+  if (object && (is_new || !entry.is_caught)) {
     _PyInterpreterFrame* shown = object->f_frame;
     const int count = frame->f_code->co_nlocalsplus;
     // None: somebody has called its frame.clear().

@@ -272,8 +272,8 @@ Signal Interpreter::trace_back(Frame& frame) {
     V globals = frame.globals_value ? frame.globals_value
                                     : globals_value(frame.globals);
     // In the handler that it began in.
-    const bool goes_on = !frame.caller && frame.handlers > 0 &&
-                         handled == handled_at_start_;
+    const bool goes_on =
+        !frame.caller && frame.handlers > 0 && handled == handled_at_start_;
     frame.object = values::make_frame(ctx, frame.py_code, globals, goes_on);
   }
   ctx.heap.set_slot(exception->heap, values::kTraceback,
