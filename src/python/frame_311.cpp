@@ -210,6 +210,10 @@ void show_variables(const _PyInterpreterFrame* frame, const FrameEntry& entry) {
   // What goes on and lets go of its variables would leave them there.
   if (object && (is_new || !entry.is_caught)) {
     _PyInterpreterFrame* shown = object->f_frame;
+    if (shown->f_code == frame->f_code)
+      shown->prev_instr = frame->prev_instr;
+    else if (shown->f_code == entry.island_of)
+      shown->prev_instr = _PyCode_CODE(shown->f_code) + entry.island_unit;
     const int count = frame->f_code->co_nlocalsplus;
     // None: somebody has called its frame.clear().
     shown->stacktop = std::max(shown->stacktop, count);
