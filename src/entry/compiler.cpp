@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <memory>
 
 #include "codegen/plan.h"
 #include "entry/backend_conditions.h"
@@ -113,7 +114,7 @@ class Compilation {
   const std::string failed_before_;
   std::string& failure_;
   LiveSlots slots_;
-  std::optional<codegen::Plan> plan_;
+  std::unique_ptr<codegen::Plan> plan_;
   Py_ssize_t modules_ = module_count();
   Context ctx_;
   FrameSymbols symbols_{cache_, ctx_.sources};
@@ -192,8 +193,8 @@ bool Compilation::make_plan(const Capture& capture, BreakInfo* why) {
   for (size_t i = 0; i < capture.locals.size() && !slots_.live.empty(); ++i)
     if (!std::ranges::binary_search(slots_.live[0], static_cast<int32_t>(i)))
       ctx_.guard_death(capture.locals[i]);
-  return codegen::plan(ctx_, capture, request_, slots_.live, plan_.emplace(),
-                       why);
+  plan_ = std::make_unique<codegen::Plan>();
+  return codegen::plan(ctx_, capture, request_, slots_.live, *plan_, why);
 }
 
 bool Compilation::touched_shared() {
