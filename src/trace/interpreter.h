@@ -39,7 +39,10 @@ class Interpreter final : public values::Inliner, public Journaled {
       : ctx(context), handled(context.none()) {
     ctx.inliner = this;
   }
-  ~Interpreter() { ctx.inliner = nullptr; }
+  ~Interpreter() {
+    ctx.inliner = nullptr;
+    ctx.heap.note_drops(nullptr);
+  }
   Interpreter(const Interpreter&) = delete;
 
   Context& ctx;

@@ -23,6 +23,7 @@ enum class Undo : uint8_t {
   Node,        // saved: the old node
   Attributes,  // the attribute mapping was set
   Mark,        // saved: the old change bits
+  Drop,        // note_drops() was told
 };
 
 }  // namespace
@@ -68,8 +69,10 @@ bool Heap::is_callers(HeapId id) const {
 }
 
 void Heap::let_go(HeapId id, V value) {
-  if (drops_ && value && !value->source.valid()) [[unlikely]]
+  if (drops_ && value && !value->source.valid()) [[unlikely]] {
     drops_->push_back(value);
+    journal_.record(this, static_cast<uint64_t>(Undo::Drop));
+  }
   if (value && value->object && value->source.valid() && is_callers(id))
     callers_->let_go(value);
 }
@@ -405,6 +408,11 @@ void Heap::undo(uint64_t a, uint64_t b) noexcept {
     objects_.pop_back();
     return;
   }
+  if (what == Undo::Drop) {
+    // None: somebody has looked at it since.
+    if (drops_ && !drops_->empty()) drops_->pop_back();
+    return;
+  }
   HeapObject& object = objects_[b];
   if (what == Undo::Slots) {
     object.slots.pop_back();
@@ -470,6 +478,7 @@ void Heap::undo(uint64_t a, uint64_t b) noexcept {
       object.changes = static_cast<uint8_t>(saved.count);
       if (object.changes == 0) modified_.pop_back();
       return;
+    case Undo::Drop:
     case Undo::Make:
     case Undo::Slots:
     case Undo::Attributes:

@@ -114,7 +114,8 @@ class Heap : public Journaled {
   ~Heap();
 
   HeapId make();
-  // From now on `into` gets what objects hold no more, of what the trace made.
+  // From now on `into` gets what objects hold no more, of what the trace made;
+  // null: nobody does.
   void note_drops(std::vector<V>* into) { drops_ = into; }
   const HeapObject& operator[](HeapId id) const {
     const HeapObject& object = objects_[id.index];

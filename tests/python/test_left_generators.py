@@ -703,3 +703,37 @@ def test_operands_that_c_code_holds_over_a_break(
         return x + 1
 
     check_calls(program, [((X, []), {})] * 3)
+
+
+def drops_at_its_end(notes):
+    try:
+        yield 1
+        yield 2
+    finally:
+        held = {"a": [[numbers(notes)]]}
+        held["a"] = Holder([1])
+        held["a"] = [2]
+        held.clear()
+        notes.append("ended")
+
+
+def breaking():
+    for i in range(2):
+        magneto.graph_break()
+        yield i
+
+
+def test_what_a_generator_would_drop_is_only_looked_at_where_it_does():
+    """Where the graph breaks, each is asked whether its end would be noticed."""
+
+    def program(x, notes):
+        several = [drops_at_its_end(notes), numbers(notes), numbers(notes)]
+        y = x + sum(next(each) for each in several)
+        for i in breaking():
+            y = y * i
+        y = y * sum(next(each) for each in several)
+        several.pop()
+        notes.append("popped")
+        return y
+
+    check_calls(program, [((X, []), {})] * 2)
