@@ -27,6 +27,7 @@
 #include "tensor/fake_tensor.h"
 #include "tensor/hidden_effects.h"
 #include "values/identity.h"
+#include "values/reachable.h"
 
 namespace magneto::entry {
 
@@ -95,6 +96,7 @@ class Compilation {
   bool make_plan(const Capture& capture, BreakInfo* why);
   bool keeps_promises();
   // Whether what came out of a cache is no more to be shared.
+  void guard_deaths(std::span<const values::V> values);
   bool touched_shared();
   Compiled refuse(const BreakInfo& why, int32_t instruction);
   Compiled add_plain();
@@ -190,11 +192,23 @@ bool Compilation::make_plan(const Capture& capture, BreakInfo* why) {
     return false;
   }
   if (!slots_.hold_operands) return false;  // the call breaks instead
-  for (size_t i = 0; i < capture.locals.size() && !slots_.live.empty(); ++i)
-    if (!std::ranges::binary_search(slots_.live[0], static_cast<int32_t>(i)))
-      ctx_.guard_death(capture.locals[i]);
+  guard_deaths(slots_.let_go);
   plan_ = std::make_unique<codegen::Plan>();
   return codegen::plan(ctx_, capture, request_, slots_.live, *plan_, why);
+}
+
+// Nothing happens when these die, nor what the frame began with and they hold.
+void Compilation::guard_deaths(std::span<const values::V> values) {
+  values::Reachable held(ctx_);
+  for (values::V value : values)
+    if (value->source.valid())
+      ctx_.guard_death(value);
+    else
+      held.add(value);
+  for (values::V value : held)
+    if (value->source.valid() &&
+        ctx_.sources[value->source].kind == guards::SourceKind::Local)
+      ctx_.guard_death(value);
 }
 
 bool Compilation::touched_shared() {

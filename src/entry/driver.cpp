@@ -297,6 +297,20 @@ Reached run_to_break(Running& at, PyObject** result, Broken* broken) {
   MG_CHECK(false, "a piece ends in one of these ways");
 }
 
+// The arguments that the rest of the call holds itself. What it has let go of
+// is held to the call's end.
+void let_go_of_owned(const python::FrameRequest& request, Broken& broken) {
+  const std::vector<int32_t>& variables = broken.at->shape.locals;
+  for (size_t i = 0; i < variables.size(); ++i) {
+    const auto slot = static_cast<size_t>(variables[i]);
+    if (slot >= request.owned.size()) continue;
+    PyObject* held = broken.results[i];
+    if (held && PyCell_Check(held)) held = PyCell_GET(held);
+    if (held == request.owned[slot])
+      Ref owned = Ref::steal(std::exchange(request.owned[slot], nullptr));
+  }
+}
+
 // Whether nothing is left to do but to return the value on the stack.
 bool only_returns(const python::FrameRequest& frame, const Rest& rest) {
   const bytecode::Instruction& next = python::decoded(frame.code)[rest.start];
@@ -349,6 +363,7 @@ Ran run_frame(CodeCache& cache, const python::FrameRequest& request,
       case Reached::End:
         return Ran::Done;
       case Reached::Break:
+        let_go_of_owned(request, broken);
         *result = go_on(request, std::move(broken), cache.settings());
         return Ran::Done;
     }

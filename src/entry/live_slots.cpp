@@ -6,6 +6,7 @@
 #include "codegen/island.h"
 #include "entry/cache.h"
 #include "guards/finalizer.h"
+#include "python/code_object.h"
 #include "tensor/fake_tensor.h"
 #include "values/protocol.h"
 #include "values/reachable.h"
@@ -154,6 +155,20 @@ bool is_shared(std::span<const values::BrokenFrame> inner, V value) {
          });
 }
 
+// Whether what comes behind the instruction reads the variable on each way.
+bool is_live_behind(PyCodeObject* code, int32_t index, int32_t slot) {
+  CodeRecord& record = CodeRecord::of(code);
+  const bytecode::Liveness& liveness = record.liveness(code);
+  const codegen::Island* island = record.island(code, index);
+  if (!island) return false;
+  const bytecode::Handler* handler = python::decoded(code).handler_for(index);
+  const auto is_live_on = [&](const std::optional<codegen::Branch>& way) {
+    return !way || (slot != way->clears && liveness.is_live(way->next, slot));
+  };
+  return is_live_on(island->through) && is_live_on(island->jump) &&
+         (!handler || liveness.is_live(handler->target, slot));
+}
+
 // Whether the instruction of a frame that calls the next one has no operand at
 // whose death something happens.
 bool is_left_by_operands(const Endings& endings, PyCodeObject* code,
@@ -198,6 +213,11 @@ LiveSlots live_slots(const values::Context& ctx, PyCodeObject* code,
     for (int32_t slot : kept)
       if (std::ranges::find(live, slot) == live.end()) live.push_back(slot);
     std::ranges::sort(live);
+    for (int32_t i = 0; i < std::ssize(locals); ++i)
+      if (std::ranges::find(kept, i) == kept.end() &&
+          !(std::ranges::binary_search(live, i) &&
+            is_live_behind(of, static_cast<int32_t>(index), i)))
+        slots.let_go.push_back(locals[static_cast<size_t>(i)]);
     for (int32_t slot : live) handed_on.add(locals[static_cast<size_t>(slot)]);
     handed_on.add(stack);
   };

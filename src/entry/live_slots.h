@@ -16,6 +16,9 @@ struct LiveSlots {
   // Those of them in which somebody may see an object die: it lives as long as
   // the variable does, read again or not.
   std::vector<std::vector<int32_t>> kept;
+  // What other variables have that is let go of on one of the ways behind the
+  // break: nothing happens when it dies.
+  std::vector<values::V> let_go;
   // Whether the frames hold all inference modes that are entered again behind
   // the break. One that nobody holds has died, and so has ended.
   bool hold_inference_modes = true;

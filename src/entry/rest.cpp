@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "entry/driver.h"
+#include "entry/given_operands.h"
+#include "entry/owned_call.h"
 #include "python/code_object.h"
 #include "python/handled.h"
 #include "python/pending_error.h"
@@ -70,34 +72,24 @@ struct InnerFrame {
   Settings* settings;  // the outermost frame's: it is running
 };
 
-constexpr const char* kInnerFrame = "magneto.inner_frame";
-
-void free_inner(PyObject* capsule) noexcept {
-  delete static_cast<InnerFrame*>(PyCapsule_GetPointer(capsule, kInnerFrame));
-}
-
 // What the island calls in place of the function: the arguments were bound when
 // it was traced.
-PyObject* call_inner(PyObject* capsule, PyObject* const*, Py_ssize_t,
-                     PyObject*) noexcept {
-  auto* inner =
-      static_cast<InnerFrame*>(PyCapsule_GetPointer(capsule, kInnerFrame));
-  if (!inner) return nullptr;
-  const Continuation& at = *inner->broken.at;
+PyObject* call_inner(InnerFrame& inner, PyObject*) noexcept {
+  const Continuation& at = *inner.broken.at;
   const size_t first = at.shape.first_cell();
   std::vector<Ref> cells;
   std::vector<PyObject*> borrowed;
   for (size_t i = 0; i < at.shape.cells; ++i) {
-    cells.push_back(Ref::share(inner->broken.results[first + i]));
+    cells.push_back(Ref::share(inner.broken.results[first + i]));
     borrowed.push_back(cells.back().get());
   }
   const python::FrameRequest frame{
-      .code = reinterpret_cast<PyCodeObject*>(inner->code.get()),
-      .globals = inner->globals,
-      .builtins = inner->builtins,
+      .code = reinterpret_cast<PyCodeObject*>(inner.code.get()),
+      .globals = inner.globals,
+      .builtins = inner.builtins,
       .cells = borrowed};
   try {
-    return go_on(frame, std::move(inner->broken), inner->settings);
+    return go_on(frame, std::move(inner.broken), inner.settings);
   } catch (const std::exception& error) {
     PyErr_SetString(PyExc_SystemError, error.what());
     return nullptr;
@@ -107,10 +99,6 @@ PyObject* call_inner(PyObject* capsule, PyObject* const*, Py_ssize_t,
 // Takes over what `broken` holds of the frames inside.
 Ref make_inner(const python::FrameRequest& caller, Broken& broken, size_t first,
                Settings* settings) {
-  static PyMethodDef method = {
-      "inner_frame",
-      reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(call_inner)),
-      METH_FASTCALL | METH_KEYWORDS, nullptr};
   auto inner = std::make_unique<InnerFrame>();
   inner->settings = settings;
   inner->broken.entry = broken.entry;
@@ -128,10 +116,15 @@ Ref make_inner(const python::FrameRequest& caller, Broken& broken, size_t first,
       FrameValues(variables, broken.results.size() - first - variables);
   for (size_t i = first; i < broken.results.size(); ++i)
     inner->broken.results.put(i - first, broken.results.take(i));
-  Ref capsule = Ref::steal(PyCapsule_New(inner.get(), kInnerFrame, free_inner));
-  if (!capsule) return nullptr;
-  (void)inner.release();
-  return Ref::steal(PyCFunction_New(&method, capsule));
+  return owned_call<InnerFrame, call_inner>(std::move(inner));
+}
+
+// The exception in whose handler the frame is at `start`, or whose handler
+// begins there; null if there is none. Borrowed.
+PyObject* handled_at(const python::FrameRequest& frame,
+                     const bytecode::Instruction& start, FrameValues& values) {
+  if (start.op == bytecode::Op::PushExcInfo) return values[values.size() - 1];
+  return frame.handlers > 0 ? python::handled_exception() : nullptr;
 }
 
 }  // namespace
@@ -139,14 +132,15 @@ Ref make_inner(const python::FrameRequest& caller, Broken& broken, size_t first,
 PyObject* run_plainly(const python::FrameRequest& frame, int32_t start,
                       FrameValues& values, Plainly how) {
   const bytecode::Code& code = python::decoded(frame.code);
-  return python::run_from_middle({.code = frame.code,
-                                  .unit = code[start].offset,
-                                  .globals = frame.globals,
-                                  .cells = frame.cells,
-                                  .values = values.span(),
-                                  .raises = how == Plainly::Raise,
-                                  .pauses = how == Plainly::Pause,
-                                  .is_handling = frame.handlers > 0});
+  return python::run_from_middle(
+      {.code = frame.code,
+       .unit = code[start].offset,
+       .globals = frame.globals,
+       .cells = frame.cells,
+       .values = values.span(),
+       .raises = how == Plainly::Raise,
+       .pauses = how == Plainly::Pause,
+       .handled = handled_at(frame, code[start], values)});
 }
 
 bool run_island(const python::FrameRequest& frame, Broken broken,
@@ -185,6 +179,9 @@ bool run_island(const python::FrameRequest& frame, Broken broken,
     if (!inner) return go_to_handler(frame, broken, rest);
     Ref filler = inside.take(slots + 1);
     inside.put(slots + 1, std::move(inner));
+  } else if (python::decoded(frame.code)[at.index].op == bytecode::Op::Call &&
+             !give_operands(inside, slots)) {
+    return go_to_handler(frame, broken, rest);
   }
   PyObject* handled =
       at.lets_go && at.shape.handlers ? python::handled_exception() : nullptr;

@@ -50,41 +50,50 @@ bool ends_inference_mode(PyTypeObject* type) {
          std::string_view(type->tp_name) == "torch._C._InferenceMode";
 }
 
-struct Search {
-  int depth_left;
-  int objects_left;
-  bool found = false;
+// Breadth first: what is near is looked at however much there is behind it.
+class Search {
+ public:
+  // Whether the object, or something that it holds, has a finalizer.
+  bool look(PyObject* object) {
+    visit(object);
+    while (!is_over_ && next_ < count_) visit_held_by(found_[next_++]);
+    return has_finalizer_;
+  }
+
+ private:
+  static constexpr size_t kMost = 300;
+
+  void visit(PyObject* object) {
+    if (++visited_ == kMost) is_over_ = true;
+    if (never_has_finalizer(object)) return;
+    PyTypeObject* type = Py_TYPE(object);
+    if (type->tp_finalize || type->tp_del || is_called_back(object) ||
+        ends_inference_mode(type))
+      has_finalizer_ = is_over_ = true;
+    else if (type->tp_traverse && PyObject_IS_GC(object))
+      found_[count_++] = object;
+  }
+  void visit_held_by(PyObject* object) {
+    if (!PyFunction_Check(object)) {
+      Py_TYPE(object)->tp_traverse(object, visit_next, this);
+      return;
+    }
+    for (PyObject* held : held_by_function(object))
+      if (held && !is_over_) visit(held);
+  }
+  static int visit_next(PyObject* object, void* data) noexcept {
+    auto* search = static_cast<Search*>(data);
+    search->visit(object);
+    return search->is_over_ ? 1 : 0;
+  }
+
+  std::array<PyObject*, kMost> found_;
+  size_t count_ = 0;  // of them
+  size_t next_ = 0;   // the first one whose contents haven't been looked at
+  size_t visited_ = 0;
+  bool has_finalizer_ = false;
+  bool is_over_ = false;
 };
-
-int visit(PyObject* object, void* search) noexcept;
-
-bool look(PyObject* object, Search& search) {
-  if (never_has_finalizer(object)) return false;
-  PyTypeObject* type = Py_TYPE(object);
-  if (type->tp_finalize || type->tp_del || is_called_back(object) ||
-      ends_inference_mode(type))
-    return true;
-  if (search.depth_left == 0 || !type->tp_traverse || !PyObject_IS_GC(object))
-    return false;
-  // An exception's way to the variables of the frames that it has left is long.
-  const int steps = PyTraceBack_Check(object) || PyFrame_Check(object) ? 0 : 1;
-  search.depth_left -= steps;
-  if (PyFunction_Check(object))
-    (void)std::ranges::any_of(held_by_function(object), [&](PyObject* held) {
-      return held && visit(held, &search);
-    });
-  else
-    type->tp_traverse(object, visit, &search);
-  search.depth_left += steps;
-  return search.found;
-}
-
-int visit(PyObject* object, void* data) noexcept {
-  auto& search = *static_cast<Search*>(data);
-  if (--search.objects_left < 0) return 1;
-  search.found = look(object, search);
-  return search.found;
-}
 
 }  // namespace
 
@@ -94,12 +103,7 @@ bool never_has_finalizer(PyObject* object) noexcept {
          (is_tensor && is_tensor(object));
 }
 
-bool has_finalizer(PyObject* object) noexcept {
-  constexpr int kDeepest = 4;
-  constexpr int kMost = 300;
-  Search search{kDeepest, kMost};
-  return look(object, search);
-}
+bool has_finalizer(PyObject* object) noexcept { return Search().look(object); }
 
 bool deque_has_finalizer(PyObject* deque) noexcept {
   for (Py_ssize_t i = 0; i < Py_SIZE(deque); ++i) {

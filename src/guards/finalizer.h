@@ -14,8 +14,7 @@ namespace magneto::guards {
 // nothing of their own).
 bool never_has_finalizer(PyObject* object) noexcept;
 
-// Looks a few levels deep, and at the first few hundred objects. Runs no user
-// code.
+// Looks at the nearest few hundred objects. Runs no user code.
 bool has_finalizer(PyObject* object) noexcept;
 
 // Whether one of the deque's items has one.

@@ -29,6 +29,9 @@ struct FrameRequest {
   // `cells`: their slots are null here); then the operand stack, bottom first,
   // null where CPython has NULL.
   std::span<PyObject* const> values;
+  // start == 0: the frame's own references to the arguments; empty if the
+  // caller has given none away.
+  std::span<PyObject*> owned;
   // The canonical instruction to begin with. 0: the first one, with the
   // function's prologue (MakeCell, CopyFreeVars) still to be executed; else
   // that has been done.
@@ -115,7 +118,10 @@ struct FrameEntry {
   // traceback is of a frame that stood for it when the exception was raised,
   // and holds nothing any more.
   PyObject* let_go_by = nullptr;
-  // The frame is in handlers of exceptions.
+  // The rest of the call is this frame, which handles this exception, or is
+  // about to; else null. Borrowed.
+  PyObject* handled = nullptr;
+  // The rest of the call is not, and it is in handlers of exceptions.
   bool is_handling = false;
   // An exception that leaves it is caught by the rest of the call.
   bool is_caught = false;
@@ -150,6 +156,11 @@ void fill_generator(PyObject* generator, GeneratorPhase phase, int32_t unit,
 // is looked at. Runs user code.
 PyObject* call_plainly(PyObject* function, PyObject* const* args, size_t nargsf,
                        PyObject* names) noexcept;
+
+// Calls a Python function whose frame takes the arguments over: they are null
+// by the time that it runs. `names` of the last ones, or null. Runs user code.
+PyObject* call_giving(PyObject* function, std::span<Ref> arguments,
+                      PyObject* names) noexcept;
 
 // How many levels of sys.getrecursionlimit() the thread is in.
 size_t recursion_depth() noexcept;

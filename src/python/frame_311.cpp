@@ -46,6 +46,8 @@ struct ThreadState {
   Expected expected;
   // A frame given to another hook, which may give it back to ours.
   _PyInterpreterFrame* passed = nullptr;
+  // What call_giving() gives to the frame that is evaluated next.
+  std::span<Ref> given;
 };
 thread_local ThreadState thread;
 
@@ -148,7 +150,8 @@ PyObject* give_to_handler(PyThreadState* state, _PyInterpreterFrame* frame) {
     request.cells = {&PyTuple_GET_ITEM(closure, 0),
                      static_cast<size_t>(PyTuple_GET_SIZE(closure))};
   }
-  request.values = {frame->localsplus, argument_count(code)};
+  request.owned = {frame->localsplus, argument_count(code)};
+  request.values = request.owned;
   PyObject* result = nullptr;
   if (handlers.run(request, &result)) return result;
   return pass_on(state, frame, 0);
@@ -186,8 +189,6 @@ PyFrameObject* stand_for_call(PendingError& error,
       PyErr_Clear();  // the error counts that is taken
       return nullptr;
     }
-    reinterpret_cast<PyFrameObject*>(shown.get())->f_back =
-        PyFrame_GetBack(first->tb_frame);
     *is_new = true;
   }
   if (!shown) return nullptr;
@@ -207,6 +208,8 @@ void show_variables(const _PyInterpreterFrame* frame, const FrameEntry& entry) {
   PyFrameObject* object = shown_frame(error.traceback(), frame->f_code);
   bool is_new = false;
   if (!object) object = stand_for_call(error, frame, entry, &is_new);
+  if (object && !object->f_back)
+    object->f_back = PyThreadState_GetFrame(PyThreadState_Get());
   // What goes on and lets go of its variables would leave them there.
   if (object && (is_new || !entry.is_caught)) {
     _PyInterpreterFrame* shown = object->f_frame;
@@ -224,10 +227,50 @@ void show_variables(const _PyInterpreterFrame* frame, const FrameEntry& entry) {
   std::move(error).restore();
 }
 
+// The object of a frame that is about to be evaluated.
+Ref object_of(PyThreadState* state, _PyInterpreterFrame* frame) {
+  _PyInterpreterFrame* const current = state->cframe->current_frame;
+  frame->previous = current;
+  state->cframe->current_frame = frame;
+  Ref object =
+      Ref::steal(reinterpret_cast<PyObject*>(PyThreadState_GetFrame(state)));
+  state->cframe->current_frame = current;
+  return object;
+}
+
+// The rest of a call that handles an exception is this frame: what stood for
+// the call in tracebacks is of no use any more, and would hold its variables.
+void take_place_of_shown(PyThreadState* state, _PyInterpreterFrame* frame,
+                         PyObject* handled) {
+  Ref traceback = Ref::steal(PyException_GetTraceback(handled));
+  PyFrameObject* shown = shown_frame(traceback, frame->f_code);
+  const Ref object = shown ? object_of(state, frame) : nullptr;
+  if (!object) {
+    PyErr_Clear();
+    return;
+  }
+  const Ref kept = Ref::share(reinterpret_cast<PyObject*>(shown));
+  Ref exception = Ref::share(handled);
+  constexpr int kMost = 100;  // a chain may be a ring
+  for (int i = 0; exception && i < kMost; ++i) {
+    Ref next = Ref::steal(PyException_GetTraceback(exception));
+    for (PyObject* entry = next; entry;) {
+      auto* at = reinterpret_cast<PyTracebackObject*>(entry);
+      if (at->tb_frame == shown)
+        Py_SETREF(at->tb_frame,
+                  reinterpret_cast<PyFrameObject*>(Py_NewRef(object.get())));
+      entry = reinterpret_cast<PyObject*>(at->tb_next);
+    }
+    exception = Ref::steal(PyException_GetContext(exception));
+  }
+}
+
 PyObject* evaluate_expected(PyThreadState* state, _PyInterpreterFrame* frame,
                             const Expected& expected, int throwing) {
   if (!expected.entry) return _PyEval_EvalFrameDefault(state, frame, throwing);
   fill(frame, *expected.entry);
+  if (PyObject* handled = expected.entry->handled)
+    take_place_of_shown(state, frame, handled);
   if (expected.entry->raises) {
     std::move(*expected.raised).restore();
     throwing = 1;
@@ -250,6 +293,7 @@ PyObject* evaluate(PyThreadState* state, _PyInterpreterFrame* frame,
     return evaluate_expected(state, frame, std::exchange(thread.expected, {}),
                              throwing);
   }
+  for (Ref& given : std::exchange(thread.given, {})) given = nullptr;
   if (!thread.looking || thread.passed == frame)
     return pass_on(state, frame, throwing);
   constexpr int kSuspendable =
@@ -407,6 +451,18 @@ void fill_generator(PyObject* object, GeneratorPhase phase, int32_t unit,
   generator->gi_exc_state.exc_value = Ref::share(handled).release();
   generator->gi_frame_state = static_cast<int8_t>(
       phase == GeneratorPhase::Created ? FRAME_CREATED : FRAME_SUSPENDED);
+}
+
+PyObject* call_giving(PyObject* function, std::span<Ref> arguments,
+                      PyObject* names) noexcept {
+  std::vector<PyObject*> borrowed;
+  for (const Ref& argument : arguments) borrowed.push_back(argument.get());
+  const auto named = names ? static_cast<size_t>(PyTuple_GET_SIZE(names)) : 0;
+  thread.given = arguments;
+  PyObject* result = _PyFunction_Vectorcall(function, borrowed.data(),
+                                            arguments.size() - named, names);
+  thread.given = {};
+  return result;
 }
 
 PyObject* call_plainly(PyObject* function, PyObject* const* args, size_t nargsf,

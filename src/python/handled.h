@@ -39,9 +39,10 @@ PyFrameObject* shown_frame(PyObject* traceback,
 // with a Python error set.
 Ref new_frame(PyCodeObject* code, PyObject* globals, int unit);
 
-// A callable (code, globals, code unit, goes on) that gives the frame object of
-// a call. Where the call goes on in the handler of an exception, it is the one
-// that stood for it before. Borrowed; lives as long as the process.
+// A callable (code, globals, code unit, handled) that gives the frame object of
+// a call. Where it handles an exception, it is the one that stands for the call
+// in that one's traceback, if there is one. Borrowed; lives as long as the
+// process.
 PyObject* frame_maker() noexcept;
 
 // A callable (frame, token, localsplus ...) that puts values into such a frame;

@@ -31,7 +31,7 @@ bool is_same_function(const PyCodeObject* a, const PyCodeObject* b) {
                     is_equal(a->co_localsplusnames, b->co_localsplusnames));
 }
 
-// make(code, globals, unit, goes on)
+// make(code, globals, unit, handled)
 PyObject* make_frame(PyObject*, PyObject* const* args,
                      Py_ssize_t count) noexcept {
   if (count != 4 || !PyCode_Check(args[0])) {
@@ -40,8 +40,8 @@ PyObject* make_frame(PyObject*, PyObject* const* args,
   }
   auto* code = reinterpret_cast<PyCodeObject*>(args[0]);
   const auto unit = static_cast<int>(PyLong_AsLong(args[2]));
-  if (PyObject* handled = args[3] == Py_True ? handled_exception() : nullptr) {
-    const Ref traceback = Ref::steal(PyException_GetTraceback(handled));
+  if (PyExceptionInstance_Check(args[3])) {
+    const Ref traceback = Ref::steal(PyException_GetTraceback(args[3]));
     PyFrameObject* shown = shown_frame(traceback, code);
     if (shown && shown->f_frame->f_code == code) {
       shown->f_frame->prev_instr = _PyCode_CODE(code) + unit;

@@ -271,10 +271,11 @@ Signal Interpreter::trace_back(Frame& frame) {
   if (!frame.object) {
     V globals = frame.globals_value ? frame.globals_value
                                     : globals_value(frame.globals);
-    // In the handler that it began in.
-    const bool goes_on =
-        !frame.caller && frame.handlers > 0 && handled == handled_at_start_;
-    frame.object = values::make_frame(ctx, frame.py_code, globals, goes_on);
+    const bool is_between_breaks =
+        !frame.caller && frame.handlers > 0 && handled->source.valid();
+    frame.object =
+        values::make_frame(ctx, frame.py_code, globals,
+                           is_between_breaks ? ctx.look(handled) : ctx.none());
   }
   ctx.heap.set_slot(exception->heap, values::kTraceback,
                     values::make_traceback(ctx, slots[values::kTraceback],

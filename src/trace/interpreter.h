@@ -88,7 +88,7 @@ class Interpreter final : public values::Inliner, public Journaled {
   bool calls_in_blocks() const { return calls_in_blocks_; }
   // Whether something that the outermost frame had when it began runs code when
   // it dies.
-  bool has_finalizers() const { return !watched_.empty(); }
+  bool has_finalizers() const { return has_finalizers_; }
 
   // Makes the generator whose body is `frame`, which moves into it.
   V make_generator(Frame& frame);
@@ -138,6 +138,7 @@ class Interpreter final : public values::Inliner, public Journaled {
   }
   std::vector<V> lost(const Frame& frame, const FrameBefore& before,
                       bool returns) const;
+  void guard_place(V value);
   V dies_in_disorder(const Frame& frame) const;
   V let_go(const Frame& frame, std::span<const V> lost, bool returns) const;
   Outcome<Next> after_step(Frame& frame, Outcome<Next> next,
@@ -188,9 +189,9 @@ class Interpreter final : public values::Inliner, public Journaled {
   size_t depth_ = python::recursion_depth();
   bool calls_in_blocks_ = false;
   std::vector<V> begun_;  // see begin()
-  V handled_at_start_ = nullptr;
   bool begun_at_start_ = true;
-  std::vector<V> watched_;  // those of them that run code when they die
+  bool has_finalizers_ = false;  // some of them run code when they die
+  std::vector<V> watched_;       // those whose deaths are looked for
   std::vector<values::BrokenFrame> broken_;  // innermost first
   Journal::Position before_outermost_ = 0;   // before its last instruction
   int64_t checks_ = 0;                       // see check_progress()

@@ -19,11 +19,12 @@ namespace {
 // The caller's objects that values hold.
 class Held {
  public:
-  explicit Held(const values::Heap& heap) : heap_(heap) {}
+  // `deepest`: through so many of what the trace made.
+  explicit Held(const values::Heap& heap, int deepest = 3)
+      : heap_(heap), deepest_(deepest) {}
 
   void add(V value, int depth = 0) {
-    constexpr int kDeepest = 3;
-    if (!value || depth > kDeepest) return;
+    if (!value || depth > deepest_) return;
     if (value->object) {
       holders_.try_emplace(value->object, value);
       values_.insert(value);
@@ -57,6 +58,7 @@ class Held {
 
  private:
   const values::Heap& heap_;
+  int deepest_;
   std::unordered_map<PyObject*, V> holders_;
   std::unordered_set<V> values_;
 };
@@ -66,20 +68,21 @@ class Held {
 void Interpreter::begin(const Frame& frame) {
   begun_ = frame.locals;
   begun_.insert(begun_.end(), frame.stack.begin(), frame.stack.end());
-  handled_at_start_ = handled;
   if (frame.handlers) begun_.push_back(handled);
   begun_at_start_ = frame.pc == 0;
-  if (begun_at_start_) return;
-  for (V value : begun_)
-    if (value->object && guards::has_finalizer(value->object))
-      watched_.push_back(value);
+  for (V value : begun_) {
+    if (!value->object || !guards::has_finalizer(value->object)) continue;
+    has_finalizers_ = true;
+    // Where the piece begins the function, its caller holds what it was given.
+    if (!begun_at_start_) watched_.push_back(value);
+  }
 }
 
 void Interpreter::end(bool returns) {
   show_left();
-  // Where the piece begins the function, its caller holds what it was given.
   if (begun_at_start_) return;
-  Held held(ctx.heap);
+  // What the trace made may be left behind.
+  Held held(ctx.heap, returns ? 3 : 0);
   held.add_frames(frame_);
   held.add(handled);
   for (const values::BrokenFrame& frame : broken_)
@@ -87,13 +90,14 @@ void Interpreter::end(bool returns) {
       for (V value : *values) held.add(value);
   for (V value : begun_) {
     if (!value->object || held.contains(value)) continue;
-    if (!held.contains(value->object))
-      ctx.guard_death(value);
-    else if (V holder = held.holder_of(value->object);
-             holder->source.valid() &&
-             !guards::never_has_finalizer(value->object))
+    V holder =
+        held.contains(value->object) ? held.holder_of(value->object) : nullptr;
+    if (holder && holder->source.valid() &&
+        !guards::never_has_finalizer(value->object))
       // What is let go of under this name lives on under another one.
       ctx.guards.same_object(value->source, holder->source);
+    else
+      ctx.guard_death(value);
   }
   if (!returns) return;
   // Those that would die in another order (dies_in_disorder).
@@ -105,11 +109,21 @@ void Interpreter::end(bool returns) {
       made.add(value);
     else if (value != begun_[i] &&
              std::ranges::find(begun_, value) != begun_.end())
-      ctx.guard_death(value);
+      guard_place(value);
   }
   follow_generators(made);
   for (V value : begun_)
     if (made.contains(value)) ctx.guard_death(value);
+}
+
+// A variable has got another one of the values that the piece began with: which
+// of them are the same object counts for the order in which they die.
+void Interpreter::guard_place(V value) {
+  ctx.guard_death(value);
+  if (guards::never_has_finalizer(value->object)) return;
+  for (V other : begun_)
+    if (other != value && other->object == value->object)
+      ctx.guards.same_object(value->source, other->source);
 }
 
 bool Interpreter::surely_lives(PyObject* object) const {

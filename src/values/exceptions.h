@@ -41,12 +41,13 @@ Signal raise_about_name(Context& ctx, PyObject* type,
 void say_what_is_missing(Context& ctx, V exception, V object, PyObject* name);
 
 // Frames that an exception has gone through: objects with slots for the code,
-// the globals, the code unit that the frame has come to, whether it goes on
-// behind a graph break in a handler, and from kFirstLocal on its localsplus
-// (Null where unbound).
-enum FrameSlot : size_t { kCode, kGlobals, kFrameUnit, kGoesOn, kFirstLocal };
+// the globals, the code unit that the frame has come to, the exception of the
+// caller's that it handles (or None), whose traceback may have a frame of this
+// call from before a graph break, and from kFirstLocal on its localsplus (Null
+// where unbound).
+enum FrameSlot : size_t { kCode, kGlobals, kFrameUnit, kHandles, kFirstLocal };
 // One that shows no variables yet.
-V make_frame(Context& ctx, PyCodeObject* code, V globals, bool goes_on);
+V make_frame(Context& ctx, PyCodeObject* code, V globals, V handles);
 // What tools see in it from now on.
 void show_in_frame(Context& ctx, V frame, V unit, std::span<const V> locals);
 

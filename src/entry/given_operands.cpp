@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "entry/given_operands.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "entry/owned_call.h"
+#include "python/frame.h"
+
+namespace magneto::entry {
+
+namespace {
+
+struct GivenCall {
+  Ref function;
+  std::vector<Ref> arguments;
+};
+
+PyObject* call_given(GivenCall& call, PyObject* names) noexcept {
+  return python::call_giving(call.function, call.arguments, names);
+}
+
+}  // namespace
+
+bool give_operands(FrameValues& values, size_t first) {
+  const auto operands = values.span().subspan(first);
+  // NULL and a callable, or a function and its first argument.
+  const size_t callable = operands[0] ? 0 : 1;
+  PyObject* function = operands[callable];
+  PyObject* self = nullptr;
+  if (PyMethod_Check(function)) {
+    self = PyMethod_GET_SELF(function);
+    function = PyMethod_GET_FUNCTION(function);
+  }
+  const auto is_held_here = [](PyObject* operand) {
+    return Py_REFCNT(operand) == 1;
+  };
+  if (!PyFunction_Check(function) ||
+      std::ranges::none_of(operands.subspan(callable), is_held_here))
+    return true;
+  auto call = std::make_unique<GivenCall>();
+  call->function = Ref::share(function);
+  if (self) call->arguments.push_back(Ref::share(self));
+  for (size_t i = callable + 1; i < operands.size(); ++i) {
+    call->arguments.push_back(values.take(first + i));
+    values.put(first + i, Ref::share(Py_None));
+  }
+  const Ref replaced = values.take(first + callable);
+  Ref given = owned_call<GivenCall, call_given>(std::move(call));
+  if (!given) return false;
+  values.put(first + callable, std::move(given));
+  return true;
+}
+
+}  // namespace magneto::entry
