@@ -316,9 +316,12 @@ void Rebuilder::fill_generator(V value, Operand target) {
   // One that is at its end may stand behind its last instruction.
   const bool goes_on = frame.phase != python::GeneratorPhase::Finished;
   const int32_t unit = goes_on ? code[frame.pc].offset : 0;
-  std::vector<Operand> operands{
-      target, number(static_cast<long>(frame.phase)), number(unit),
-      frame.handled ? build(frame.handled) : builder_.constant(null_token())};
+  const auto build_any = [this](V held) {
+    return held ? build(held) : builder_.constant(null_token());
+  };
+  std::vector<Operand> operands{target, number(static_cast<long>(frame.phase)),
+                                number(unit), build_any(frame.function),
+                                build_any(frame.handled)};
   for (const std::vector<V>* part : {&frame.locals, &frame.stack})
     for (V each : *part)
       operands.push_back(each && !each->is_null()

@@ -111,14 +111,14 @@ bool set_closure(PyObject* function, std::span<PyObject* const> cells) {
 }
 
 bool fill_generator(PyObject* generator, PyObject* phase, PyObject* unit,
-                    PyObject* handled, std::span<PyObject* const> operands) {
+                    std::span<PyObject* const> operands) {
   std::vector<PyObject*> values(operands.begin(), operands.end());
   std::replace(values.begin(), values.end(), null_token(),
                static_cast<PyObject*>(nullptr));
   python::fill_generator(
       generator, static_cast<python::GeneratorPhase>(PyLong_AsLong(phase)),
-      static_cast<int32_t>(PyLong_AsLong(unit)),
-      handled == null_token() ? nullptr : handled, values);
+      static_cast<int32_t>(PyLong_AsLong(unit)), values[0], values[1],
+      std::span(values).subspan(2));
   return true;
 }
 
@@ -252,7 +252,7 @@ bool act(StepOp op, Operands& o) {
     case StepOp::SetClosure:
       return set_closure(o[0], o.from(1));
     case StepOp::FillGenerator:
-      return fill_generator(o[0], o[1], o[2], o[3], o.from(4));
+      return fill_generator(o[0], o[1], o[2], o.from(3));
     default:
       PyErr_SetString(PyExc_SystemError, "not a step that acts");
       return false;

@@ -119,6 +119,7 @@ class Endings {
     values::Reachable reached(ctx_);
     reached.add(value);
     reached.follow_generators([&](size_t number) {
+      reached.add(capture_.generators[number].function);
       reached.add(capture_.generators[number].locals);
       reached.add(capture_.generators[number].stack);
     });

@@ -144,11 +144,12 @@ PyObject* make_generator(PyCodeObject* code, PyObject* globals) noexcept;
 enum class GeneratorPhase : uint8_t { Created, Suspended, Finished };
 
 // Puts such a generator where it would be after some steps: it goes on at
-// `unit`. `handled`: the exception that it is handling, or null. `values` as in
+// `unit`. `function`: which it holds as the one that has made it, or null.
+// `handled`: the exception that it is handling, or null. `values` as in
 // FrameRequest with start != 0, cells of the closure included. All of them are
 // borrowed. Runs no user code.
 void fill_generator(PyObject* generator, GeneratorPhase phase, int32_t unit,
-                    PyObject* handled,
+                    PyObject* function, PyObject* handled,
                     std::span<PyObject* const> values) noexcept;
 
 // ---- Calls ------------------------------------------------------------------

@@ -434,7 +434,7 @@ PyObject* make_generator(PyCodeObject* code, PyObject* globals) noexcept {
 }
 
 void fill_generator(PyObject* object, GeneratorPhase phase, int32_t unit,
-                    PyObject* handled,
+                    PyObject* function, PyObject* handled,
                     std::span<PyObject* const> values) noexcept {
   auto* generator = reinterpret_cast<PyGenObject*>(object);
   if (phase == GeneratorPhase::Finished) {
@@ -444,6 +444,9 @@ void fill_generator(PyObject* object, GeneratorPhase phase, int32_t unit,
     return;
   }
   auto* frame = reinterpret_cast<_PyInterpreterFrame*>(generator->gi_iframe);
+  if (function)
+    Py_SETREF(frame->f_func, reinterpret_cast<PyFunctionObject*>(
+                                 Py_NewRef(function)));
   for (size_t i = 0; i < values.size(); ++i)
     frame->localsplus[i] = Ref::share(values[i]).release();
   frame->stacktop = static_cast<int>(values.size());

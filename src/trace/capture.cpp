@@ -104,6 +104,14 @@ void fill(Context& ctx, Frame& frame, const python::FrameRequest& request,
 
 namespace {
 
+// The arguments that only the frame holds: they die where it lets go of them.
+std::vector<PyObject*> held_alone(const python::FrameRequest& request) {
+  std::vector<PyObject*> held;
+  for (PyObject* argument : request.owned)
+    if (argument && Py_REFCNT(argument) == 1) held.push_back(argument);
+  return held;
+}
+
 // What was raised, for logs: "ValueError: no", and where.
 values::BreakInfo describe_exception(Context& ctx, V exception) {
   std::string text = _PyType_Name(exception->type);
@@ -156,6 +164,7 @@ values::Capture capture_frame(values::Context& ctx,
     capture.info = ctx.break_info();
     return capture;
   }
+  const std::vector<PyObject*> arguments = held_alone(request);
   TraceScope scope(ctx);
   Interpreter interpreter(ctx);
   Frame frame;
@@ -172,7 +181,7 @@ values::Capture capture_frame(values::Context& ctx,
   interpreter.handled =
       ctx.lazy(handled ? handled : Py_None, handled_source(ctx));
   frame.handlers = request.handlers;
-  interpreter.begin(frame);
+  interpreter.begin(frame, arguments);
   const natives::StateAtStart start = natives::StateAtStart::now();
   Outcome<Next> next = interpreter.run_outermost(frame);
   interpreter.end(static_cast<bool>(next));

@@ -30,7 +30,9 @@ struct Frame {
   V result = nullptr;                 // of Return and Yield
   V object = nullptr;     // in tracebacks (values::make_frame); null if in none
   V generator = nullptr;  // the Generator value that this frame runs
-  // Of the function, where it makes a generator; null: as in the code.
+  // The function, where it makes a generator, and its names; null: as in the
+  // code.
+  V function = nullptr;  // null if nobody could see it die
   V function_name = nullptr;
   V qualified_name = nullptr;
   values::DirectCall direct;    // how it was called

@@ -66,6 +66,7 @@ std::vector<values::SuspendedFrame> Interpreter::suspended_frames() {
     const Frame& frame = state->frame;
     values::SuspendedFrame suspended{.code = frame.py_code,
                                      .globals = frame.globals,
+                                     .function = frame.function,
                                      .pc = frame.pc,
                                      .locals = frame.locals,
                                      .stack = frame.stack,
@@ -84,6 +85,7 @@ std::vector<values::SuspendedFrame> Interpreter::suspended_frames() {
         suspended.phase = python::GeneratorPhase::Finished;
         suspended.locals.assign(frame.locals.size(), nullptr);
         suspended.stack.clear();
+        suspended.function = nullptr;
         suspended.handled = nullptr;
         break;
     }

@@ -2,6 +2,7 @@
 // Inlining: a call of a Python function becomes a frame of the trace.
 #include <utility>
 
+#include "guards/finalizer.h"
 #include "natives/marks.h"
 #include "python/code_object.h"
 #include "python/find.h"
@@ -269,6 +270,25 @@ void name_generators(Context& ctx, V function, Frame& frame) {
                ctx.sources.field(source, SourceKind::FunctionQualifiedName));
 }
 
+// A generator holds the function that made it, and so that one's defaults.
+void keep_function(Context& ctx, V function, Frame& frame) {
+  using values::FunctionField;
+  if (function->object) {
+    if (function->source.valid() &&
+        !guards::never_has_finalizer(function->object))
+      frame.function = function;
+    return;
+  }
+  const auto* made = values::as<values::FunctionValue>(function);
+  const auto is_written = [&](FunctionField field) {
+    return values::written_field(ctx, function, field) != nullptr;
+  };
+  if (made->defaults || made->kwdefaults ||
+      is_written(FunctionField::Defaults) ||
+      is_written(FunctionField::KeywordDefaults))
+    frame.function = function;
+}
+
 Callee callee_of(Context& ctx, V function) {
   Callee callee;
   if (function->kind == Kind::Function && !function->object) {
@@ -373,8 +393,10 @@ Outcome<V> Interpreter::inline_function(V function, const Arguments& args) {
   frame.closure = callee.closure;
   frame.direct = direct;
   frame.stack.reserve(static_cast<size_t>(frame.code->stack_size));
-  if (callee.code->co_flags & CO_GENERATOR)
+  if (callee.code->co_flags & CO_GENERATOR) {
+    keep_function(ctx, function, frame);
     name_generators(ctx, function, frame);
+  }
   Status bound = bind_arguments(ctx, frame, callee.name, callee.defaults, args);
   // The message of the exception has the name.
   if (!bound && callee.defaults.function)

@@ -50,8 +50,9 @@ class Interpreter final : public values::Inliner, public Journaled {
   // caller's isn't looked at before somebody asks.
   V handled;
 
-  // Notes what the outermost frame holds (lifetimes.cpp).
-  void begin(const Frame& frame);
+  // Notes what the outermost frame holds (lifetimes.cpp). `arguments`: those of
+  // a call that nobody else holds.
+  void begin(const Frame& frame, std::span<PyObject* const> arguments);
   // Where it ends or breaks: guards what it has let go of since, and finishes
   // what tools see in the frames that go on.
   void end(bool returns);

@@ -94,8 +94,11 @@ void Interpreter::expect_to_end(size_t generator) {
 
 void Interpreter::add_frame(values::Reachable& reachable,
                             size_t generator) const {
-  reachable.add(generators_[generator]->frame.locals);
-  reachable.add(generators_[generator]->frame.stack);
+  const GeneratorState& state = *generators_[generator];
+  if (state.phase != GeneratorState::Finished)
+    reachable.add(state.frame.function);
+  reachable.add(state.frame.locals);
+  reachable.add(state.frame.stack);
 }
 
 void Interpreter::follow_generators(values::Reachable& reachable) const {

@@ -65,7 +65,8 @@ class Held {
 
 }  // namespace
 
-void Interpreter::begin(const Frame& frame) {
+void Interpreter::begin(const Frame& frame,
+                        std::span<PyObject* const> arguments) {
   begun_ = frame.locals;
   begun_.insert(begun_.end(), frame.stack.begin(), frame.stack.end());
   if (frame.handlers) begun_.push_back(handled);
@@ -73,8 +74,11 @@ void Interpreter::begin(const Frame& frame) {
   for (V value : begun_) {
     if (!value->object || !guards::has_finalizer(value->object)) continue;
     has_finalizers_ = true;
-    // Where the piece begins the function, its caller holds what it was given.
-    if (!begun_at_start_) watched_.push_back(value);
+    // Where the piece begins the function, its caller may hold what it was
+    // given.
+    if (!begun_at_start_ ||
+        std::ranges::find(arguments, value->object) != arguments.end())
+      watched_.push_back(value);
   }
 }
 

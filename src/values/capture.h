@@ -25,6 +25,7 @@ enum class Ending : uint8_t {
 struct SuspendedFrame {
   PyCodeObject* code = nullptr;
   PyObject* globals = nullptr;
+  V function = nullptr;  // that it holds
   python::GeneratorPhase phase = python::GeneratorPhase::Created;
   int32_t pc = 0;         // the instruction to go on with
   std::vector<V> locals;  // localsplus; Null where unbound

@@ -188,6 +188,18 @@ def argument_deleted(x, flag, table):
     inner(x, watched("a"), Dies("b"))
 
 
+def argument_overwritten_before_a_break(x, flag, table):
+    def inner(x, a):
+        if flag:
+            a = None
+            note("overwritten")
+            table["k"] = Dies("in table")
+            note("end")
+        raise Failure(a)
+
+    inner(x, Dies("a"))
+
+
 def argument_in_a_tuple(x, flag, table):
     def inner(x, a, b):
         a = (a,)
@@ -260,6 +272,57 @@ def in_a_loop(x, flag, table):
     return c is None
 
 
+# -- generators
+
+
+def default_of_a_generator(x, flag, table):
+    def made(held=Dies("default")):
+        held = 1 if flag else held
+        yield x + 1
+
+    items = made()
+    made = None
+    first = next(items)
+    note("begun")
+    magneto.graph_break()
+    note("behind")
+    items = None
+    note("end")
+    return first
+
+
+def keyword_default_of_a_generator(x, flag, table):
+    held = Dies("default")
+
+    def made(*, held=held):
+        held = None
+        yield x + 1
+        yield x + 2
+
+    items = made()
+    held = made = None
+    first = next(items)
+    note("begun")
+    magneto.graph_break()
+    for item in items:
+        note(float(item[0]))
+    note("behind")
+    return first
+
+
+def generator_of_a_function_of_the_caller(x, flag, table):
+    made = table.pop("made")
+    items = made()
+    made = None
+    first = next(items)
+    note("begun")
+    magneto.graph_break()
+    for item in items:
+        note(item)
+    note("behind")
+    return first
+
+
 # -- far away
 
 
@@ -290,22 +353,35 @@ PROGRAMS = [
     argument_overwritten_by_keyword,
     argument_of_a_method,
     argument_deleted,
+    argument_overwritten_before_a_break,
     argument_in_a_tuple,
     in_a_tuple_over_a_break,
     in_a_list_to_the_end,
     read_in_a_handler_only,
     same_object_in_another_call,
     in_a_loop,
+    default_of_a_generator,
+    keyword_default_of_a_generator,
+    generator_of_a_function_of_the_caller,
     behind_a_method_of_a_list,
     behind_an_iterator_of_a_default,
 ]
+
+
+def counting():
+    def made(held=Dies("default of the caller")):
+        held = None
+        yield 1
+        yield 2
+
+    return made
 
 
 def outcome(call: Callable[..., Any], flag: bool) -> list[Any]:
     """What is noted by a call, and when the world around it ends."""
     LOG.clear()
     gc.disable()
-    table = {"k": Dies("table")}
+    table = {"k": Dies("table"), "made": counting()}
     try:
         call(torch.ones(2), flag, table)
     except Failure as error:
