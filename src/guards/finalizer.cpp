@@ -34,12 +34,22 @@ bool lives_with_code(PyObject* object) {
   return PyType_Check(object) || PyModule_Check(object) || PyCode_Check(object);
 }
 
+// PyTorch's own books, which lose an entry: torch.compile keeps one of modules.
+bool is_torchs(PyObject* callback) {
+  PyObject* module =
+      PyFunction_Check(callback) ? PyFunction_GET_MODULE(callback) : nullptr;
+  const char* name =
+      module && PyUnicode_Check(module) ? PyUnicode_AsUTF8(module) : nullptr;
+  return name && std::string_view(name).starts_with("torch.");
+}
+
 bool is_called_back(PyObject* object) {
   if (!PyType_SUPPORTS_WEAKREFS(Py_TYPE(object))) return false;
   auto* reference = *reinterpret_cast<PyWeakReference**>(
       PyObject_GET_WEAKREFS_LISTPTR(object));
   for (; reference; reference = reference->wr_next)
-    if (reference->wr_callback && !is_watching(reference->wr_callback))
+    if (reference->wr_callback && !is_watching(reference->wr_callback) &&
+        !is_torchs(reference->wr_callback))
       return true;
   return false;
 }

@@ -445,8 +445,8 @@ void fill_generator(PyObject* object, GeneratorPhase phase, int32_t unit,
   }
   auto* frame = reinterpret_cast<_PyInterpreterFrame*>(generator->gi_iframe);
   if (function)
-    Py_SETREF(frame->f_func, reinterpret_cast<PyFunctionObject*>(
-                                 Py_NewRef(function)));
+    Py_SETREF(frame->f_func,
+              reinterpret_cast<PyFunctionObject*>(Py_NewRef(function)));
   for (size_t i = 0; i < values.size(); ++i)
     frame->localsplus[i] = Ref::share(values[i]).release();
   frame->stacktop = static_cast<int>(values.size());

@@ -15,6 +15,7 @@ import pytest
 import torch
 
 import magneto
+from magneto.testing import check
 
 LOG: list[Any] = []
 X = torch.ones(2)
@@ -525,6 +526,29 @@ def test_module_attribute():
     assert run(compiled) == expected
     module.held = Dies("held")
     assert run(compiled) == expected
+
+
+class Outer(torch.nn.Module):
+    def __init__(self, inner):
+        super().__init__()
+        self.inner = inner
+
+    def forward(self, x):
+        return self.inner(x) * 2
+
+
+class Breaking(torch.nn.Module):
+    def forward(self, x):
+        magneto.graph_break()
+        return x + 1
+
+
+def test_modules_in_books_of_torch_are_modules_as_all_others():
+    net = Outer(Outer(Breaking()))
+    books = torch._dynamo.utils.ExactWeakKeyDictionary()
+    for module in net.modules():
+        books[module] = 1
+    check(net, X, calls=3, graph_breaks=1)
 
 
 # What has no finalizer when the program is compiled, and one in a later call.

@@ -395,7 +395,9 @@ def outcome(call: Callable[..., Any], flag: bool) -> list[Any]:
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
 @pytest.mark.parametrize("flags", [(0, 1, 0), (1, 0, 1)], ids=["no", "yes"])
-def test_variables_die_in_the_order_of_plain_python(program, flags):
+def test_variables_die_in_the_order_of_plain_python(
+    no_frame_hook, program, flags
+):
     compiled = magneto.compile(program, backend="eager")
     for flag in flags:
         assert outcome(compiled, bool(flag)) == outcome(program, bool(flag))
