@@ -95,8 +95,8 @@ class Compilation {
   // plan_. False if it can't be.
   bool make_plan(const Capture& capture, BreakInfo* why);
   bool keeps_promises();
-  // Whether what came out of a cache is no more to be shared.
   void guard_deaths(std::span<const values::V> values);
+  // Whether what came out of a cache is no more to be shared.
   bool touched_shared();
   Compiled refuse(const BreakInfo& why, int32_t instruction);
   Compiled add_plain();

@@ -323,6 +323,7 @@ PyObject* go_on(const python::FrameRequest& request, Broken broken,
                 Settings* settings) {
   PyObject* result = nullptr;
   Running at{.frame = request};
+  at.frame.owned = {};
   python::HandledScope handled;
   do {
     at.values = FrameValues();  // what is dead goes before the island runs

@@ -29,8 +29,8 @@ struct FrameRequest {
   // `cells`: their slots are null here); then the operand stack, bottom first,
   // null where CPython has NULL.
   std::span<PyObject* const> values;
-  // start == 0: the frame's own references to the arguments; empty if the
-  // caller has given none away.
+  // start == 0: the frame's own references to the arguments; empty where it has
+  // none, since the caller holds them.
   std::span<PyObject*> owned;
   // The canonical instruction to begin with. 0: the first one, with the
   // function's prologue (MakeCell, CopyFreeVars) still to be executed; else
@@ -121,7 +121,8 @@ struct FrameEntry {
   // The rest of the call is this frame, which handles this exception, or is
   // about to; else null. Borrowed.
   PyObject* handled = nullptr;
-  // The rest of the call is not, and it is in handlers of exceptions.
+  // There is more of the call behind this frame, and it is in handlers of
+  // exceptions.
   bool is_handling = false;
   // An exception that leaves it is caught by the rest of the call.
   bool is_caught = false;
