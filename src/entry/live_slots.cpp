@@ -27,6 +27,10 @@ bool is_seen_from_outside(PyObject* object, int depth = 0) {
   if (PyType_SUPPORTS_WEAKREFS(type) || PyWeakref_Check(object) ||
       type->tp_finalize)
     return true;
+  // Somebody else may put things in it that are.
+  if (depth > 0 && Py_REFCNT(object) > 1 &&
+      (PyDict_CheckExact(object) || PyList_CheckExact(object)))
+    return true;
   if (depth > kDeepest) return false;
   if (PyDict_CheckExact(object)) {
     PyObject *key = nullptr, *value = nullptr;
@@ -70,10 +74,19 @@ bool is_kept(const values::Context& ctx, V value,
     return content && content->source.valid() && content->object &&
            is_seen_from_outside(content->object);
   }
-  const bool may_be_filled = value->type == &PyList_Type ||
-                             value->type == &PyDict_Type ||
-                             PyType_SUPPORTS_WEAKREFS(value->type);
-  if (!value->source.valid()) return may_be_filled && handed_on.contains(value);
+  const auto may_be_filled = [&](V each) {
+    return each->type && each->kind != values::Kind::Tensor &&
+           (each->type == &PyList_Type || each->type == &PyDict_Type ||
+            PyType_SUPPORTS_WEAKREFS(each->type)) &&
+           handed_on.contains(each);
+  };
+  if (!value->source.valid()) {
+    values::Reachable reached(ctx);
+    reached.add(value);
+    return std::ranges::any_of(reached, [&](V each) {
+      return !each->source.valid() && may_be_filled(each);
+    });
+  }
   if (is_outermost && value->object && guards::has_finalizer(value->object))
     return true;
   // The frame's own, or unpacked from a tuple that was.
@@ -82,8 +95,7 @@ bool is_kept(const values::Context& ctx, V value,
     source = ctx.sources[source].base;
   return is_owner && value->object &&
          ctx.sources[source].kind == guards::SourceKind::Local &&
-         (is_seen_from_outside(value->object) ||
-          (may_be_filled && handed_on.contains(value)));
+         (is_seen_from_outside(value->object) || may_be_filled(value));
 }
 
 bool hold_inference_modes(const values::Context& ctx,

@@ -8,6 +8,7 @@ the frames that an exception has gone through hold theirs until it dies.
 from __future__ import annotations
 
 import gc
+import itertools
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -323,6 +324,38 @@ def generator_of_a_function_of_the_caller(x, flag, table):
     return first
 
 
+def left(x):
+    magneto.graph_break()
+    try:
+        yield x + 1
+    except GeneratorExit:
+        note("left")
+
+
+def behind_an_iterator(x, flag, table):
+    items = itertools.islice(left(x), 2)
+    note(float(next(items, x)[0]))
+    items = None
+    note("behind")
+
+
+def behind_an_iterator_of_a_list(x, flag, table):
+    items = iter([left(x)])
+    note(float(next(next(items))[0]))
+    items = None
+    note("behind")
+
+
+def in_a_tuple_that_is_filled(x, flag, table):
+    held = ([], 1)
+    fill = held[0].append
+    fill(Dies("item"))
+    fill = None
+    note("filled")
+    held = None
+    note("behind")
+
+
 # -- far away
 
 
@@ -363,6 +396,9 @@ PROGRAMS = [
     default_of_a_generator,
     keyword_default_of_a_generator,
     generator_of_a_function_of_the_caller,
+    behind_an_iterator,
+    behind_an_iterator_of_a_list,
+    in_a_tuple_that_is_filled,
     behind_a_method_of_a_list,
     behind_an_iterator_of_a_default,
 ]
