@@ -2,6 +2,7 @@
 // Functions behind functools.lru_cache.
 #include <algorithm>
 
+#include "natives/descriptor_get.h"
 #include "natives/pure.h"
 #include "natives/signature.h"
 #include "python/find.h"
@@ -313,10 +314,10 @@ Outcome<V> call_cached(Context& ctx, const Arguments& all) {
 }
 
 Outcome<V> bind_cached(Context& ctx, const Arguments& args) {
-  V object = ctx.look(args.positional[1]);
   V function = ctx.look(args.positional[0]);
-  if (object->is_constant() && object->object == Py_None) return function;
-  return ctx.method(function, object);
+  MG_TRY(bool has_none, has_no_object(ctx, args));
+  if (has_none) return function;
+  return ctx.method(function, ctx.look(args.positional[1]));
 }
 
 constexpr Row kRows[] = {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Functions, methods, descriptors and generators as objects: calling and
 // binding them by their slots, and making them through the types module.
+#include "natives/descriptor_get.h"
 #include "natives/iterators.h"
 #include "natives/signature.h"
 #include "python/find.h"
@@ -21,13 +22,22 @@ Outcome<V> slot_call(Context& ctx, const Arguments& args) {
 // f.__get__(object, type): only what is bound matters.
 Outcome<V> bind_function(Context& ctx, const Arguments& args) {
   V function = ctx.look(args.positional[0]);
-  V object = ctx.look(args.positional[1]);
-  const bool is_none = object->is_constant() && object->object == Py_None;
-  if (is_none && args.count() > 2) return function;
-  return ctx.method(function, object);
+  MG_TRY(bool is_none, has_no_object(ctx, args));
+  if (is_none) return function;
+  return ctx.method(function, ctx.look(args.positional[1]));
 }
 
-Outcome<V> bind_method(Context& ctx, const Arguments& args) {
+// Of a method in C.
+Outcome<V> bind_of_c(Context& ctx, const Arguments& args) {
+  V method = ctx.look(args.positional[0]);
+  MG_TRY(bool is_none, has_no_object(ctx, args));
+  if (is_none) return method;
+  V object = ctx.look(args.positional[1]);
+  MG_DO(values::expect_instance(ctx, method->object, object));
+  return ctx.method(method, object);
+}
+
+Outcome<V> itself(Context& ctx, const Arguments& args) {
   return ctx.look(args.positional[0]);
 }
 
@@ -36,7 +46,7 @@ Outcome<V> bind_method(Context& ctx, const Arguments& args) {
 Outcome<V> bind_other(Context& ctx, const Arguments& args) {
   V descriptor = ctx.look(args.positional[0]);
   V object = ctx.look(args.positional[1]);
-  const bool is_none = object->is_constant() && object->object == Py_None;
+  MG_TRY(bool is_none, has_no_object(ctx, args));
   PyTypeObject* type = object->type;
   if (args.count() > 2) {
     V owner = ctx.look(args.positional[2]);
@@ -208,19 +218,18 @@ constexpr Row kRows[] = {
     {kTypes, "function.__get__", bind_function, 2, 3, nullptr},
     {kTypes, "method", make_method, 2, 2, nullptr},
     {kTypes, "method.__call__", slot_call, 1, kAny, "*"},
-    {kTypes, "method.__get__", bind_method, 2, 3, nullptr},
     {kTypes, "builtin_function_or_method.__call__", slot_call, 1, kAny, "*"},
     {kTypes, "method_descriptor.__call__", slot_call, 1, kAny, "*"},
-    {kTypes, "method_descriptor.__get__", bind_function, 2, 3, nullptr},
+    {kTypes, "method_descriptor.__get__", bind_of_c, 2, 3, nullptr},
     {kTypes, "wrapper_descriptor.__call__", slot_call, 1, kAny, "*"},
-    {kTypes, "wrapper_descriptor.__get__", bind_function, 2, 3, nullptr},
+    {kTypes, "wrapper_descriptor.__get__", bind_of_c, 2, 3, nullptr},
     {kTypes, "cell", make_cell, 0, 1, nullptr},
     {kTypes, "cell.cell_contents", read_cell, 1, 1, nullptr},
     {kTypes, "generator.__name__", generator_name<kGeneratorName>, 1, 1,
      nullptr},
     {kTypes, "generator.__qualname__", generator_name<kGeneratorQualifiedName>,
      1, 1, nullptr},
-    {kTypes, "generator.__iter__", bind_method, 1, 1, nullptr},
+    {kTypes, "generator.__iter__", itself, 1, 1, nullptr},
     {kTypes, "generator.__next__", next_of, 1, 1, nullptr},
     {kTypes, "generator.send", send, 2, 2, nullptr},
     {kTypes, "generator.throw", throw_into, 2, 4, nullptr},

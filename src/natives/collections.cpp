@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // collections: OrderedDict, defaultdict, deque, and the C parts of namedtuple
 // and Counter. How each keeps its state: values/construction.cpp.
+#include "natives/descriptor_get.h"
 #include "natives/dicts.h"
 #include "natives/signature.h"
 #include "natives/text.h"
@@ -284,7 +285,8 @@ Outcome<V> default_repr(Context& ctx, const Arguments& args) {
 Outcome<V> field_of_tuple(Context& ctx, const Arguments& args) {
   V getter = ctx.look(args.positional[0]);
   V object = ctx.look(args.positional[1]);
-  if (object->is_constant() && object->object == Py_None) return getter;
+  MG_TRY(bool has_none, has_no_object(ctx, args));
+  if (has_none) return getter;
   std::vector<V> items;
   if (!is_instance_of(object, &PyTuple_Type))
     return ctx.raise(PyExc_TypeError,

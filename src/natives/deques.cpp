@@ -329,7 +329,9 @@ Outcome<V> next_item(Context& ctx, V iterator) {
   const size_t begun_with = PyLong_AsSize_t(state.slots[2]->object);
   if (backwards && at >= begun_with) return nullptr;
   if (values::is_outdated(ctx, iterator)) {
-    if (backwards) ctx.heap.set_number(iterator->heap, -1);
+    // Nothing is left of it.
+    ctx.heap.set_number(iterator->heap,
+                        backwards ? -1 : static_cast<int64_t>(begun_with));
     return ctx.raise(PyExc_RuntimeError, "deque mutated during iteration");
   }
   const auto& items = items_of(ctx, deque);

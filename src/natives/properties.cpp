@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // property objects that somebody holds in the hand, and those that the program
 // makes. Of the latter the slots are fget, fset, fdel and the text.
+#include "natives/descriptor_get.h"
 #include "natives/signature.h"
 #include "python/names.h"
 #include "values/attributes.h"
@@ -74,11 +75,8 @@ Outcome<V> read(Context& ctx, const Arguments& args) {
 Outcome<V> get(Context& ctx, const Arguments& args) {
   V self = ctx.look(args.positional[0]);
   V object = ctx.look(args.positional[1]);
-  if (is_none(object)) {
-    if (args.count() < 3 || is_none(ctx.look(args.positional[2])))
-      return ctx.raise(PyExc_TypeError, "__get__(None, None) is invalid");
-    return self;
-  }
+  MG_TRY(bool has_none, has_no_object(ctx, args));
+  if (has_none) return self;
   if (self->object)
     return values::bind_property(ctx, self->object, object, object->type,
                                  interned().dunder_get);

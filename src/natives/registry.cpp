@@ -120,13 +120,13 @@ Outcome<bool> check_receiver(Context& ctx, PyObject* callable,
                                                 name + "() needs an argument");
   V receiver = ctx.look(args.positional[0]);
   if (PyType_IsSubtype(receiver->type, owner)) return true;
-  return ctx.raise(
-      PyExc_TypeError,
-      is_slot ? "descriptor '" + name + "' requires a '" + owner->tp_name +
-                    "' object but received a '" + receiver->type->tp_name + "'"
-              : "descriptor '" + name + "' for '" + owner->tp_name +
-                    "' objects doesn't apply to a '" + receiver->type->tp_name +
-                    "' object");
+  if (is_slot)
+    return ctx.raise(PyExc_TypeError, "descriptor '" + name + "' requires a '" +
+                                          owner->tp_name +
+                                          "' object but received a '" +
+                                          receiver->type->tp_name + "'");
+  MG_DO(values::expect_instance(ctx, callable, receiver));
+  return true;
 }
 
 // The dict within an OrderedDict has another order, or other keys, than it:

@@ -192,6 +192,15 @@ Outcome<V> bind_property(Context& ctx, PyObject* descriptor, V object,
   return call(ctx, ctx.known(kept, ctx.sources.constant(kept)), {object});
 }
 
+Status expect_instance(Context& ctx, PyObject* descriptor, V object) {
+  if (PyType_IsSubtype(object->type, PyDescr_TYPE(descriptor))) return done;
+  return ctx.raise(PyExc_TypeError,
+                   "descriptor '" + attribute_name(PyDescr_NAME(descriptor)) +
+                       "' for '" + PyDescr_TYPE(descriptor)->tp_name +
+                       "' objects doesn't apply to a '" +
+                       object->type->tp_name + "' object");
+}
+
 Outcome<V> bind_descriptor(Context& ctx, PyObject* descriptor, V object,
                            PyTypeObject* type, PyObject* name,
                            PyTypeObject* owner) {
@@ -236,13 +245,7 @@ Outcome<V> bind_descriptor(Context& ctx, PyObject* descriptor, V object,
   }
   const bool is_of_c =
       kind == &PyMemberDescr_Type || kind == &PyGetSetDescr_Type;
-  if (is_of_c && bound &&
-      !PyType_IsSubtype(object->type, PyDescr_TYPE(descriptor)))
-    return ctx.raise(PyExc_TypeError,
-                     "descriptor '" + attribute_name(PyDescr_NAME(descriptor)) +
-                         "' for '" + PyDescr_TYPE(descriptor)->tp_name +
-                         "' objects doesn't apply to a '" +
-                         object->type->tp_name + "' object");
+  if (is_of_c && bound) MG_DO(expect_instance(ctx, descriptor, object));
   if (kind == &PyMemberDescr_Type) {
     if (!bound) return ctx.constant_share(descriptor);
     if (is_declared_slot(descriptor))

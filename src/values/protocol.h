@@ -41,6 +41,8 @@ Outcome<V> call_special(Context& ctx, V object, PyObject* name,
 Outcome<V> bind_descriptor(Context& ctx, PyObject* descriptor, V object,
                            PyTypeObject* type, PyObject* name,
                            PyTypeObject* owner = nullptr);
+// A TypeError unless the object is of the class whose descriptor in C that is.
+Status expect_instance(Context& ctx, PyObject* descriptor, V object);
 // The object's instance dictionary as a Dict value; null if it has none.
 V attribute_mapping(Context& ctx, V object);
 // super(): attribute of `super_value`.

@@ -78,10 +78,6 @@ REASONS: dict[str, str] = {
         "counts references to a constant, which a compiled piece holds, too, "
         "to compare with it"
     ),
-    "test_descr.ClassPropertiesAndMethods.test_slots": (
-        "counts all objects of the process before and after, and compiled "
-        "pieces are made in between"
-    ),
     "test_descr.SharedKeyTests.test_subclasses": (
         "compares sizes of dictionaries: one that a compiled piece builds is "
         "not made write by write, and shares no keys"

@@ -500,11 +500,11 @@ def undone(cls: type) -> Iterator[None]:
     try:
         yield
     finally:
-        for name, value in list(vars(cls).items()):
-            if name not in before:
-                delattr(cls, name)
-            elif value is not before[name]:
-                setattr(cls, name, before[name])
+        for name in set(vars(cls)) - set(before):
+            delattr(cls, name)
+        for name, value in before.items():
+            if vars(cls).get(name) is not value:
+                setattr(cls, name, value)
 
 
 def result_of(source: str, seed: int, is_compiled: bool, times: int) -> str:

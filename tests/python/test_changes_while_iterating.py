@@ -22,6 +22,18 @@ c = Counter("ab")
 """
 
 PROGRAMS = [
+    """out = []
+for it in (iter(q), reversed(q)):
+    next(it)
+    q.append(1)
+    for _ in range(2):
+        try:
+            out.append(next(it, 'end'))
+        except RuntimeError as error:
+            out.append(str(error))
+    out.append(it.__length_hint__())
+    out.append(it.__reduce__()[1][1])
+""",
     """it = iter(q)
 next(it)
 q.extend([])
