@@ -3,6 +3,7 @@
 
 #include "python/bind.h"
 #include "python/held_warnings.h"
+#include "python/pending_error.h"
 #include "values/aliases.h"
 #include "values/attributes.h"
 #include "values/numpy_values.h"
@@ -118,8 +119,33 @@ Outcome<bool> call_really(Context& ctx, PyObject* callable,
     return ctx.graph_break("native-call", describe(callable) + ", which warns",
                            "call it outside of the compiled function");
   }
-  if (!result) return values::numpy_error(ctx);
+  if (!result) {
+    if (args.is_bound) name_after_receiver(callable, args.positional[0]->type);
+    return values::numpy_error(ctx);
+  }
   return true;
+}
+
+void name_after_receiver(PyObject* callable, PyTypeObject* type) {
+  if (!Py_IS_TYPE(callable, &PyMethodDescr_Type) ||
+      !PyErr_ExceptionMatches(PyExc_TypeError))
+    return;
+  python::PendingError error = python::PendingError::take();
+  const Ref text = Ref::steal(PyObject_Str(error.object()));
+  const Ref unbound =
+      Ref::steal(PyObject_GetAttrString(callable, "__qualname__"));
+  const Ref owner = Ref::steal(PyType_GetQualName(type));
+  if (text && unbound && owner) {
+    std::string message = values::attribute_name(text);
+    const std::string name = values::attribute_name(unbound) + "()";
+    if (message.starts_with(name)) {
+      message.replace(0, name.rfind('.'), values::attribute_name(owner));
+      PyErr_SetString(PyExc_TypeError, message.c_str());
+      return;
+    }
+  }
+  PyErr_Clear();
+  std::move(error).restore();
 }
 
 Outcome<V> lift(Context& ctx, Ref object) {

@@ -20,6 +20,10 @@ PyObject* examined_object(Context& ctx, V value);
 // The keyword names of a call as vectorcall takes them; null if there are none.
 Ref names_of(const Arguments& args);
 
+// The Python error of a method in C that was called bound, with a receiver of
+// this class: it tells the method's name as that of a bound one.
+void name_after_receiver(PyObject* callable, PyTypeObject* type);
+
 // Calls `callable` with what `convert` (one of the above) makes of the
 // arguments. False if one of them has no such object. What warns breaks the
 // graph.

@@ -129,6 +129,17 @@ Outcome<bool> check_receiver(Context& ctx, PyObject* callable,
   return true;
 }
 
+// iterator.__next__() takes nothing.
+Status check_next(Context& ctx, const Arguments& args) {
+  if (args.has_keywords())
+    return ctx.raise(PyExc_TypeError,
+                     "wrapper __next__() takes no keyword arguments");
+  const size_t more = args.count() - 1;
+  if (!more) return done;
+  return ctx.raise(PyExc_TypeError,
+                   "expected 0 arguments, got " + std::to_string(more));
+}
+
 // The dict within an OrderedDict has another order, or other keys, than it:
 // only the methods that it inherits know it.
 Status check_ordered(Context& ctx, PyObject* callable, const Arguments& args) {
@@ -550,6 +561,7 @@ Outcome<V> call_row(Context& ctx, const Row& row, PyObject* callable,
       MG_DO(check_signature(ctx, row, callable, args));
       return row.handler(ctx, args);
     case Meaning::Next: {
+      MG_DO(check_next(ctx, args));
       V iterator = ctx.look(args.positional[0]);
       if (iterator->kind != Kind::Iterator)
         return ctx.graph_break("caller-iterator",

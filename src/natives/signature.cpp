@@ -62,6 +62,7 @@ Signal wrong_call(Context& ctx, PyObject* callable, const Arguments& args) {
   Ref result = Ref::steal(
       PyObject_Vectorcall(callable, real.data(), args.count(), names));
   if (result) return ctx.graph_break("native-call", "a call in another form");
+  if (args.is_bound) name_after_receiver(callable, self->type);
   return ctx.raise_from_python();
 }
 

@@ -233,7 +233,8 @@ Outcome<V> call(Context& ctx, V callable, const Arguments& args) {
       return call(ctx, method->function,
                   {.positional = positional,
                    .keyword_values = args.keyword_values,
-                   .keyword_names = args.keyword_names});
+                   .keyword_names = args.keyword_names,
+                   .is_bound = true});
     }
     case Kind::Constant: {
       PyObject* object = callable->object;

@@ -18,6 +18,9 @@ struct Arguments {
   std::span<const V> positional;
   std::span<const V> keyword_values;
   std::span<PyObject* const> keyword_names;
+  // The first one is a bound method's: CPython's errors name the method after
+  // its class.
+  bool is_bound = false;
 
   size_t count() const { return positional.size(); }
   bool has_keywords() const { return !keyword_names.empty(); }

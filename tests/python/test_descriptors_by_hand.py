@@ -41,7 +41,7 @@ ARGUMENTS = [
     (None, int),
     (set(),),
     ([], list),
-    (function,),
+    (len,),
 ]
 
 

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Special methods of builtin objects, called by name with arguments that fit
+and with those that don't: results, and errors with CPython's words.
+"""
+
+import collections
+import functools
+import re
+
+import pytest
+import torch
+
+import magneto
+
+
+def function(*args):
+    return args
+
+
+Pair = collections.namedtuple("Pair", "first second")
+
+MAKERS = {
+    "int": lambda: 3,
+    "bool": lambda: True,
+    "str": lambda: "ab",
+    "float": lambda: 1.5,
+    "bytes": lambda: b"ab",
+    "list": lambda: [1, 2],
+    "tuple": lambda: (1, 2),
+    "dict": lambda: {"a": 1},
+    "set": lambda: {1, 2},
+    "range": lambda: range(3),
+    "deque": lambda: collections.deque([1]),
+    "OrderedDict": lambda: collections.OrderedDict(a=1),
+    "defaultdict": lambda: collections.defaultdict(list, a=[]),
+    "partial": lambda: functools.partial(function, 1),
+    "exception": lambda: ValueError("a"),
+    "list_iterator": lambda: iter([1]),
+    "dict_keyiterator": lambda: iter({"a": 1}),
+    "namedtuple": lambda: Pair(1, 2),
+    "Size": lambda: torch.Size([1, 2]),
+    "dtype": lambda: torch.float32,
+}
+ARGUMENTS = [(), (None,), (0, 1), ([],)]
+# What is about the process, or about the object as a whole.
+LEFT_OUT = {
+    "__class__",
+    "__dir__",
+    "__getstate__",
+    "__hash__",
+    "__init_subclass__",
+    "__reduce__",
+    "__reduce_ex__",
+    "__sizeof__",
+    "__subclasshook__",
+}
+
+
+def shown(value):
+    return type(value).__name__, re.sub("0x[0-9a-f]+", "", repr(value))
+
+
+def names_of(value):
+    return [
+        name
+        for name in dir(value)
+        if name.startswith("__")
+        and name not in LEFT_OUT
+        and callable(getattr(value, name))
+    ]
+
+
+def calling(name, args, is_bound):
+    """A program that calls it: as a method, or as the object that it is."""
+    called = "found" if is_bound else f"value.{name}"
+    call = f"{called}({', '.join(map(repr, args))})"
+    source = f"""
+def program(x, value):
+    try:
+        found = value.{name}
+        given = {call}
+    except Exception as error:
+        given = type(error).__name__, str(error)
+    return x + 1, shown(given), shown(value)
+"""
+    namespace = {"shown": shown}
+    exec(source, namespace)
+    return namespace["program"]
+
+
+@pytest.mark.parametrize("kind", MAKERS)
+def test_called_by_name(kind):
+    make = MAKERS[kind]
+    differ = []
+    for name in names_of(make()):
+        for args in ARGUMENTS:
+            for is_bound in (False, True):
+                magneto.reset()
+                program = calling(name, args, is_bound)
+                compiled = magneto.compile(program, backend="eager")
+                expected = program(torch.ones(1), make())[1:]
+                found = compiled(torch.ones(1), make())[1:]
+                if found != expected:
+                    differ.append((name, args, expected, found))
+    assert not differ
