@@ -161,6 +161,7 @@ Outcome<V> plain_iterate(Context& ctx, V iterable) {
       if (PyType_Check(object) &&
           own_special(ctx, type, interned().dunder_getitem))
         return over(ctx, &PySeqIter_Type, iterable);
+      if (PyFrozenSet_CheckExact(object)) return set_iterator(ctx, iterable);
       if (PyFrozenSet_Check(object) || PyType_Check(object) ||
           Py_IS_TYPE(object, &PyDictProxy_Type)) {
         // An enum class: its members; other classes aren't iterable.

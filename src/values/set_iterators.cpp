@@ -28,6 +28,7 @@ int64_t version_then(const HeapObject& state) {
 Status expect_unchanged(Context& ctx, V iterator) {
   constexpr int64_t kSeenToHaveChanged = -1;
   const HeapObject& state = ctx.heap[iterator->heap];
+  if (state.slots[kSet]->is_constant()) return done;
   const DictState& now = *ctx.heap[state.slots[kSet]->heap].dict;
   const int64_t then = version_then(state);
   if (now.live != items_then(state).size() || then == kSeenToHaveChanged) {
@@ -45,16 +46,27 @@ Status expect_unchanged(Context& ctx, V iterator) {
 
 }  // namespace
 
-V set_iterator(Context& ctx, V set) {
+Outcome<V> set_iterator(Context& ctx, V set) {
   std::vector<V> items;
-  for (const DictEntry* entry : set_entries(ctx, set))
-    items.push_back(entry->key);
+  int64_t version = 0;
+  if (set->is_constant()) {
+    const Ref all = Ref::steal(PySequence_Tuple(set->object));
+    MG_CHECK(all, "out of memory");
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(all.get()); ++i) {
+      MG_TRY(V item,
+             from_constant(ctx, Ref::share(PyTuple_GET_ITEM(all.get(), i))));
+      items.push_back(item);
+    }
+  } else {
+    for (const DictEntry* entry : set_entries(ctx, set))
+      items.push_back(entry->key);
+    version = ctx.heap[set->heap].dict->version;
+  }
   TupleValue then{};
   then.kind = Kind::Tuple;
   then.type = &PyTuple_Type;
   then.items = ctx.arena.copy(std::span<const V>(items));
-  V slots[] = {ctx.arena.make<TupleValue>(then), set,
-               ctx.integer(ctx.heap[set->heap].dict->version)};
+  V slots[] = {ctx.arena.make<TupleValue>(then), set, ctx.integer(version)};
   return ctx.iterator(&PySetIter_Type, slots);
 }
 
@@ -74,6 +86,7 @@ std::optional<SetIteration> set_iteration(Context& ctx, V iterator) {
   const HeapObject& state = ctx.heap[iterator->heap];
   V set = state.slots[kSet];
   if (state.number < 0) return SetIteration{set, -1};
+  if (set->is_constant()) return SetIteration{set, state.number};
   const DictState& now = *ctx.heap[set->heap].dict;
   const bool has_changed = now.live != items_then(state).size() ||
                            now.version != version_then(state);

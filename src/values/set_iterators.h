@@ -8,7 +8,8 @@
 
 namespace magneto::values {
 
-V set_iterator(Context& ctx, V set);
+// Of one that the trace follows, or of a frozenset that is a constant.
+Outcome<V> set_iterator(Context& ctx, V set);
 bool is_set_iterator(V iterator);
 Outcome<V> next_of_set(Context& ctx, V iterator);
 
