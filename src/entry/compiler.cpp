@@ -27,7 +27,6 @@
 #include "tensor/fake_tensor.h"
 #include "tensor/hidden_effects.h"
 #include "values/identity.h"
-#include "values/reachable.h"
 
 namespace magneto::entry {
 
@@ -95,7 +94,6 @@ class Compilation {
   // plan_. False if it can't be.
   bool make_plan(const Capture& capture, BreakInfo* why);
   bool keeps_promises();
-  void guard_deaths(std::span<const values::V> values);
   // Whether what came out of a cache is no more to be shared.
   bool touched_shared();
   Compiled refuse(const BreakInfo& why, int32_t instruction);
@@ -192,23 +190,9 @@ bool Compilation::make_plan(const Capture& capture, BreakInfo* why) {
     return false;
   }
   if (!slots_.hold_operands) return false;  // the call breaks instead
-  guard_deaths(slots_.let_go);
+  guard_let_go(ctx_, slots_);
   plan_ = std::make_unique<codegen::Plan>();
   return codegen::plan(ctx_, capture, request_, slots_.live, *plan_, why);
-}
-
-// Nothing happens when these die, nor what the frame began with and they hold.
-void Compilation::guard_deaths(std::span<const values::V> values) {
-  values::Reachable held(ctx_);
-  for (values::V value : values)
-    if (value->source.valid())
-      ctx_.guard_death(value);
-    else
-      held.add(value);
-  for (values::V value : held)
-    if (value->source.valid() &&
-        ctx_.sources[value->source].kind == guards::SourceKind::Local)
-      ctx_.guard_death(value);
 }
 
 bool Compilation::touched_shared() {

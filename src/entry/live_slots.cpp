@@ -252,4 +252,17 @@ LiveSlots live_slots(const values::Context& ctx, PyCodeObject* code,
   return slots;
 }
 
+void guard_let_go(values::Context& ctx, const LiveSlots& slots) {
+  values::Reachable held(ctx);
+  for (V value : slots.let_go)
+    if (value->source.valid())
+      ctx.guard_death(value);
+    else
+      held.add(value);
+  for (V value : held)
+    if (value->source.valid() &&
+        ctx.sources[value->source].kind == guards::SourceKind::Local)
+      ctx.guard_death(value);
+}
+
 }  // namespace magneto::entry

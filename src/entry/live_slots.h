@@ -17,7 +17,7 @@ struct LiveSlots {
   // the variable does, read again or not.
   std::vector<std::vector<int32_t>> kept;
   // What other variables have that is let go of on one of the ways behind the
-  // break: nothing happens when it dies.
+  // break.
   std::vector<values::V> let_go;
   // Whether the frames hold all inference modes that are entered again behind
   // the break. One that nobody holds has died, and so has ended.
@@ -29,5 +29,9 @@ struct LiveSlots {
 
 LiveSlots live_slots(const values::Context& ctx, PyCodeObject* code,
                      const values::Capture& capture);
+
+// Guards that nothing happens when what they let go of dies, nor what the frame
+// began with and that holds.
+void guard_let_go(values::Context& ctx, const LiveSlots& slots);
 
 }  // namespace magneto::entry
