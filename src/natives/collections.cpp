@@ -10,6 +10,7 @@
 #include "python/names.h"
 #include "values/construction.h"
 #include "values/dict_iterators.h"
+#include "values/exceptions.h"
 #include "values/hashing.h"
 
 namespace magneto::natives {
@@ -33,6 +34,19 @@ Outcome<V> dict_receiver(Context& ctx, const Arguments& args) {
   V dict = ctx.look(args.positional[0]);
   MG_CHECK(dict->kind == Kind::Dict, "a dict of the program's is a Dict");
   return dict;
+}
+
+// PyErr_SetObject(KeyError, key), which takes None for no argument, and a tuple
+// for the arguments.
+Signal ordered_key_error(Context& ctx, V key) {
+  key = ctx.look(key);
+  std::vector<V> arguments;
+  if (is_instance_of(key, &PyTuple_Type))
+    MG_DO(unpack(ctx, key, arguments));
+  else if (key->object != Py_None)
+    arguments.push_back(key);
+  return ctx.raise_value(make_exception(
+      ctx, reinterpret_cast<PyTypeObject*>(PyExc_KeyError), arguments));
 }
 
 Signal missing_key(Context& ctx, const char* method) {
@@ -63,7 +77,7 @@ Outcome<V> ordered_pop(Context& ctx, const Arguments& args) {
   MG_TRY(V value, dict_pop(ctx, dict, key));
   if (value) return value;
   if (fallback) return fallback;
-  return key_error(ctx, key);
+  return ordered_key_error(ctx, key);
 }
 
 Outcome<V> ordered_set_default(Context& ctx, const Arguments& args) {
@@ -108,7 +122,7 @@ Outcome<V> move_to_end(Context& ctx, const Arguments& args) {
       place < 0
           ? nullptr
           : &ctx.heap[dict->heap].dict->entries[static_cast<size_t>(place)];
-  if (!moved || !moved->value) return key_error(ctx, key);
+  if (!moved || !moved->value) return ordered_key_error(ctx, key);
   if (moved == (last ? entries.back() : entries.front())) return ctx.none();
   // To the front: all others go behind it.
   std::vector<Ref> tokens;

@@ -254,9 +254,9 @@ Outcome<V> call_dispatched(Context& ctx, const Arguments& args) {
 constexpr const char* kFunctools = "functools";
 
 constexpr Row kRows[] = {
-    {kFunctools, "partial", make_partial, 1, kAny, "*"},
+    {kFunctools, "partial", make_partial, 1, kAny, "/ *"},
     {kFunctools, "partial.__new__", make_of_class, 1, kAny, "*"},
-    {kFunctools, "partial.__setstate__", restore_partial, 2, 2},
+    {kFunctools, "partial.__setstate__", restore_partial, 2, 2, nullptr},
     {kFunctools, "partial.__call__", call_partial, 1, kAny, "*"},
     {kFunctools, "partial.func", read<kFunction>, 1, 1, nullptr},
     {kFunctools, "partial.args", read<kArguments>, 1, 1, nullptr},

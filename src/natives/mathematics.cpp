@@ -166,7 +166,7 @@ constexpr const char* kMath = "math";
 constexpr const char* kComplexMath = "cmath";
 
 constexpr Row kRows[] = {
-    {kMath, "prod", product, 1, 1, "start"},
+    {kMath, "prod", product, 1, 1, "/ start"},
     {kMath, "floor", rounded<"floor", "__floor__">, 1, 1, nullptr},
     {kMath, "ceil", rounded<"ceil", "__ceil__">, 1, 1, nullptr},
     {kMath, "trunc", rounded<"trunc", "__trunc__">, 1, 1, nullptr},

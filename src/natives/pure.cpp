@@ -127,7 +127,8 @@ Outcome<bool> call_really(Context& ctx, PyObject* callable,
 }
 
 void name_after_receiver(PyObject* callable, PyTypeObject* type) {
-  if (!Py_IS_TYPE(callable, &PyMethodDescr_Type) ||
+  const bool is_of_class = Py_IS_TYPE(callable, &PyClassMethodDescr_Type);
+  if (!(is_of_class || Py_IS_TYPE(callable, &PyMethodDescr_Type)) ||
       !PyErr_ExceptionMatches(PyExc_TypeError))
     return;
   python::PendingError error = python::PendingError::take();
@@ -139,7 +140,16 @@ void name_after_receiver(PyObject* callable, PyTypeObject* type) {
     std::string message = values::attribute_name(text);
     const std::string name = values::attribute_name(unbound) + "()";
     if (message.starts_with(name)) {
-      message.replace(0, name.rfind('.'), values::attribute_name(owner));
+      // Of methods that take a tuple of arguments, the name alone.
+      constexpr int kKinds = METH_VARARGS | METH_KEYWORDS;
+      const int flags =
+          reinterpret_cast<PyMethodDescrObject*>(callable)->d_method->ml_flags;
+      const size_t dot = name.rfind('.');
+      if ((flags & kKinds) == METH_VARARGS &&
+          message == name + " takes no keyword arguments")
+        message.erase(0, dot + 1);
+      else
+        message.replace(0, dot, values::attribute_name(owner));
       PyErr_SetString(PyExc_TypeError, message.c_str());
       return;
     }

@@ -109,12 +109,12 @@ Outcome<V> sorted(Context& ctx, const Arguments& args) {
 constexpr const char* kBuiltins = "builtins";
 
 constexpr Row kRows[] = {
-    {kBuiltins, "sum", sum, 1, 2, "start"},
+    {kBuiltins, "sum", sum, 1, 2, "/ start"},
     {kBuiltins, "any", any, 1, 1, nullptr},
     {kBuiltins, "all", all, 1, 1, nullptr},
-    {kBuiltins, "min", extreme<Py_LT>, 1, kAny, "key default"},
-    {kBuiltins, "max", extreme<Py_GT>, 1, kAny, "key default"},
-    {kBuiltins, "sorted", sorted, 1, 1, "key reverse"},
+    {kBuiltins, "min", extreme<Py_LT>, 1, kAny, "/ key default"},
+    {kBuiltins, "max", extreme<Py_GT>, 1, kAny, "/ key default"},
+    {kBuiltins, "sorted", sorted, 1, 1, "/ key reverse"},
 };
 
 }  // namespace

@@ -55,6 +55,7 @@ struct Row {
   int8_t least = 0;
   int8_t most = kAny;
   // Handle: the keywords that it takes, separated by blanks; "*" for any.
+  // Behind a "/": those that it needs are given by position.
   const char* text = "*";
   Meaning meaning = Meaning::Handle;
   NextItem next = nullptr;

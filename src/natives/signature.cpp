@@ -11,9 +11,12 @@ namespace magneto::natives {
 
 namespace {
 
+constexpr std::string_view kByPosition = "/ ";
+
 bool is_listed(const char* keywords, PyObject* keyword) {
   if (keywords == nullptr) return false;
   std::string_view list = keywords;
+  if (list.starts_with(kByPosition)) list.remove_prefix(kByPosition.size());
   if (list == "*") return true;
   const char* chars = PyUnicode_AsUTF8(keyword);
   if (!chars) {
@@ -63,6 +66,10 @@ Signal wrong_call(Context& ctx, PyObject* callable, const Arguments& args) {
       PyObject_Vectorcall(callable, real.data(), args.count(), names));
   if (result) return ctx.graph_break("native-call", "a call in another form");
   if (args.is_bound) name_after_receiver(callable, self->type);
+  if (Py_IS_TYPE(callable, &PyClassMethodDescr_Type) && self && self->object &&
+      PyType_Check(self->object))
+    name_after_receiver(callable,
+                        reinterpret_cast<PyTypeObject*>(self->object));
   return ctx.raise_from_python();
 }
 
@@ -76,7 +83,8 @@ Status check_signature(Context& ctx, const Row& row, PyObject* callable,
   bool fits = row.most == kAny || count <= row.most;
   if (count < row.least)
     // The missing ones may be given by name.
-    fits = fits && args.has_keywords() && keywords != nullptr;
+    fits = fits && args.has_keywords() && keywords != nullptr &&
+           !std::string_view(keywords).starts_with(kByPosition);
   for (PyObject* keyword : args.keyword_names)
     fits = fits && is_listed(keywords, keyword);
   if (fits) [[likely]]

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Special methods of builtin objects, called by name with arguments that fit
-and with those that don't: results, and errors with CPython's words.
+"""Methods of builtin objects, special ones too, called by name with arguments
+that fit and with those that don't: results, and errors with CPython's words.
 """
 
 import collections
 import functools
+import math
+import operator
 import re
 
 import pytest
@@ -32,6 +34,7 @@ MAKERS = {
     "range": lambda: range(3),
     "deque": lambda: collections.deque([1]),
     "OrderedDict": lambda: collections.OrderedDict(a=1),
+    "frozenset": lambda: frozenset([1]),
     "defaultdict": lambda: collections.defaultdict(list, a=[]),
     "partial": lambda: functools.partial(function, 1),
     "exception": lambda: ValueError("a"),
@@ -41,7 +44,7 @@ MAKERS = {
     "Size": lambda: torch.Size([1, 2]),
     "dtype": lambda: torch.float32,
 }
-ARGUMENTS = [(), (None,), (0, 1), ([],)]
+ARGUMENTS = ["", "None", "0, 1", "[]", "key=1", "(1, 2)"]
 # What is about the process, or about the object as a whole.
 LEFT_OUT = {
     "__class__",
@@ -64,23 +67,21 @@ def names_of(value):
     return [
         name
         for name in dir(value)
-        if name.startswith("__")
-        and name not in LEFT_OUT
-        and callable(getattr(value, name))
+        if name not in LEFT_OUT and callable(getattr(value, name))
     ]
 
 
 def calling(name, args, is_bound):
     """A program that calls it: as a method, or as the object that it is."""
     called = "found" if is_bound else f"value.{name}"
-    call = f"{called}({', '.join(map(repr, args))})"
+    call = f"{called}({args})"
     source = f"""
 def program(x, value):
     try:
         found = value.{name}
         given = {call}
     except Exception as error:
-        given = type(error).__name__, str(error)
+        given = type(error).__name__, str(error), error.args
     return x + 1, shown(given), shown(value)
 """
     namespace = {"shown": shown}
@@ -103,3 +104,58 @@ def test_called_by_name(kind):
                 if found != expected:
                     differ.append((name, args, expected, found))
     assert not differ
+
+
+def first_of(value):
+    return value
+
+
+KNOWN = {
+    "collections": collections,
+    "first_of": first_of,
+    "functools": functools,
+    "math": math,
+    "operator": operator,
+    "shown": shown,
+}
+
+# What needs an argument by position doesn't take a keyword for it.
+BY_KEYWORD = [
+    "functools.partial(key=1)",
+    "functools.partial(first_of, value=1)()",
+    "functools.cmp_to_key(mycmp=first_of)",
+    "functools.singledispatch(first_of)(key=1)",
+    "functools.partial(first_of).__setstate__(key=1)",
+    "operator.call(key=1)",
+    "operator.call(first_of, value=1)",
+    "operator.methodcaller(key=1)",
+    "sorted(key=len)",
+    "sorted([2, 1], key=abs)",
+    "min(key=len)",
+    "max(default=1)",
+    "max([], default=1)",
+    "sum(start=1)",
+    "sum([1], start=1)",
+    "math.prod(start=1)",
+    "math.prod([2], start=3)",
+    "collections.OrderedDict(a=1).pop((1, 2))",
+    "collections.OrderedDict(a=1).move_to_end(None)",
+    "collections.defaultdict.fromkeys(key=1)",
+]
+
+
+@pytest.mark.parametrize("text", BY_KEYWORD)
+def test_called_by_keyword(text):
+    source = f"""
+def program(x):
+    try:
+        given = {text}
+    except Exception as error:
+        given = type(error).__name__, str(error), error.args
+    return x + 1, shown(given)
+"""
+    namespace = dict(KNOWN)
+    exec(source, namespace)
+    program = namespace["program"]
+    compiled = magneto.compile(program, backend="eager")
+    assert compiled(torch.ones(1))[1] == program(torch.ones(1))[1]
