@@ -70,6 +70,11 @@ Outcome<V> builtin_new(Context& ctx, PyTypeObject* type, PyObject* found,
   if (PyType_IsSubtype(type, &PyList_Type)) return ctx.list({}, type);
   if (PyType_IsSubtype(type, &PySet_Type)) return ctx.set(type);
   if (type->tp_new == PyBaseObject_Type.tp_new) {
+    const bool has_arguments = args.count() || args.has_keywords();
+    if (has_arguments && !own_special(ctx, type, interned().dunder_init) &&
+        type->tp_init == PyBaseObject_Type.tp_init)
+      return ctx.raise(PyExc_TypeError,
+                       std::string(type->tp_name) + "() takes no arguments");
     MG_DO(expect_concrete(ctx, type));
     return ctx.object(type);
   }
@@ -196,13 +201,7 @@ Outcome<V> instantiate(Context& ctx, V class_value, const Arguments& args) {
     // object.__init__ has nothing to do.
     static PyObject* const object_init =
         _PyType_Lookup(&PyBaseObject_Type, interned().dunder_init);
-    if (init == object_init) {
-      if ((args.count() || args.has_keywords()) && !has_own_new &&
-          type->tp_new == PyBaseObject_Type.tp_new)
-        return ctx.raise(PyExc_TypeError,
-                         std::string(type->tp_name) + "() takes no arguments");
-      return made;
-    }
+    if (init == object_init) return made;
     MG_TRY(V bound, bind_descriptor(ctx, init, made, made->type,
                                     interned().dunder_init));
     MG_TRY(V given, call(ctx, bound, args));

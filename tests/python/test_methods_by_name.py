@@ -3,8 +3,11 @@
 that fit and with those that don't: results, and errors with CPython's words.
 """
 
+import bisect
 import collections
+import contextlib
 import functools
+import heapq
 import math
 import operator
 import re
@@ -111,16 +114,20 @@ def first_of(value):
 
 
 KNOWN = {
+    "bisect": bisect,
     "collections": collections,
+    "contextlib": contextlib,
     "first_of": first_of,
     "functools": functools,
+    "heapq": heapq,
     "math": math,
     "operator": operator,
     "shown": shown,
 }
 
-# What needs an argument by position doesn't take a keyword for it.
-BY_KEYWORD = [
+# What needs an argument by position doesn't take a keyword for it, and what
+# several things are wrong with says the first one.
+WRONG_CALLS = [
     "functools.partial(key=1)",
     "functools.partial(first_of, value=1)()",
     "functools.cmp_to_key(mycmp=first_of)",
@@ -138,14 +145,18 @@ BY_KEYWORD = [
     "sum([1], start=1)",
     "math.prod(start=1)",
     "math.prod([2], start=3)",
+    "bisect.insort(0, 1)",
+    "heapq.heapify(None)",
+    "contextlib.AbstractContextManager(1)",
+    "contextlib.AbstractContextManager()",
     "collections.OrderedDict(a=1).pop((1, 2))",
     "collections.OrderedDict(a=1).move_to_end(None)",
     "collections.defaultdict.fromkeys(key=1)",
 ]
 
 
-@pytest.mark.parametrize("text", BY_KEYWORD)
-def test_called_by_keyword(text):
+@pytest.mark.parametrize("text", WRONG_CALLS)
+def test_called_with_what_is_wrong(text):
     source = f"""
 def program(x):
     try:

@@ -89,7 +89,8 @@ def insort_left(
         bisect_module.insort_left(a, x, lo, hi, key=key)
         return
     wanted = x if key is None else key(x)
-    a.insert(bisect_left(a, wanted, lo, hi, key=key), x)
+    place = bisect_left(a, wanted, lo, hi, key=key)
+    a.insert(place, x)
 
 
 def insort_right(
@@ -105,4 +106,5 @@ def insort_right(
         bisect_module.insort_right(a, x, lo, hi, key=key)
         return
     wanted = x if key is None else key(x)
-    a.insert(bisect_right(a, wanted, lo, hi, key=key), x)
+    place = bisect_right(a, wanted, lo, hi, key=key)
+    a.insert(place, x)

@@ -47,7 +47,8 @@ def _is_left_to_c(heap: Any, name: str = "") -> bool:
         else:
             return False
     elif name and cls.__module__ == "builtins":
-        raise TypeError(f"{name}() argument must be list, not {cls.__name__}")
+        given = "None" if heap is None else cls.__name__
+        raise TypeError(f"{name}() argument must be list, not {given}")
     leave_to_c("heapq on what is no plain list")
     return True
 
