@@ -113,6 +113,8 @@ Outcome<V> dir(Context& ctx, const Arguments& args) {
 
 Outcome<V> class_of(Context& ctx, const Arguments& args) {
   if (args.count() == 1) {
+    if (args.has_keywords())
+      return ctx.raise(PyExc_TypeError, "type() takes no keyword arguments");
     auto* type =
         reinterpret_cast<PyObject*>(ctx.look_open(args.positional[0])->type);
     return ctx.known(type, ctx.sources.constant(type));

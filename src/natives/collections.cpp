@@ -222,6 +222,11 @@ Outcome<V> default_initialise(Context& ctx, const Arguments& args) {
       return ctx.raise(PyExc_TypeError,
                        "first argument must be callable or None");
   }
+  constexpr size_t kMost = 3;
+  if (args.count() > kMost)
+    return ctx.raise(PyExc_TypeError,
+                     "dict expected at most 1 argument, got " +
+                         std::to_string(args.count() - kMost + 1));
   MG_DO(set_factory(ctx, dict, factory));
   MG_DO(update_dict(ctx, dict, argument(args, 2), args, false));
   return ctx.none();
@@ -349,8 +354,8 @@ constexpr Row kRows[] = {
     {kCollections, "OrderedDict.__reversed__", ordered_reversed, 1, 1, nullptr},
     row::polyfill(kCollections, "OrderedDict.fromkeys",
                   "collections.ordered_from_keys"),
-    {kCollections, "defaultdict", make_default, 0, 2, "*"},
-    {kCollections, "defaultdict.__init__", default_initialise, 1, 3, "*"},
+    {kCollections, "defaultdict", make_default, 0, kAny, "*"},
+    {kCollections, "defaultdict.__init__", default_initialise, 1, kAny, "*"},
     {kCollections, "defaultdict.__missing__", default_missing, 2, 2, nullptr},
     {kCollections, "defaultdict.default_factory", default_factory, 1, 1,
      nullptr},
