@@ -37,7 +37,7 @@ Outcome<V> dict_receiver(Context& ctx, const Arguments& args) {
 }
 
 // PyErr_SetObject(KeyError, key), which takes None for no argument, and a tuple
-// for the arguments.
+// for the arguments, as it is: of a derived class, too.
 Signal ordered_key_error(Context& ctx, V key) {
   key = ctx.look(key);
   std::vector<V> arguments;
@@ -45,8 +45,11 @@ Signal ordered_key_error(Context& ctx, V key) {
     MG_DO(unpack(ctx, key, arguments));
   else if (key->object != Py_None)
     arguments.push_back(key);
-  return ctx.raise_value(make_exception(
-      ctx, reinterpret_cast<PyTypeObject*>(PyExc_KeyError), arguments));
+  V made = make_exception(ctx, reinterpret_cast<PyTypeObject*>(PyExc_KeyError),
+                          arguments);
+  if (is_instance_of(key, &PyTuple_Type))
+    ctx.heap.set_slot(made->heap, values::kArgs, key);
+  return ctx.raise_value(made);
 }
 
 Signal missing_key(Context& ctx, const char* method) {

@@ -122,6 +122,7 @@ KNOWN = {
     "heapq": heapq,
     "math": math,
     "operator": operator,
+    "Pair": Pair,
     "shown": shown,
 }
 
@@ -155,6 +156,8 @@ WRONG_CALLS = [
     "contextlib.AbstractContextManager()",
     "collections.OrderedDict(a=1).pop((1, 2))",
     "collections.OrderedDict(a=1).move_to_end(None)",
+    "collections.OrderedDict(a=1).move_to_end(Pair(1, 2))",
+    "collections.OrderedDict(a=1).pop(())",
     "collections.defaultdict.fromkeys(key=1)",
 ]
 
