@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import gc
 import itertools
-import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -17,50 +16,16 @@ import pytest
 import torch
 
 import magneto
-
-LOG: list[Any] = []
-
-
-class Dies:
-    def __init__(self, name: Any):
-        self.name = name
-
-    def __del__(self):
-        LOG.append(("dies", self.name))
-
-
-class Plain:
-    def __init__(self, held: Any = None):
-        self.held = held
-
-    def method(self):
-        return self.held
-
-
-class Failure(Exception):
-    pass
-
-
-def watched(name: Any) -> Plain:
-    """Says it by a weak reference."""
-    made = Plain()
-    weakref.finalize(made, LOG.append, ("gone", name)).atexit = False
-    return made
-
-
-def note(what: Any) -> None:
-    LOG.append(what)
-
-
-def returned(value: Any) -> Any:
-    return value
-
-
-def dropped(value: Any) -> None:
-    held = [value]
-    value = None
-    LOG.append(len(held))
-
+from tests.fuzz.lifetimes import (
+    LOG,
+    Failure,
+    Plain,
+    dropped,
+    returned,
+    watched,
+)
+from tests.fuzz.lifetimes import Noisy as Dies
+from tests.fuzz.lifetimes import say as note
 
 # -- frames in the tracebacks of several exceptions
 
