@@ -19,8 +19,9 @@ namespace {
 // The caller's objects that values hold.
 class Held {
  public:
+  static constexpr int kDeepest = 3;
   // `deepest`: through so many of what the trace made.
-  explicit Held(const values::Heap& heap, int deepest = 3)
+  explicit Held(const values::Heap& heap, int deepest = kDeepest)
       : heap_(heap), deepest_(deepest) {}
 
   void add(V value, int depth = 0) {
@@ -86,7 +87,7 @@ void Interpreter::end(bool returns) {
   show_left();
   if (begun_at_start_) return;
   // What the trace made may be left behind.
-  Held held(ctx.heap, returns ? 3 : 0);
+  Held held(ctx.heap, returns ? Held::kDeepest : 0);
   held.add_frames(frame_);
   held.add(handled);
   for (const values::BrokenFrame& frame : broken_)
