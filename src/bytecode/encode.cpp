@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "bytecode/encode.h"
 
+#include <algorithm>
 #include <array>
 
 #include "bytecode/raw_311.h"
@@ -194,6 +195,35 @@ EncodedCode encode(std::span<const Instruction> instructions,
   encoder.lay_out();
   encoder.write_code(positions, first_line, out);
   encoder.write_handlers(handlers, out);
+  return out;
+}
+
+EncodedCode join(const RawCode& code, const EncodedCode& more) {
+  EncodedCode out;
+  out.bytecode.assign(code.bytecode.begin(), code.bytecode.end());
+  out.bytecode.insert(out.bytecode.end(), more.bytecode.begin(),
+                      more.bytecode.end());
+  const auto units = static_cast<int32_t>(code.bytecode.size() / 2);
+  for (cpython_311::RawHandler handler :
+       cpython_311::read_exception_table(more.exception_table)) {
+    handler.start += units;
+    handler.target += units;
+    cpython_311::write_exception_entry(handler, out.exception_table);
+  }
+  // A line is told by the distance from the one before it.
+  int32_t last_line = code.first_line;
+  cpython_311::LineTableReader before(code.line_table, code.first_line);
+  while (before.next())
+    if (before.position().line >= 0) last_line = before.position().line;
+  out.line_table.assign(code.line_table.begin(), code.line_table.end());
+  cpython_311::LineTableWriter writer(last_line);
+  cpython_311::LineTableReader lines(more.line_table, more.first_line);
+  for (int32_t begin = 0; lines.next(); begin = lines.end())
+    writer.add(lines.end() - begin, lines.position());
+  const std::vector<uint8_t> table = writer.take();
+  out.line_table.insert(out.line_table.end(), table.begin(), table.end());
+  out.first_line = code.first_line;
+  out.stack_size = std::max(code.stack_size, more.stack_size);
   return out;
 }
 

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "bytecode/decode.h"
 #include "bytecode/instruction.h"
 
 namespace magneto::bytecode {
@@ -27,5 +28,9 @@ struct EncodedCode {
 EncodedCode encode(std::span<const Instruction> instructions,
                    const PositionTable& positions,
                    std::span<const Handler> handlers, int32_t first_line);
+
+// `more` behind the whole of `code`, whose units stay what they are. Only
+// `more` has handlers. `code.bytecode` isn't quickened.
+EncodedCode join(const RawCode& code, const EncodedCode& more);
 
 }  // namespace magneto::bytecode

@@ -5,10 +5,10 @@
 #include "codegen/rebuilder.h"
 #include "python/code_object.h"
 #include "python/find.h"
-#include "python/handled.h"
 #include "python/key_token.h"
 #include "python/names.h"
 #include "python/set_table.h"
+#include "python/shown_frame.h"
 #include "values/exceptions.h"
 #include "values/functions.h"
 #include "values/gradients.h"
@@ -257,10 +257,15 @@ bool Rebuilder::is_easily_built(V value, int depth) const {
 
 // The variables of a frame that was only traced.
 void Rebuilder::fill_frame(const HeapObject& state, Operand target) {
+  plan_.shows_frames = true;
   const auto locals = std::span(state.slots).subspan(values::kFirstLocal);
-  if (std::ranges::all_of(locals, &values::Value::is_null)) return;
+  V back = state.slots[values::kBack];
+  if (back == ctx_.none() &&
+      std::ranges::all_of(locals, &values::Value::is_null))
+    return;
   std::vector<Operand> operands{builder_.constant(python::frame_filler()),
-                                target, builder_.constant(null_token())};
+                                target, build(back),
+                                builder_.constant(null_token())};
   for (V value : locals)
     operands.push_back(is_easily_built(value)
                            ? build(value)

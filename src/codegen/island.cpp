@@ -197,16 +197,11 @@ const Branch* token_branch(const Island& island) {
 bool falls_through(Op op) { return !bytecode::info(op).terminates; }
 
 bytecode::EncodedCode assemble(const Code& code, int32_t index,
-                               const Island& island, const Constants& constants,
-                               int32_t* entry) {
+                               const Island& island,
+                               const Constants& constants) {
   CodeBuilder builder;
-  // The prologue is never run; what inspects the frame expects it.
-  int32_t prologue = 0;
-  while (code[prologue].op != Op::Resume) ++prologue;
-  builder.append(code, {.begin = 0, .end = prologue + 1, .handlers = false});
   // Stands for the operands, so that the stack's depth is right.
   for (int32_t i = 0; i < island.operands; ++i) builder.emit(Op::PushNull);
-  *entry = builder.size();
   Instruction instruction = code[index];
   builder.set_position(code.position(index));
   Label taken = builder.label();
@@ -265,11 +260,10 @@ std::optional<Island> make_island(PyCodeObject* code_object, int32_t index) {
 
   Constants constants = constants_of(code_object);
   if (!constants.tuple) return std::nullopt;
-  int32_t entry = 0;
-  const bytecode::EncodedCode encoded =
-      assemble(code, index, island, constants, &entry);
+  // Behind the function's own: tools may ask what the frame did before.
   Ref made = python::make_code(
-      code_object, encoded,
+      code_object,
+      python::join(code_object, assemble(code, index, island, constants)),
       {.consts = constants.tuple,
        .argcount = 0,
        .posonly_argcount = 0,
@@ -278,7 +272,7 @@ std::optional<Island> make_island(PyCodeObject* code_object, int32_t index) {
   if (!made) return std::nullopt;
   island.code = BasicRef<PyCodeObject>::steal(
       reinterpret_cast<PyCodeObject*>(made.release()));
-  island.unit = python::decoded(island.code)[entry].offset;
+  island.unit = static_cast<int32_t>(Py_SIZE(code_object)) + island.operands;
   return island;
 }
 

@@ -42,6 +42,8 @@ struct Plan {
   std::vector<guards::Request> requests;
   // Ending::Break: of the frame, and of the inlined calls that it is in.
   std::vector<FrameShape> shapes;
+  // The program makes frame objects (python/shown_frame.h).
+  bool shows_frames = false;
 };
 
 // Plans the rest of a frame that ended with Return or Break, and gives the

@@ -62,8 +62,6 @@ struct Continuation {
   // Where the instruction raises; null: the exception leaves the frame.
   const bytecode::Handler* handler = nullptr;  // lives with the code
   Way raised;
-  // What the instruction lets go of runs code when it dies.
-  bool lets_go = false;
   // Of an inlined call.
   InnerFunction function;
   // The instruction calls it; what it returns is what the island's call gives.
@@ -98,6 +96,12 @@ class Entry {
   // Of a graph that writes to inputs.
   CallPlaces places;
   bool failure_was_reported = false;
+  // It makes frame objects of calls (python/shown_frame.h).
+  bool shows_frames = false;
+  // Of one that ends with the frame: the variables that still have what they
+  // had when it began, and the instruction that it ends with.
+  std::vector<int32_t> unchanged;
+  int32_t end = 0;
 
  private:
   friend class EntryHold;

@@ -5,7 +5,7 @@
 
 #include "graph/runner.h"
 #include "python/find.h"
-#include "python/handled.h"
+#include "python/shown_frame.h"
 #include "support/check.h"
 
 namespace magneto::entry {

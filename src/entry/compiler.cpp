@@ -339,6 +339,9 @@ std::optional<Compiled> Compilation::add(const Capture& capture) {
   if (capture.ending == Ending::Break)
     entry->rest =
         continuation(cache_, capture, request_.globals, slots_, plan_->shapes);
+  entry->shows_frames = plan_->shows_frames;
+  entry->unchanged = capture.unchanged;
+  entry->end = static_cast<int32_t>(capture.index);
   entry->calls_in_blocks = capture.calls_in_blocks;
   entry->asserts = ctx_.needs_rerun();
   entry->draws = tensor::hidden_effects().draws != 0;

@@ -2,7 +2,6 @@
 #include "entry/continuation.h"
 
 #include <algorithm>
-#include <string_view>
 
 #include "python/code_object.h"
 #include "python/find.h"
@@ -91,8 +90,6 @@ Continuation continuation(CodeCache& cache, const values::Capture& capture,
                           PyObject* globals, const LiveSlots& slots,
                           std::span<const codegen::FrameShape> shapes) {
   Settings* const settings = cache.settings();
-  const bool lets_go =
-      std::string_view(capture.info.reason.id()) == "finalizer";
   std::unique_ptr<Continuation> inner;
   for (size_t i = capture.inner.size(); i-- > 0;) {
     const values::BrokenFrame& frame = capture.inner[i];
@@ -108,13 +105,11 @@ Continuation continuation(CodeCache& cache, const values::Capture& capture,
       rest->function.globals = Ref::share(frame.globals);
       rest->function.builtins = Ref::share(builtins_of(frame.globals));
     }
-    rest->lets_go = lets_go && !inner;
     rest->inner = std::move(inner);
     inner = std::move(rest);
   }
   Ways ways(settings, cache.point().code, cache.record(), slots.kept[0]);
   Continuation outermost = ways.continuation(capture.index, shapes[0]);
-  outermost.lets_go = lets_go && !inner;
   outermost.inner = std::move(inner);
   return outermost;
 }

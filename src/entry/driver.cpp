@@ -4,6 +4,7 @@
 #include <alloca.h>
 
 #include <exception>
+#include <optional>
 #include <vector>
 
 #include "entry/compiler.h"
@@ -17,6 +18,7 @@
 #include "python/handled.h"
 #include "python/pending_error.h"
 #include "python/random_generator.h"
+#include "python/shown_frame.h"
 #include "support/check.h"
 #include "tensor/ambient.h"
 #include "tensor/hidden_effects.h"
@@ -110,8 +112,21 @@ class Undo {
   std::vector<python::RandomState> generators_;
 };
 
+// A frame has ended in compiled code: what of its variables is still there goes
+// into its object.
+void show_unchanged(const python::FrameRequest& frame, const Entry& entry,
+                    const Ref& shown) {
+  if (Py_REFCNT(shown.get()) == 1) return;
+  std::vector<PyObject*> values(frame.values.size());
+  for (int32_t slot : entry.unchanged)
+    values[static_cast<size_t>(slot)] = frame.values[static_cast<size_t>(slot)];
+  python::show_end(shown, python::decoded(frame.code)[entry.end].offset, values,
+                   frame.cells);
+}
+
 // Runs entry `index`, whose guards hold.
-Piece run_entry(CodeCache& cache, size_t index, PyObject** slots,
+Piece run_entry(CodeCache& cache, size_t index,
+                const python::FrameRequest& request, PyObject** slots,
                 PyObject** result, Broken* broken) {
   // The list may change, and the entry be dropped, by what is run.
   EntryHold entry = cache.entries()[index];
@@ -141,22 +156,34 @@ Piece run_entry(CodeCache& cache, size_t index, PyObject** slots,
     }
   }
   if (!make_numbers(*entry->guards, slots, numbers)) return Piece::Failed;
+  std::optional<python::ShownFramesScope> shown;
+  if (entry->shows_frames) {
+    broken->inner_shown.resize(broken->codes.size());
+    shown.emplace(broken->shown, broken->inner_shown);
+  }
   const codegen::RunEnd end = program.run(slots, target);
+  shown.reset();
   if (end == codegen::RunEnd::Failed) return Piece::Failed;
   const bool failed = end == codegen::RunEnd::GraphFailed;
   if (failed && PyErr_ExceptionMatches(PyExc_Exception) &&
       (entry->calls_in_blocks || !may_be_a_hooks()))
     broken->is_undone = undo.run();
   entry->has_run = entry->has_run || !failed;
-  if (!failed && !entry->rest) return Piece::Returned;
+  if (!failed && !entry->rest) {
+    if (broken->shown && request.start != 0)
+      show_unchanged(request, *entry, broken->shown);
+    return Piece::Returned;
+  }
   broken->at = entry->rest ? &*entry->rest : nullptr;
   broken->entry = std::move(entry);
   return failed ? Piece::GraphFailed : Piece::Broke;
 }
 
 // Checks one entry and runs it if it is the right one.
-Piece try_entry(CodeCache& cache, size_t index, const guards::CallView& view,
-                PyObject** result, Broken* broken) {
+Piece try_entry(CodeCache& cache, size_t index,
+                const python::FrameRequest& request,
+                const guards::CallView& view, PyObject** result,
+                Broken* broken) {
   Entry& entry = *cache.entries()[index];
   // One in front of the inputs, for the callee (PEP 590).
   const size_t count = entry.program ? entry.program->slot_count() + 1 : 1;
@@ -169,14 +196,14 @@ Piece try_entry(CodeCache& cache, size_t index, const guards::CallView& view,
     slots = heap.get();
   }
   if (!entry.guards->run(view, slots + 1)) return Piece::Missed;
-  return run_entry(cache, index, slots + 1, result, broken);
+  return run_entry(cache, index, request, slots + 1, result, broken);
 }
 
 Piece run_cached(CodeCache& cache, const python::FrameRequest& request,
                  PyObject** result, Broken* broken) {
   const guards::CallView view = view_of(request);
   for (size_t i = 0; i < cache.entries().size(); ++i) {
-    const Piece piece = try_entry(cache, i, view, result, broken);
+    const Piece piece = try_entry(cache, i, request, view, result, broken);
     if (piece != Piece::Missed) return piece;
   }
   return Piece::Missed;
@@ -227,7 +254,7 @@ bool report_failure(const python::FrameRequest& frame, Entry& entry) {
 // The graph of this piece raised. What raised in the user's code raises there,
 // as the user knows it, if the piece runs in plain Python from its beginning;
 // and what would have been caught is caught.
-PyObject* run_again(const python::FrameRequest& frame, const Broken& broken,
+PyObject* run_again(const python::FrameRequest& frame, Broken& broken,
                     FrameValues& values) {
   Entry& entry = *broken.entry;
   python::PendingError error = python::PendingError::take();
@@ -236,7 +263,8 @@ PyObject* run_again(const python::FrameRequest& frame, const Broken& broken,
         entry.places.add_frames(error, frame.globals, frame.start != 0);
     std::move(error).restore();
     if (frame.start == 0) return nullptr;
-    PyObject* result = run_plainly(frame, frame.start, values, Plainly::Raise);
+    PyObject* result =
+        run_plainly(frame, frame.start, values, &broken.shown, Plainly::Raise);
     if (!result && unit >= 0) {
       python::PendingError raised = python::PendingError::take();
       raised.move_outermost(
@@ -247,7 +275,8 @@ PyObject* run_again(const python::FrameRequest& frame, const Broken& broken,
   }
   int32_t start = frame.start;
   if (start == 0) values = begin(frame, &start);
-  Ref result = Ref::steal(run_plainly(frame, start, values, Plainly::Pause));
+  Ref result = Ref::steal(
+      run_plainly(frame, start, values, &broken.shown, Plainly::Pause));
   if (!result) return nullptr;
   if (entry.asserts) return result.release();
   if (entry.calls_in_blocks)
@@ -278,7 +307,8 @@ Reached run_to_break(Running& at, PyObject** result, Broken* broken) {
     case Piece::Plain: {
       if (frame.start == 0) return Reached::Nowhere;
       ActiveScope active_scope(at.cache->settings());
-      *result = run_plainly(frame, frame.start, at.values, Plainly::Continue);
+      *result = run_plainly(frame, frame.start, at.values, &broken->shown,
+                            Plainly::Continue);
       return Reached::End;
     }
     case Piece::GraphFailed: {
@@ -290,7 +320,8 @@ Reached run_to_break(Running& at, PyObject** result, Broken* broken) {
       // The state is about that before the piece: there it is raised.
       if (frame.start == 0) return Reached::End;
       ActiveScope active_scope(at.cache->settings());
-      *result = run_plainly(frame, frame.start, at.values, Plainly::Raise);
+      *result = run_plainly(frame, frame.start, at.values, &broken->shown,
+                            Plainly::Raise);
       return Reached::End;
     }
   }
@@ -330,23 +361,33 @@ PyObject* go_on(const python::FrameRequest& request, Broken broken,
     const codegen::FrameShape& shape = broken.at->shape;
     handled.set(shape.handlers ? broken.results.take(shape.handled_place())
                                : nullptr);
+    Ref shown = std::move(broken.shown);
     Rest rest;
     {
       ActiveScope active_scope(settings);
-      if (!run_island(at.frame, std::move(broken), settings, &rest))
+      if (!run_island(at.frame, std::move(broken), settings, &shown, &rest))
         return nullptr;
       // Where a loop is broken up nobody else looks for Ctrl-C.
       if (!rest.raised && PyErr_CheckSignals() != 0)
-        return run_plainly(at.frame, rest.start, rest.values, Plainly::Raise);
+        return run_plainly(at.frame, rest.start, rest.values, &shown,
+                           Plainly::Raise);
     }
-    if (only_returns(at.frame, rest))
-      return rest.values.take(rest.values.size() - 1).release();
+    python::show_no_variables(shown);
+    if (only_returns(at.frame, rest)) {
+      Ref returned = rest.values.take(rest.values.size() - 1);
+      if (shown)
+        python::show_end(shown,
+                         python::decoded(at.frame.code)[rest.start].offset,
+                         rest.values.span(), at.frame.cells);
+      return returned.release();
+    }
     at.cache = rest.cache;
     at.values = std::move(rest.values);
     at.frame.start = rest.start;
     at.frame.handlers = rest.cache->point().shape.handlers;
     at.frame.values = at.values.span();
     broken = Broken();
+    broken.shown = std::move(shown);
   } while (run_to_break(at, &result, &broken) == Reached::Break);
   return result;
 }

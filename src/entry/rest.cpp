@@ -10,7 +10,6 @@
 #include "entry/given_operands.h"
 #include "entry/owned_call.h"
 #include "python/code_object.h"
-#include "python/handled.h"
 #include "python/pending_error.h"
 
 namespace magneto::entry {
@@ -111,6 +110,12 @@ Ref make_inner(const python::FrameRequest& caller, Broken& broken, size_t first,
   inner->code = std::move(broken.codes.front());
   inner->broken.codes.assign(std::make_move_iterator(broken.codes.begin() + 1),
                              std::make_move_iterator(broken.codes.end()));
+  std::vector<Ref>& shown = broken.inner_shown;
+  if (!shown.empty()) {
+    inner->broken.shown = std::move(shown.front());
+    inner->broken.inner_shown.assign(std::make_move_iterator(shown.begin() + 1),
+                                     std::make_move_iterator(shown.end()));
+  }
   const size_t variables = inner->broken.at->shape.locals.size();
   inner->broken.results =
       FrameValues(variables, broken.results.size() - first - variables);
@@ -119,32 +124,23 @@ Ref make_inner(const python::FrameRequest& caller, Broken& broken, size_t first,
   return owned_call<InnerFrame, call_inner>(std::move(inner));
 }
 
-// The exception in whose handler the frame is at `start`, or whose handler
-// begins there; null if there is none. Borrowed.
-PyObject* handled_at(const python::FrameRequest& frame,
-                     const bytecode::Instruction& start, FrameValues& values) {
-  if (start.op == bytecode::Op::PushExcInfo) return values[values.size() - 1];
-  return frame.handlers > 0 ? python::handled_exception() : nullptr;
-}
-
 }  // namespace
 
 PyObject* run_plainly(const python::FrameRequest& frame, int32_t start,
-                      FrameValues& values, Plainly how) {
-  const bytecode::Code& code = python::decoded(frame.code);
+                      FrameValues& values, Ref* shown, Plainly how) {
   return python::run_from_middle(
       {.code = frame.code,
-       .unit = code[start].offset,
+       .unit = python::decoded(frame.code)[start].offset,
        .globals = frame.globals,
        .cells = frame.cells,
        .values = values.span(),
        .raises = how == Plainly::Raise,
        .pauses = how == Plainly::Pause,
-       .handled = handled_at(frame, code[start], values)});
+       .shown = shown});
 }
 
 bool run_island(const python::FrameRequest& frame, Broken broken,
-                Settings* settings, Rest* rest) {
+                Settings* settings, Ref* shown, Rest* rest) {
   const Continuation& at = *broken.at;
   const codegen::Island& island = *at.island;
   const size_t slots = slots_of(frame);
@@ -183,17 +179,13 @@ bool run_island(const python::FrameRequest& frame, Broken broken,
              !give_operands(inside, slots)) {
     return go_to_handler(frame, broken, rest);
   }
-  PyObject* handled =
-      at.lets_go && at.shape.handlers ? python::handled_exception() : nullptr;
   Ref returned = Ref::steal(python::run_from_middle(
       {.code = island.code,
        .unit = island.unit,
        .globals = frame.globals,
        .cells = frame.cells,
        .values = inside.span(),
-       .let_go_by = handled,
-       .is_handling = at.shape.handlers > 0,
-       .is_caught = at.handler != nullptr,
+       .shown = shown,
        .island_of = frame.code,
        .island_unit = python::decoded(frame.code)[at.index].offset}));
   if (!returned) return go_to_handler(frame, broken, rest);

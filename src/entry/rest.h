@@ -17,6 +17,10 @@ struct Broken {
   FrameValues results;
   // Of at->inner, and so on: what the piece has done may have let go of them.
   std::vector<Ref> codes;
+  // The frame object of the call (python/shown_frame.h), and those of at->inner
+  // and so on, or null.
+  Ref shown;
+  std::vector<Ref> inner_shown;
   // Of a graph that has failed: nothing of what it did is left, so that plain
   // Python may start over.
   bool is_undone = false;
@@ -31,9 +35,10 @@ struct Rest {
 };
 
 // Runs the island. False: it raised, which leaves the frame: a Python error is
-// set. `settings`: of who looks at frames now. Runs user code.
+// set. `settings`: of who looks at frames now; `shown`: as of
+// python::FrameEntry. Runs user code.
 bool run_island(const python::FrameRequest& frame, Broken broken,
-                Settings* settings, Rest* rest);
+                Settings* settings, Ref* shown, Rest* rest);
 
 // How the rest of a frame runs in plain Python.
 enum class Plainly : uint8_t {
@@ -43,8 +48,8 @@ enum class Plainly : uint8_t {
 };
 
 // From instruction `start` to the frame's end; null with a Python error set.
-// Takes the values over. Runs user code.
+// Takes the values over. `shown`: as of python::FrameEntry. Runs user code.
 PyObject* run_plainly(const python::FrameRequest& frame, int32_t start,
-                      FrameValues& values, Plainly how);
+                      FrameValues& values, Ref* shown, Plainly how);
 
 }  // namespace magneto::entry

@@ -138,6 +138,14 @@ Ref make_code(PyCodeObject* like, const EncodedCode& encoded,
       line_table, exception_table)));
 }
 
+EncodedCode join(PyCodeObject* code, const EncodedCode& more) {
+  const Ref bytecode = Ref::steal(PyCode_GetCode(code));
+  MG_CHECK(bytecode, "co_code must be readable");
+  RawCode raw = raw_code(code);
+  raw.bytecode = bytes_of(bytecode);
+  return bytecode::join(raw, more);
+}
+
 std::string disassembly(PyCodeObject* code) {
   bytecode::Symbols symbols;
   symbols.constant = [code](int32_t index) {

@@ -35,6 +35,10 @@ struct CodeChanges {
 Ref make_code(PyCodeObject* like, const bytecode::EncodedCode& encoded,
               const CodeChanges& changes);
 
+// `more` behind the whole of `code`, whose units stay what they are.
+bytecode::EncodedCode join(PyCodeObject* code,
+                           const bytecode::EncodedCode& more);
+
 // The code as text for logs, with its names. Constants are printed when they
 // are of built-in types whose repr runs no user code, others named by their
 // type.

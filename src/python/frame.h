@@ -113,19 +113,10 @@ struct FrameEntry {
   bool raises = false;
   // What it calls is left alone.
   bool pauses = false;
-  // The exception that the frame handles, if it is about to let go of what runs
-  // code when it dies; else null. Borrowed. The entry of this frame in its
-  // traceback is of a frame that stood for it when the exception was raised,
-  // and holds nothing any more.
-  PyObject* let_go_by = nullptr;
-  // The rest of the call is this frame, which handles this exception, or is
-  // about to; else null. Borrowed.
-  PyObject* handled = nullptr;
-  // There is more of the call behind this frame, and it is in handlers of
-  // exceptions.
-  bool is_handling = false;
-  // An exception that leaves it is caught by the rest of the call.
-  bool is_caught = false;
+  // The frame object of the call that the frame is a piece of, or where to
+  // leave it once somebody has seen it (python/shown_frame.h); null for the
+  // generators that are made.
+  Ref* shown = nullptr;
   // Where `code` is an island's: the function's, and the instruction there.
   PyCodeObject* island_of = nullptr;
   int32_t island_unit = 0;

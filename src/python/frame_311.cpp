@@ -13,6 +13,7 @@
 #define Py_BUILD_CORE
 #include <internal/pycore_code.h>
 #include <internal/pycore_frame.h>
+#include <opcode.h>
 #undef Py_BUILD_CORE
 
 #include <algorithm>
@@ -21,8 +22,8 @@
 #include <vector>
 
 #include "python/code_object.h"
-#include "python/handled.h"
 #include "python/pending_error.h"
+#include "python/shown_frame.h"
 #include "support/check.h"
 
 #if PY_VERSION_HEX < 0x030B0000 || PY_VERSION_HEX >= 0x030C0000
@@ -157,133 +158,41 @@ PyObject* give_to_handler(PyThreadState* state, _PyInterpreterFrame* frame) {
   return pass_on(state, frame, 0);
 }
 
-void clear_variables(_PyInterpreterFrame* frame) {
-  for (int i = 0; i < frame->f_code->co_nlocalsplus; ++i)
-    Py_CLEAR(frame->localsplus[i]);
+// Whether the frame has come to the end of an exception that it has raised
+// itself, or let pass: its traceback has got an entry for that.
+bool adds_traceback(const FrameEntry& entry) {
+  const _Py_CODEUNIT first = _PyCode_CODE(entry.code)[entry.unit];
+  return _Py_OPCODE(first) != RAISE_VARARGS || _Py_OPARG(first) != 0;
 }
 
-// The frame that stood for one which now raises in a handler, by the exception
-// that it handles; null if there is none.
-PyFrameObject* frame_of_handled(PendingError& error, PyCodeObject* function) {
-  const Ref context = Ref::steal(PyException_GetContext(error.object()));
-  if (!context) return nullptr;
-  const Ref traceback = Ref::steal(PyException_GetTraceback(context));
-  PyFrameObject* shown = shown_frame(traceback, function);
-  return shown && shown->f_frame->f_code == function ? shown : nullptr;
-}
-
-// A new exception leaves the frame: its entry is of a frame that stands for all
-// pieces of the call, if there is one or this is an island's; else null.
-PyFrameObject* stand_for_call(PendingError& error,
-                              const _PyInterpreterFrame* frame,
-                              const FrameEntry& entry, bool* is_new) {
+// An exception leaves an island: its entry in the traceback tells the place in
+// the function.
+void place_in_function(const _PyInterpreterFrame* frame,
+                       const FrameEntry& entry) {
+  PendingError error = PendingError::take();
   auto* first = reinterpret_cast<PyTracebackObject*>(error.traceback());
-  if (!first || first->tb_frame != frame->frame_obj) return nullptr;
-  PyCodeObject* function = entry.island_of ? entry.island_of : entry.code;
-  Ref shown = entry.is_handling ? Ref::share(reinterpret_cast<PyObject*>(
-                                      frame_of_handled(error, function)))
-                                : nullptr;
-  if (!shown && entry.island_of) {
-    shown = new_frame(function, entry.globals, entry.island_unit);
-    if (!shown) {
-      PyErr_Clear();  // the error counts that is taken
-      return nullptr;
-    }
-    *is_new = true;
-  }
-  if (!shown) return nullptr;
-  if (entry.island_of)
+  if (first && first->tb_frame == frame->frame_obj && adds_traceback(entry))
     first->tb_lasti =
         entry.island_unit * static_cast<int>(sizeof(_Py_CODEUNIT));
-  Py_XSETREF(first->tb_frame,
-             reinterpret_cast<PyFrameObject*>(shown.release()));
-  return first->tb_frame;
-}
-
-// An exception leaves the frame. What is raised again has an entry of a frame
-// that stood for this one when it was raised first: that gets the variables as
-// they are now, and keeps others.
-void show_variables(const _PyInterpreterFrame* frame, const FrameEntry& entry) {
-  PendingError error = PendingError::take();
-  PyFrameObject* object = shown_frame(error.traceback(), frame->f_code);
-  bool is_new = false;
-  if (!object) object = stand_for_call(error, frame, entry, &is_new);
-  if (object && !object->f_back)
-    object->f_back = PyThreadState_GetFrame(PyThreadState_Get());
-  // What goes on and lets go of its variables would leave them there.
-  if (object && (is_new || !entry.is_caught)) {
-    _PyInterpreterFrame* shown = object->f_frame;
-    if (shown->f_code == frame->f_code)
-      shown->prev_instr = frame->prev_instr;
-    else if (shown->f_code == entry.island_of)
-      shown->prev_instr = _PyCode_CODE(shown->f_code) + entry.island_unit;
-    const int count = frame->f_code->co_nlocalsplus;
-    // None: somebody has called its frame.clear().
-    shown->stacktop = std::max(shown->stacktop, count);
-    for (int i = 0; i < count; ++i)
-      if (PyObject* value = frame->localsplus[i])
-        Py_XSETREF(shown->localsplus[i], Py_NewRef(value));
-  }
   std::move(error).restore();
-}
-
-// The object of a frame that is about to be evaluated.
-Ref object_of(PyThreadState* state, _PyInterpreterFrame* frame) {
-  _PyInterpreterFrame* const current = state->cframe->current_frame;
-  frame->previous = current;
-  state->cframe->current_frame = frame;
-  Ref object =
-      Ref::steal(reinterpret_cast<PyObject*>(PyThreadState_GetFrame(state)));
-  state->cframe->current_frame = current;
-  return object;
-}
-
-// The rest of a call that handles an exception is this frame: what stood for
-// the call in tracebacks is of no use any more, and would hold its variables.
-void take_place_of_shown(PyThreadState* state, _PyInterpreterFrame* frame,
-                         PyObject* handled) {
-  Ref traceback = Ref::steal(PyException_GetTraceback(handled));
-  PyFrameObject* shown = shown_frame(traceback, frame->f_code);
-  const Ref object = shown ? object_of(state, frame) : nullptr;
-  if (!object) {
-    PyErr_Clear();
-    return;
-  }
-  const Ref kept = Ref::share(reinterpret_cast<PyObject*>(shown));
-  Ref exception = Ref::share(handled);
-  constexpr int kMost = 100;  // a chain may be a ring
-  for (int i = 0; exception && i < kMost; ++i) {
-    Ref next = Ref::steal(PyException_GetTraceback(exception));
-    for (PyObject* entry = next; entry;) {
-      auto* at = reinterpret_cast<PyTracebackObject*>(entry);
-      if (at->tb_frame == shown)
-        Py_SETREF(at->tb_frame,
-                  reinterpret_cast<PyFrameObject*>(Py_NewRef(object.get())));
-      entry = reinterpret_cast<PyObject*>(at->tb_next);
-    }
-    exception = Ref::steal(PyException_GetContext(exception));
-  }
 }
 
 PyObject* evaluate_expected(PyThreadState* state, _PyInterpreterFrame* frame,
                             const Expected& expected, int throwing) {
   if (!expected.entry) return _PyEval_EvalFrameDefault(state, frame, throwing);
-  fill(frame, *expected.entry);
-  if (PyObject* handled = expected.entry->handled)
-    take_place_of_shown(state, frame, handled);
-  if (expected.entry->raises) {
+  const FrameEntry& entry = *expected.entry;
+  fill(frame, entry);
+  if (entry.shown && *entry.shown) adopt(frame, *entry.shown);
+  if (entry.raises) {
     std::move(*expected.raised).restore();
     throwing = 1;
   }
   std::optional<FrameHookScope> pause;
-  if (expected.entry->pauses) pause.emplace(false);
-  if (PyObject* handled = expected.entry->let_go_by) {
-    const Ref traceback = Ref::steal(PyException_GetTraceback(handled));
-    if (PyFrameObject* shown = shown_frame(traceback, frame->f_code))
-      clear_variables(shown->f_frame);
-  }
+  if (entry.pauses) pause.emplace(false);
   PyObject* result = _PyEval_EvalFrameDefault(state, frame, throwing);
-  if (!result) show_variables(frame, *expected.entry);
+  if (!result && entry.island_of) place_in_function(frame, entry);
+  if (entry.shown && !*entry.shown)
+    *entry.shown = Ref::share(seen_object(frame));
   return result;
 }
 
@@ -409,6 +318,8 @@ PyObject* run_from_middle(const FrameEntry& entry) noexcept {
     result = _PyFunction_Vectorcall(function, nullptr, 0, nullptr);
     thread.expected = outer;
   }
+  if (entry.island_of && entry.shown && *entry.shown)
+    show_at(*entry.shown, entry.island_of, entry.island_unit);
   // Not taken: the frame could not be pushed.
   for (PyObject*& value : entry.values) Py_CLEAR(value);
   return result;

@@ -211,6 +211,8 @@ values::Capture capture_frame(values::Context& ctx,
     if (!reentries) return give_up();
     capture.ending = values::Ending::Return;
     capture.result = frame.result;
+    capture.unchanged = interpreter.unchanged();
+    capture.index = static_cast<size_t>(frame.current);
     capture.reentries = std::move(*reentries);
     capture.generators = interpreter.suspended_frames();
     return capture;

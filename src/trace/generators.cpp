@@ -6,12 +6,6 @@
 
 namespace magneto::trace {
 
-namespace {
-
-enum Undo : uint64_t { kMade, kResumed };
-
-}  // namespace
-
 V Interpreter::make_generator(Frame& frame) {
   auto name = [this](V given, PyObject* in_code) {
     return given ? given : ctx.code_constant(in_code);
@@ -27,7 +21,7 @@ V Interpreter::make_generator(Frame& frame) {
   state->frame.direct = {};  // its body returns to nobody
   generators_.push_back(std::move(state));
   set_phase(generators_.size() - 1, GeneratorState::Created);
-  ctx.journal.record(this, kMade);
+  ctx.journal.record(this, kGeneratorMade);
   return generator;
 }
 
@@ -103,7 +97,11 @@ void Interpreter::set_phase(size_t generator, GeneratorState::Phase phase) {
 }
 
 void Interpreter::undo(uint64_t what, uint64_t index) noexcept {
-  if (what == kMade) {
+  if (what == kFrameObject) {
+    forget_object(index);
+    return;
+  }
+  if (what == kGeneratorMade) {
     std::erase(unfinished_, generators_.size() - 1);
     generators_.pop_back();
     return;
@@ -210,7 +208,7 @@ Outcome<V> Interpreter::resume_generator(V generator, V sent, V thrown,
     return ctx.raise(PyExc_TypeError,
                      "can't send non-None value to a just-started generator");
   saved_generators_.push_back(std::make_unique<GeneratorState>(state));
-  ctx.journal.record(this, kResumed, index);
+  ctx.journal.record(this, kGeneratorResumed, index);
 
   Frame& frame = state.frame;
   const Phase before = state.phase;

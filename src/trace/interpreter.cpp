@@ -268,47 +268,70 @@ Signal Interpreter::trace_back(Frame& frame) {
                                " that was made outside",
                            "raise a new exception, or catch it outside");
   }
-  if (!frame.object) {
-    V globals = frame.globals_value ? frame.globals_value
-                                    : globals_value(frame.globals);
-    const bool is_between_breaks =
-        !frame.caller && frame.handlers > 0 && handled->source.valid();
-    frame.object =
-        values::make_frame(ctx, frame.py_code, globals,
-                           is_between_breaks ? ctx.look(handled) : ctx.none());
-  }
+  V object = object_of(frame);
   ctx.heap.set_slot(exception->heap, values::kTraceback,
                     values::make_traceback(ctx, slots[values::kTraceback],
-                                           frame.object, at.offset));
+                                           object, at.offset));
   if (!frame.code->handler_for(frame.current))
     show(frame, ctx.integer(at.offset));
   return Signal::Raised;
 }
 
-// What tools see in a frame that they have by a traceback: its variables as
-// they are where it ends or yields. Frames that go on behind the compiled piece
-// show none: they would be what the piece doesn't keep.
-void Interpreter::show(const Frame& frame, V unit) {
-  if (!unit->is_constant()) return;
-  values::show_in_frame(
-      ctx, frame.object, unit,
-      frame.caller ? std::span<const V>(frame.locals) : std::span<const V>());
+V Interpreter::object_of(Frame& frame) {
+  if (frame.object) return frame.object;
+  V globals =
+      frame.globals_value ? frame.globals_value : globals_value(frame.globals);
+  frame.object = values::make_frame(
+      ctx, frame.py_code, globals,
+      frame.caller ? values::kNoPlace : values::kOutermostPlace);
+  ctx.journal.record(this, kFrameObject, frame.object->heap.index);
+  return frame.object;
 }
 
-void Interpreter::show_end(const Frame& frame, const Outcome<Next>& next) {
+// The frame object was made in what is undone. It is of a frame that runs, or
+// waits for the one that does.
+void Interpreter::forget_object(uint64_t id) noexcept {
+  const auto is_that = [id](V object) {
+    return object && object->heap.index == id;
+  };
+  for (Frame* frame = frame_; frame; frame = frame->caller)
+    if (is_that(frame->object)) frame->object = nullptr;
+  for (values::BrokenFrame& frame : broken_)
+    if (is_that(frame.object)) frame.object = nullptr;
+}
+
+// What tools see in a frame that they have by a traceback: its variables as
+// they are where it ends or yields, and then its caller's frame.
+void Interpreter::show(Frame& frame, V unit) {
+  if (!unit->is_constant()) return;
+  values::show_in_frame(ctx, frame.object, unit, frame.locals);
+  Frame* caller = frame.generator ? nullptr : frame.caller;
+  while (caller && is_polyfill(*caller)) caller = caller->caller;
+  if (caller)
+    ctx.heap.set_slot(frame.object->heap, values::kBack, object_of(*caller));
+}
+
+void Interpreter::show_end(Frame& frame, const Outcome<Next>& next) {
   if (next && next.value() != Next::Continue)
     show(frame, unit_of(ctx, *frame.code, frame.current));
 }
 
+// Frames that go on behind the compiled piece show no variables: they would be
+// what the piece doesn't keep.
 void Interpreter::show_left() {
-  if (frame_ && frame_->object)
-    show(*frame_, unit_of(ctx, *frame_->code, frame_->current));
-  for (const values::BrokenFrame& frame : broken_)
-    if (frame.object)
-      values::show_in_frame(ctx, frame.object,
-                            unit_of(ctx, python::decoded(frame.code),
-                                    static_cast<int32_t>(frame.index)),
-                            {});
+  if (frame_->object)
+    values::show_in_frame(ctx, frame_->object,
+                          unit_of(ctx, *frame_->code, frame_->current), {});
+  for (size_t i = 0; i < broken_.size(); ++i) {
+    const values::BrokenFrame& frame = broken_[i];
+    if (!frame.object) continue;
+    values::show_in_frame(ctx, frame.object,
+                          unit_of(ctx, python::decoded(frame.code),
+                                  static_cast<int32_t>(frame.index)),
+                          {});
+    ctx.heap.set_slot(frame.object->heap, values::kPlace,
+                      ctx.integer(static_cast<int64_t>(broken_.size() - i)));
+  }
 }
 
 bool Interpreter::unwind(Frame& frame) {

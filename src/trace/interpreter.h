@@ -91,6 +91,10 @@ class Interpreter final : public values::Inliner, public Journaled {
   // it dies.
   bool has_finalizers() const { return has_finalizers_; }
 
+  // Where the outermost frame has returned: its variables that still have what
+  // they had when it began.
+  const std::vector<int32_t>& unchanged() const { return unchanged_; }
+
   // Makes the generator whose body is `frame`, which moves into it.
   V make_generator(Frame& frame);
   // The frames of all generators that were made, by their number.
@@ -151,9 +155,14 @@ class Interpreter final : public values::Inliner, public Journaled {
     Phase phase = Created;
   };
   bool unwind(Frame& frame);
+  // What the journal takes back.
+  enum Undo : uint64_t { kGeneratorMade, kGeneratorResumed, kFrameObject };
   Signal trace_back(Frame& frame);
-  void show(const Frame& frame, V unit);
-  void show_end(const Frame& frame, const Outcome<Next>& next);
+  // Its frame object, made if it has none yet.
+  V object_of(Frame& frame);
+  void forget_object(uint64_t id) noexcept;
+  void show(Frame& frame, V unit);
+  void show_end(Frame& frame, const Outcome<Next>& next);
   void show_left();
   // Every so many steps: whether the trace should go on.
   Status check_progress();
@@ -191,6 +200,7 @@ class Interpreter final : public values::Inliner, public Journaled {
   bool calls_in_blocks_ = false;
   std::vector<V> begun_;  // see begin()
   bool begun_at_start_ = true;
+  std::vector<int32_t> unchanged_;
   bool has_finalizers_ = false;  // some of them run code when they die
   std::vector<V> watched_;       // those whose deaths are looked for
   std::vector<values::BrokenFrame> broken_;  // innermost first

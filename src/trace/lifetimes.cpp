@@ -84,7 +84,7 @@ void Interpreter::begin(const Frame& frame,
 }
 
 void Interpreter::end(bool returns) {
-  show_left();
+  if (!returns) show_left();
   if (begun_at_start_) return;
   // What the trace made may be left behind.
   Held held(ctx.heap, returns ? Held::kDeepest : 0);
@@ -105,6 +105,10 @@ void Interpreter::end(bool returns) {
       ctx.guard_death(value);
   }
   if (!returns) return;
+  unchanged_.clear();
+  for (size_t i = 0; i < frame_->locals.size(); ++i)
+    if (V value = frame_->locals[i]; value && value == begun_[i])
+      unchanged_.push_back(static_cast<int32_t>(i));
   // Those that would die in another order (dies_in_disorder).
   values::Reachable made(ctx);
   for (size_t i = 0; i < frame_->locals.size(); ++i) {

@@ -51,8 +51,11 @@ struct BrokenFrame {
 
 struct Capture {
   Ending ending = Ending::Skip;
-  V result = nullptr;     // Return
-  size_t index = 0;       // Break: canonical instruction not executed
+  V result = nullptr;  // Return
+  // Return: the variables that still have what they had when the piece began.
+  std::vector<int32_t> unchanged;
+  size_t index = 0;       // Break: canonical instruction not executed;
+                          // Return: the one that returns
   std::vector<V> stack;   // Break: operand stack before it, bottom first
                           // (Null where CPython has NULL)
   std::vector<V> locals;  // Break: localsplus (Null: unbound; cell variables

@@ -22,8 +22,8 @@
 #include "values/construction.h"
 
 #include "python/find.h"
-#include "python/handled.h"
 #include "python/layout.h"
+#include "python/shown_frame.h"
 #include "values/dict_iterators.h"
 #include "values/exception_groups.h"
 #include "values/exceptions.h"
@@ -271,9 +271,8 @@ std::optional<Construction> construction(Context& ctx, V value) {
     return Construction{class_value(ctx, value), args};
   }
   if (type == &PyFrame_Type)
-    return Construction{
-        ctx.constant_share(python::frame_maker()),
-        {state.slots.begin(), state.slots.begin() + kFirstLocal}};
+    return Construction{ctx.constant_share(python::frame_maker()),
+                        {state.slots.begin(), state.slots.begin() + kBack}};
   if (type == &PyTraceBack_Type)
     return Construction{class_value(ctx, value), state.slots};
   if (base_class(type, "functools.partial") && !state.slots.empty())

@@ -128,7 +128,7 @@ void say_what_is_missing(Context& ctx, V exception, V object, PyObject* name) {
   ctx.heap.set_slot(exception->heap, kOwnFields + 1, object);
 }
 
-V make_frame(Context& ctx, PyCodeObject* code, V globals, V handles) {
+V make_frame(Context& ctx, PyCodeObject* code, V globals, int64_t place) {
   V made = ctx.object(&PyFrame_Type);
   auto& slots = ctx.heap.initial(made->heap).slots;
   slots.assign(kFirstLocal + static_cast<size_t>(code->co_nlocalsplus),
@@ -136,7 +136,8 @@ V make_frame(Context& ctx, PyCodeObject* code, V globals, V handles) {
   slots[kCode] = ctx.code_constant(reinterpret_cast<PyObject*>(code));
   slots[kGlobals] = globals;
   slots[kFrameUnit] = ctx.integer(0);
-  slots[kHandles] = handles;
+  slots[kPlace] = ctx.integer(place);
+  slots[kBack] = ctx.none();
   return made;
 }
 

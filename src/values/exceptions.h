@@ -40,14 +40,25 @@ Signal raise_about_name(Context& ctx, PyObject* type,
 // and object it is, unless it says so.
 void say_what_is_missing(Context& ctx, V exception, V object, PyObject* name);
 
-// Frames that an exception has gone through: objects with slots for the code,
-// the globals, the code unit that the frame has come to, the exception of the
-// caller's that it handles (or None), whose traceback may have a frame of this
-// call from before a graph break, and from kFirstLocal on its localsplus (Null
-// where unbound).
-enum FrameSlot : size_t { kCode, kGlobals, kFrameUnit, kHandles, kFirstLocal };
+// Frames that an exception has gone through, and their callers' that outlive
+// them: objects with slots for the code, the globals, the code unit that the
+// frame has come to, its place among those that go on behind the piece (see
+// python::frame_maker), the caller's frame once it has ended (or None), and
+// from kFirstLocal on its localsplus (Null where unbound).
+enum FrameSlot : size_t {
+  kCode,
+  kGlobals,
+  kFrameUnit,
+  kPlace,
+  kBack,
+  kFirstLocal
+};
+// What kPlace is of the outermost frame; of its inlined calls that go on it is
+// their number from 1 on, and kNoPlace of those that end within the piece.
+inline constexpr int64_t kOutermostPlace = 0;
+inline constexpr int64_t kNoPlace = -1;
 // One that shows no variables yet.
-V make_frame(Context& ctx, PyCodeObject* code, V globals, V handles);
+V make_frame(Context& ctx, PyCodeObject* code, V globals, int64_t place);
 // What tools see in it from now on.
 void show_in_frame(Context& ctx, V frame, V unit, std::span<const V> locals);
 

@@ -118,18 +118,24 @@ class Writer:
         self.choose = choose
         self.made = 0
         self.in_function = False
+        self.has_error = False  # e is bound
+        self.may_keep_error = True
 
     def value(self) -> str:
         """An object, perhaps a new one."""
         roll = self.choose.random()
         if roll < 0.45:
-            return self.choose.choice("abc")
+            has_error = self.has_error and self.may_keep_error
+            return self.choose.choice("abce" if has_error else "abc")
         self.made += 1
         kind = self.choose.choice(["Noisy", "Noisy", "watched"])
         return f"{kind}({self.made})"
 
     def fill(self, template: str) -> str:
         """The template with names, values and holders in it."""
+        # An exception in a variable of a frame in its traceback dies when the
+        # garbage collector comes.
+        self.may_keep_error = "{n}" not in template
         for place, make in (
             ("{h}", lambda: self.choose.choice(HOLDERS)),
             ("{n}", lambda: self.choose.choice("abc")),
@@ -172,19 +178,24 @@ class Writer:
             caught = self.choose.choice(
                 ["except Failure:", "except Failure as e:"]
             )
+            had_error = self.has_error
+            self.has_error = caught.endswith("e:")
             lines += [caught, *self.block(few, depth + 1)]
+            self.has_error = had_error
             if self.choose.random() < 0.2:
                 lines.append("    raise")
             return lines
         if depth < 3 and roll in (5, 6):
             name = f"f{self.choose.randint(10, 99)}"
             lines = [f"def {name}(x, a, b, c=None):"]
+            had_error, self.has_error = self.has_error, False
             self.in_function = True
             lines += self.block(self.choose.randint(1, 4), depth + 2)
             self.in_function = False
             if self.choose.random() < 0.3:
                 lines.append(self.fill("    raise Failure({v})"))
             lines.append(self.fill("    return {v}"))
+            self.has_error = had_error
             call = self.fill(f"{name}(x, {{v}}, {{v}})")
             use = self.choose.choice(
                 [call, f"{self.choose.choice('abc')} = {call}"]

@@ -243,5 +243,45 @@ TEST(Encode, RandomProgramsComeBack) {
   }
 }
 
+TEST(Join, LeavesTheFirstAsItIs) {
+  const auto at_line = [](int32_t line) { return Position{line, line, 4, 8}; };
+  PositionTable first_positions{.all = {at_line(3), at_line(5), at_line(4)},
+                                .keywords = {}};
+  const EncodedCode first = encode(
+      std::vector<Instruction>{
+          {Op::Resume, 0}, {Op::LoadConst, 0}, {Op::ReturnValue, 0}},
+      first_positions, {}, 3);
+  PositionTable more_positions{
+      .all = {at_line(5), at_line(5), at_line(5), at_line(9)}, .keywords = {}};
+  const EncodedCode more = encode(
+      std::vector<Instruction>{{Op::LoadConst, 1},
+                               {Op::ReturnValue, 0},
+                               {Op::PushExcInfo, 0},
+                               {Op::Reraise, 0}},
+      more_positions,
+      std::vector<Handler>{
+          {.start = 0, .end = 2, .target = 2, .depth = 0, .push_lasti = false}},
+      3);
+  RawCode raw;
+  raw.bytecode = first.bytecode;
+  raw.line_table = first.line_table;
+  raw.first_line = first.first_line;
+  raw.stack_size = 7;
+  const EncodedCode joined = join(raw, more);
+  EXPECT_EQ(joined.stack_size, 7);
+  EXPECT_TRUE(std::equal(first.bytecode.begin(), first.bytecode.end(),
+                         joined.bytecode.begin()));
+
+  const Code code = decode_again(joined);
+  ASSERT_EQ(code.size(), 7);
+  const int32_t lines[] = {3, 5, 4, 5, 5, 5, 9};
+  for (int32_t i = 0; i < code.size(); ++i)
+    EXPECT_EQ(code.position(i), at_line(lines[i])) << i;
+  ASSERT_EQ(code.handlers.size(), 1U);
+  EXPECT_EQ(code.handlers[0].start, 3);
+  EXPECT_EQ(code.handlers[0].end, 5);
+  EXPECT_EQ(code.handlers[0].target, 5);
+}
+
 }  // namespace
 }  // namespace magneto::bytecode
