@@ -2,6 +2,7 @@
 #include "codegen/rebuilder.h"
 
 #include "codegen/island.h"
+#include "python/bind.h"
 #include "python/code_object.h"
 #include "python/find.h"
 #include "python/names.h"
@@ -221,6 +222,12 @@ Operand Rebuilder::make_bound(const values::MethodValue& method) {
         StepOp::CallFunction,
         {builder_.constant(std::move(get)), build(method.function),
          builder_.constant(Py_None), build(method.self)});
+  // Whose __get__, called with None, binds nothing.
+  if (method.self->object == Py_None) {
+    Ref bound = python::bind_in_c(method.function->object, Py_None);
+    MG_CHECK(bound, "None has the method");
+    return builder_.constant(std::move(bound));
+  }
   // Some are bound only where the class is given, too (METH_METHOD).
   return builder_.make(
       StepOp::CallFunction,

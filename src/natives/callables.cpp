@@ -50,8 +50,10 @@ Outcome<V> bind_other(Context& ctx, const Arguments& args) {
   PyTypeObject* type = object->type;
   if (args.count() > 2) {
     V owner = ctx.look(args.positional[2]);
-    if (owner->is_constant() && PyType_Check(owner->object))
-      type = reinterpret_cast<PyTypeObject*>(owner->object);
+    const bool is_class = owner->is_constant() && PyType_Check(owner->object);
+    if (!is_class && owner != ctx.none())
+      return ctx.graph_break("native-call", "__get__ of what is no class");
+    if (is_class) type = reinterpret_cast<PyTypeObject*>(owner->object);
   }
   if (!descriptor->is_constant()) return descriptor;
   return bind_descriptor(ctx, descriptor->object, is_none ? nullptr : object,

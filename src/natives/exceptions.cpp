@@ -14,6 +14,10 @@ namespace {
 
 Outcome<V> initialise(Context& ctx, const Arguments& args) {
   V self = ctx.look(args.positional[0]);
+  if (args.has_keywords())
+    return ctx.raise(PyExc_TypeError,
+                     std::string(self->type->tp_name) +
+                         "() takes no keyword arguments");
   if (!exception_field(ctx, self, interned().args))
     return ctx.graph_break("native-call", "__init__ of a caller's exception");
   initialise_exception(ctx, self, args.positional.subspan(1));
@@ -131,7 +135,7 @@ Outcome<V> subgroup(Context& ctx, const Arguments& args) {
 constexpr const char* kBuiltins = "builtins";
 
 #define MG_EXCEPTION(type) \
-  { kBuiltins, type ".__init__", initialise, 1, kAny, nullptr }
+  { kBuiltins, type ".__init__", initialise, 1, kAny, "*" }
 
 #define MG_OS_ERROR(type) \
   { kBuiltins, type ".__init__", initialise_os_error, 1, kAny, "*" }
@@ -213,12 +217,14 @@ constexpr Row kRows[] = {
     MG_EXCEPTION("RecursionError"),
     MG_EXCEPTION("StopIteration"),
     MG_EXCEPTION("StopAsyncIteration"),
+    MG_EXCEPTION("SystemError"),
     MG_EXCEPTION("SystemExit"),
     MG_EXCEPTION("TypeError"),
     MG_EXCEPTION("ValueError"),
     MG_EXCEPTION("Warning"),
     MG_EXCEPTION("BytesWarning"),
     MG_EXCEPTION("DeprecationWarning"),
+    MG_EXCEPTION("EncodingWarning"),
     MG_EXCEPTION("FutureWarning"),
     MG_EXCEPTION("ImportWarning"),
     MG_EXCEPTION("PendingDeprecationWarning"),

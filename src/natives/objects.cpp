@@ -98,6 +98,9 @@ Outcome<V> equals(Context& ctx, const Arguments& args) {
 // object.__ne__: the opposite of the object's __eq__.
 Outcome<V> differs(Context& ctx, const Arguments& args) {
   V object = ctx.look(args.positional[0]);
+  // Types in C that hash in their own way inherit no comparison.
+  if (!object->type->tp_richcompare)
+    return ctx.constant_share(Py_NotImplemented);
   MG_TRY(V method, special_method(ctx, object, name<"__eq__">()));
   MG_CHECK(method, "every object has __eq__");
   MG_TRY(V result, call(ctx, method, {args.positional[1]}));

@@ -490,7 +490,8 @@ Outcome<V> Registry::call_bound(Context& ctx, V callable, const Arguments& args,
   return call_row(ctx, *row, descriptor,
                   {.positional = positional,
                    .keyword_values = args.keyword_values,
-                   .keyword_names = args.keyword_names});
+                   .keyword_names = args.keyword_names,
+                   .is_bound = !PyType_Check(self)});
 }
 
 // Without a row: methods of numbers, strings and the like, on nothing but

@@ -180,6 +180,9 @@ Outcome<V> call_module(Context& ctx, const Arguments& args) {
 // Module.__getattr__: what Python's own look-up did not find.
 Outcome<V> module_getattr(Context& ctx, const Arguments& args) {
   V module = ctx.look(args.positional[0]);
+  if (ctx.look(args.positional[1])->type != &PyUnicode_Type)
+    return ctx.graph_break("native-call",
+                           "Module.__getattr__ of what is no name");
   MG_TRY(PyObject * attribute, attribute_name(ctx, args.positional[1]));
   V own = values::attribute_mapping(ctx, module);
   if (own) {

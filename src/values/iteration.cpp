@@ -119,9 +119,10 @@ Outcome<V> tensor_rows(Context& ctx, V tensor) {
 }
 
 PyTypeObject* type_of_text_iterator(PyObject* text) {
-  return PyBytes_Check(text)        ? &PyBytesIter_Type
-         : PyUnicode_IS_ASCII(text) ? python::ascii_iterator()
-                                    : &PyUnicodeIter_Type;
+  // A derived class's isn't compact.
+  return PyBytes_Check(text)                ? &PyBytesIter_Type
+         : PyUnicode_IS_COMPACT_ASCII(text) ? python::ascii_iterator()
+                                            : &PyUnicodeIter_Type;
 }
 
 }  // namespace

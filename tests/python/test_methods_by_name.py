@@ -6,11 +6,13 @@ that fit and with those that don't: results, and errors with CPython's words.
 import bisect
 import collections
 import contextlib
+import contextvars
 import functools
 import heapq
 import math
 import operator
 import re
+import typing
 
 import pytest
 import torch
@@ -23,6 +25,22 @@ def function(*args):
 
 
 Pair = collections.namedtuple("Pair", "first second")
+
+
+class OwnList(list):
+    """Is named in the errors of its methods."""
+
+
+class OwnText(str):
+    """Its iterator is not that of plain ones."""
+
+
+class OwnError(ValueError):
+    """Is named by the errors of its construction."""
+
+
+
+VARIABLE = contextvars.ContextVar("VARIABLE")
 
 MAKERS = {
     "int": lambda: 3,
@@ -46,6 +64,18 @@ MAKERS = {
     "namedtuple": lambda: Pair(1, 2),
     "Size": lambda: torch.Size([1, 2]),
     "dtype": lambda: torch.float32,
+    "list of a derived class": lambda: OwnList([1, 2]),
+    "str of a derived class": lambda: OwnText("ab"),
+    "exception of a derived class": lambda: OwnError("a", 1),
+    "method of a list": lambda: OwnList([1]).append,
+    "None": lambda: None,
+    "module": torch.nn.Identity,
+    "ModuleList": lambda: torch.nn.ModuleList([torch.nn.Identity()]),
+    "Union": lambda: int | str,
+    "typing.Union": lambda: typing.Union[int, str],
+    "ContextVar": lambda: VARIABLE,
+    "classmethod": lambda: classmethod(len),
+    "Pattern": lambda: re.compile("(a)(?P<n>b)?"),
 }
 ARGUMENTS = ["", "None", "0, 1", "[]", "key=1", "(1, 2)"]
 # What is about the process, or about the object as a whole.
@@ -159,6 +189,10 @@ WRONG_CALLS = [
     "collections.OrderedDict(a=1).move_to_end(Pair(1, 2))",
     "collections.OrderedDict(a=1).pop(())",
     "collections.defaultdict.fromkeys(key=1)",
+    "SystemError(key=1)",
+    "EncodingWarning(1, key=1)",
+    "getattr(None, '__bool__')",
+    "[None.__eq__, None.__dir__]",
 ]
 
 

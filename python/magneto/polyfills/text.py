@@ -95,7 +95,7 @@ def matches(pattern: re.Pattern[Any], *args: Any) -> list[re.Match[Any]]:
 
 def finditer(self: re.Pattern[Any], /, *args: Any) -> Iterator[re.Match[Any]]:
     """``Pattern.finditer``."""
-    return iter(matches(self, *args))
+    return iter(iter(matches(self, *args)).__next__, None)
 
 
 def pattern_subn(
