@@ -15,9 +15,8 @@ namespace {
 Outcome<V> initialise(Context& ctx, const Arguments& args) {
   V self = ctx.look(args.positional[0]);
   if (args.has_keywords())
-    return ctx.raise(PyExc_TypeError,
-                     std::string(self->type->tp_name) +
-                         "() takes no keyword arguments");
+    return ctx.raise(PyExc_TypeError, std::string(self->type->tp_name) +
+                                          "() takes no keyword arguments");
   if (!exception_field(ctx, self, interned().args))
     return ctx.graph_break("native-call", "__init__ of a caller's exception");
   initialise_exception(ctx, self, args.positional.subspan(1));

@@ -136,7 +136,13 @@ Outcome<bool> check(Context& ctx, V value, PyTypeObject* type, V classinfo,
     return is_of_tensor_type(ctx, value, classinfo);
   if (!classinfo->is_constant() || !PyType_Check(classinfo->object)) {
     MG_TRY(V method, special_method(ctx, classinfo, hook));
-    if (!method) return wrong_classinfo(ctx, instance);
+    if (!method) {
+      MG_TRY(V bases, find_attribute(ctx, classinfo, name<"__bases__">()));
+      if (!bases || !is_instance_of(ctx.look(bases), &PyTuple_Type))
+        return wrong_classinfo(ctx, instance);
+      return ctx.graph_break("native-call",
+                             "an object with __bases__ that is no class");
+    }
     MG_TRY(V result, call(ctx, method, {value}));
     return truth(ctx, result);
   }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // types.MappingProxyType: a view of a dict that can't be written through. Its
 // value shares the dict's state; what is asked of it the dict answers.
+#include <opcode.h>
+
 #include "natives/signature.h"
 #include "python/names.h"
 
@@ -46,6 +48,27 @@ Outcome<V> compared(Context& ctx, const Arguments& args) {
   return compare(ctx, kind, dict, args.positional[1]);
 }
 
+// Both without their proxies.
+template <bool is_reflected>
+Outcome<V> united(Context& ctx, const Arguments& args) {
+  V operands[2];
+  for (size_t i = 0; i < 2; ++i) {
+    V operand = ctx.look(args.positional[i]);
+    if (operand->type == &PyDictProxy_Type) operand = dict_behind(ctx, operand);
+    if (!operand)
+      return ctx.graph_break("native-call",
+                             "a class's namespace is united with something",
+                             "do it outside of the compiled function");
+    operands[is_reflected ? 1 - i : i] = operand;
+  }
+  return binary_operation(ctx, NB_OR, operands[0], operands[1]);
+}
+
+Outcome<V> not_in_place(Context& ctx, const Arguments&) {
+  return ctx.raise(PyExc_TypeError,
+                   "'|=' is not supported by mappingproxy; use '|' instead");
+}
+
 Outcome<V> make(Context& ctx, const Arguments& args) {
   V mapping = ctx.look(args.positional[0]);
   if (mapping->kind != Kind::Dict || mapping->type == &PyDictProxy_Type)
@@ -66,6 +89,9 @@ constexpr Row kRows[] = {
     {kTypes, "MappingProxyType.items", ask<"items">, 1, 1, nullptr},
     {kTypes, "MappingProxyType.get", get, 2, 3, nullptr},
     {kTypes, "MappingProxyType.copy", ask<"copy">, 1, 1, nullptr},
+    {kTypes, "MappingProxyType.__or__", united<false>, 2, 2, nullptr},
+    {kTypes, "MappingProxyType.__ror__", united<true>, 2, 2, nullptr},
+    {kTypes, "MappingProxyType.__ior__", not_in_place, 2, 2, nullptr},
     {kTypes, "MappingProxyType.__eq__", compared<Py_EQ>, 2, 2, nullptr},
     {kTypes, "MappingProxyType.__ne__", compared<Py_NE>, 2, 2, nullptr},
 };

@@ -177,14 +177,16 @@ Outcome<V> repr_for(Context& ctx, V value, const char* asked);
 Signal data_in_text(Context& ctx);
 
 // What tp_repr of the builtin classes does.
-Outcome<V> plain_repr(Context& ctx, V value) {
+// `as`: the class whose repr it is, the value's own or one that it inherits
+// from.
+Outcome<V> plain_repr(Context& ctx, V value, const PyTypeObject* as) {
   if (value->is_constant()) {
     if (is_safe(value->object) || PyFunction_Check(value->object) ||
         PyType_Check(value->object) || PyModule_Check(value->object) ||
         PyCFunction_Check(value->object)) {
       if (PyFunction_Check(value->object) || PyType_Check(value->object))
         values::rely_on_name(ctx, value->object);
-      return from_text(ctx, PyObject_Repr(value->object));
+      return from_text(ctx, as->tp_repr(value->object));
     }
     return address_in_text(ctx, value);
   }
@@ -198,23 +200,23 @@ Outcome<V> plain_repr(Context& ctx, V value) {
     case Kind::Tuple: {
       auto items = tuple_items(value);
       if (holds_symbol(ctx, value)) {
-        if (value->type == values::torch_types().size)
+        if (as == values::torch_types().size)
           return repr_of_all(ctx, {items.begin(), items.end()}, "torch.Size([",
                              "])");
       } else if (PyObject* real = safe_object(ctx, value)) {
-        return from_text(ctx, PyObject_Repr(real));
+        return from_text(ctx, as->tp_repr(real));
       }
-      if (value->type->tp_repr != PyTuple_Type.tp_repr) break;
+      if (as->tp_repr != PyTuple_Type.tp_repr) break;
       return repr_of_all(ctx, {items.begin(), items.end()}, "(",
                          items.size() == 1 ? ",)" : ")");
     }
     case Kind::List:
-      if (value->type->tp_repr != PyList_Type.tp_repr) break;
+      if (as->tp_repr != PyList_Type.tp_repr) break;
       return repr_of_all(ctx, ctx.heap.items(value->heap), "[", "]");
     case Kind::Dict:
-      if (value->type->tp_repr == PyDict_Type.tp_repr)
+      if (as->tp_repr == PyDict_Type.tp_repr)
         return repr_of_mapping(ctx, value);
-      if (value->type->tp_repr == PyODict_Type.tp_repr)
+      if (as->tp_repr == PyODict_Type.tp_repr)
         return repr_of_ordered(ctx, value);
       break;
     case Kind::Set:
@@ -233,6 +235,10 @@ Outcome<V> plain_repr(Context& ctx, V value) {
       break;
   }
   return address_in_text(ctx, value);
+}
+
+Outcome<V> plain_repr(Context& ctx, V value) {
+  return plain_repr(ctx, value, value->type);
 }
 
 // The builtin exception that makes its text of several arguments: UnicodeError
@@ -462,8 +468,11 @@ Outcome<V> call_ascii(Context& ctx, const Arguments& args) {
 Outcome<V> call_format(Context& ctx, const Arguments& args) {
   return format_of(ctx, args.positional[0], argument(args, 1));
 }
+template <Literal type>
 Outcome<V> slot_repr(Context& ctx, const Arguments& args) {
-  return plain_repr(ctx, ctx.look(args.positional[0]));
+  static const auto* const as =
+      reinterpret_cast<PyTypeObject*>(find_object(type.text));
+  return plain_repr(ctx, ctx.look(args.positional[0]), as);
 }
 // object.__repr__, which says where the object is.
 Outcome<V> object_repr(Context& ctx, const Arguments& args) {
@@ -604,12 +613,13 @@ constexpr Row kRows[] = {
     {kBuiltins, "format", call_format, 1, 2, nullptr},
     {kBuiltins, "str", make_str, 0, 3, "object encoding errors"},
     {kBuiltins, "str.join", join, 2, 2, nullptr},
-    {kBuiltins, "list.__repr__", slot_repr, 1, 1, nullptr},
-    {kBuiltins, "tuple.__repr__", slot_repr, 1, 1, nullptr},
-    {kBuiltins, "dict.__repr__", slot_repr, 1, 1, nullptr},
-    {kBuiltins, "set.__repr__", slot_repr, 1, 1, nullptr},
-    {kBuiltins, "frozenset.__repr__", slot_repr, 1, 1, nullptr},
-    {kBuiltins, "slice.__repr__", slot_repr, 1, 1, nullptr},
+    {kBuiltins, "list.__repr__", slot_repr<"builtins.list">, 1, 1, nullptr},
+    {kBuiltins, "tuple.__repr__", slot_repr<"builtins.tuple">, 1, 1, nullptr},
+    {kBuiltins, "dict.__repr__", slot_repr<"builtins.dict">, 1, 1, nullptr},
+    {kBuiltins, "set.__repr__", slot_repr<"builtins.set">, 1, 1, nullptr},
+    {kBuiltins, "frozenset.__repr__", slot_repr<"builtins.frozenset">, 1, 1,
+     nullptr},
+    {kBuiltins, "slice.__repr__", slot_repr<"builtins.slice">, 1, 1, nullptr},
     {kBuiltins, "object.__repr__", object_repr, 1, 1, nullptr},
     {kBuiltins, "object.__str__", slot_repr_as_str, 1, 1, nullptr},
     {kBuiltins, "object.__format__", slot_format, 2, 2, nullptr},
@@ -619,7 +629,8 @@ constexpr Row kRows[] = {
      2, nullptr},
     {kBuiltins, "str.__format__", plain_format_by_name<"builtins.str">, 2, 2,
      nullptr},
-    {kBuiltins, "BaseException.__repr__", slot_repr, 1, 1, nullptr},
+    {kBuiltins, "BaseException.__repr__", slot_repr<"builtins.BaseException">,
+     1, 1, nullptr},
     {kBuiltins, "BaseException.__str__", slot_str, 1, 1, nullptr},
     {kBuiltins, "BaseExceptionGroup.__str__", slot_str, 1, 1, nullptr},
     {kBuiltins, "KeyError.__str__", slot_str, 1, 1, nullptr},
@@ -632,7 +643,8 @@ constexpr Row kRows[] = {
     row::examine("magneto.polyfills.text", "parsed"),
     row::examine("magneto.polyfills.text", "field_path"),
     row::breaks(kBuiltins, "print", "print outside of the compiled function"),
-    {"collections", "OrderedDict.__repr__", slot_repr, 1, 1, nullptr},
+    {"collections", "OrderedDict.__repr__",
+     slot_repr<"collections.OrderedDict">, 1, 1, nullptr},
     {"dataclasses", "_recursive_repr.<locals>.wrapper", recursive_repr, 1, kAny,
      "*"},
     {"reprlib", "recursive_repr.<locals>.decorating_function.<locals>.wrapper",

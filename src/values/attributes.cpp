@@ -481,7 +481,8 @@ Outcome<V> load_method(Context& ctx, V object, PyObject* name, V* self) {
   // bound, and names the class in its errors.
   const auto comes_bound = [&](V function) {
     return object->type->tp_getattro != PyObject_GenericGetAttr &&
-           function->object && Py_IS_TYPE(function->object, &PyMethodDescr_Type);
+           function->object &&
+           Py_IS_TYPE(function->object, &PyMethodDescr_Type);
   };
   if (value->kind == Kind::BoundMethod && value->object == nullptr &&
       !comes_bound(as<MethodValue>(value)->function)) {

@@ -230,7 +230,7 @@ Outcome<V> compare(Context& ctx, int kind, V left, V right) {
   MG_TRY(V forward, python_method(ctx, left, table.method[at]));
   if (V mapping = behind_proxy(ctx, right);
       mapping && !is_users_method(forward))
-    return compare(ctx, kind, left, mapping);
+    return compare(ctx, kCompare[kind].reflected, mapping, left);
   MG_TRY(V backward, python_method(ctx, right, table.method[mirrored]));
   if (forward || backward) {
     const bool backward_first = backward && left->type != right->type &&

@@ -12,6 +12,7 @@ import heapq
 import math
 import operator
 import re
+import types
 import typing
 
 import pytest
@@ -37,7 +38,6 @@ class OwnText(str):
 
 class OwnError(ValueError):
     """Is named by the errors of its construction."""
-
 
 
 VARIABLE = contextvars.ContextVar("VARIABLE")
@@ -143,6 +143,13 @@ def first_of(value):
     return value
 
 
+class HasAll:
+    """Any attribute, a tuple."""
+
+    def __getattr__(self, name):
+        return name, name
+
+
 KNOWN = {
     "bisect": bisect,
     "collections": collections,
@@ -152,8 +159,11 @@ KNOWN = {
     "heapq": heapq,
     "math": math,
     "operator": operator,
+    "HasAll": HasAll,
     "Pair": Pair,
     "shown": shown,
+    "torch": torch,
+    "types": types,
 }
 
 # What needs an argument by position doesn't take a keyword for it, and what
@@ -193,6 +203,20 @@ WRONG_CALLS = [
     "EncodingWarning(1, key=1)",
     "getattr(None, '__bool__')",
     "[None.__eq__, None.__dir__]",
+    "tuple.__repr__(torch.Size([1, 2]))",
+    "super(torch.Size, torch.Size([1])).__repr__()",
+    "dict.__repr__(collections.OrderedDict(a=1))",
+    "isinstance(1, HasAll())",
+    "issubclass(int, HasAll())",
+    "types.MappingProxyType({'a': 1}) < types.MappingProxyType({})",
+    "types.MappingProxyType({'a': 1}) >= {}",
+    "{} <= types.MappingProxyType({'a': 1})",
+    "types.MappingProxyType({'a': 1}) == {'a': 1}",
+    "types.MappingProxyType({'a': 1}) | types.MappingProxyType({'b': 2})",
+    "types.MappingProxyType({'a': 1}) | {'b': 2}",
+    "{'a': 1} | types.MappingProxyType({'b': 2})",
+    "types.MappingProxyType({'a': 1}) | [1]",
+    "operator.ior(types.MappingProxyType({'a': 1}), {'b': 2})",
 ]
 
 
