@@ -122,9 +122,8 @@ Status update_dict(Context& ctx, V into, V other, const Arguments& keywords,
     } else {
       MG_TRY(V keys, find_attribute(ctx, other, interned().keys));
       if (keys) {
-        MG_TRY(V listed, call(ctx, keys, {}));
         std::vector<V> each;
-        MG_DO(unpack(ctx, listed, each));
+        MG_DO(values::take_keys(ctx, other, keys, each));
         for (V key : each) {
           MG_TRY(V value, get_item(ctx, other, key));
           MG_DO(store(ctx, into, key, value, through_items));

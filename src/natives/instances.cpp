@@ -52,22 +52,31 @@ Signal wrong_classinfo(Context& ctx, bool instance) {
 
 }  // namespace
 
-Outcome<bool> pretends_to_be(Context& ctx, V value, PyTypeObject* wanted) {
+namespace {
+
+// What the object says that its __class__ is, where that may be another one
+// than its class; else null.
+Outcome<V> own_class(Context& ctx, V value) {
   PyTypeObject* type = value->type;
   const bool is_proxy =
       type == &_PyWeakref_ProxyType || type == &_PyWeakref_CallableProxyType;
   if (value->kind == Kind::Tensor ||
       (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE) && !is_proxy))
-    return false;
+    return nullptr;
   PyObject* dunder_class = interned().dunder_class;
   if (type->tp_getattro == PyObject_GenericGetAttr &&
       type_lookup(ctx, type, dunder_class) ==
           _PyType_Lookup(&PyBaseObject_Type, dunder_class))
-    return false;
+    return nullptr;
   MG_TRY(V said, find_attribute(ctx, value, dunder_class));
-  if (!said) return false;
-  said = ctx.look(said);
-  return said->is_constant() && PyType_Check(said->object) &&
+  return said ? ctx.look(said) : nullptr;
+}
+
+}  // namespace
+
+Outcome<bool> pretends_to_be(Context& ctx, V value, PyTypeObject* wanted) {
+  MG_TRY(V said, own_class(ctx, value));
+  return said && said->is_constant() && PyType_Check(said->object) &&
          PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(said->object),
                           wanted);
 }
@@ -158,9 +167,17 @@ Outcome<bool> check(Context& ctx, V value, PyTypeObject* type, V classinfo,
   }
   // The cache of the abstract class and the hooks that its author wrote for
   // classes, not for objects.
-  if (found == abc_hook(hook))
+  if (found == abc_hook(hook)) {
+    MG_TRY(V said, instance ? own_class(ctx, value) : Outcome<V>(nullptr));
+    if (said && said->object != reinterpret_cast<PyObject*>(type)) {
+      if (!said->is_constant() || !PyType_Check(said->object))
+        return ctx.raise(PyExc_TypeError, "issubclass() arg 1 must be a class");
+      MG_TRY(bool matches, ask_abstract(ctx, classinfo->object, said->object));
+      if (matches) return true;
+    }
     return ask_abstract(ctx, classinfo->object,
                         reinterpret_cast<PyObject*>(type));
+  }
   MG_TRY(V method, bind_descriptor(ctx, found, classinfo, meta, hook));
   MG_TRY(V result, call(ctx, method, {value}));
   return truth(ctx, result);

@@ -111,8 +111,8 @@ Outcome<V> of_numbers(Context& ctx, const Arguments& args) {
                           ? values::as_index(ctx, value)
                           : call(ctx, found, {}));
         value = ctx.look_symbolic(value);
-        if (method == name<"__float__">() && value->is_constant() &&
-            !PyFloat_Check(value->object))
+        if (method == name<"__float__">() &&
+            !PyType_IsSubtype(value->type, &PyFloat_Type))
           return ctx.raise(PyExc_TypeError,
                            class_name + ".__float__ returned non-float (type " +
                                value->type->tp_name + ")");

@@ -183,7 +183,13 @@ Outcome<V> make_bytes(Context& ctx, const Arguments& args) {
     return ctx.graph_break("data-dependent", "bytes() of a tensor",
                            "make it of the tensor's numpy()");
   MG_TRY(plain, try_special(ctx, source, name<"__bytes__">()));
-  if (plain) return plain;
+  if (plain) {
+    plain = ctx.look(plain);
+    if (PyType_IsSubtype(plain->type, &PyBytes_Type)) return plain;
+    return ctx.raise(PyExc_TypeError,
+                     std::string("__bytes__ returned non-bytes (type ") +
+                         plain->type->tp_name + ")");
+  }
   if (source->is_constant() && PyUnicode_Check(source->object))
     return ctx.raise(PyExc_TypeError, "string argument without an encoding");
   if (source->is_constant() && PyLong_Check(source->object)) {
@@ -192,8 +198,16 @@ Outcome<V> make_bytes(Context& ctx, const Arguments& args) {
   }
   if (source->kind == Kind::Object ||
       values::own_special(ctx, source->type, name<"__index__">())) {
-    MG_TRY(V number, values::own_position(ctx, source));
-    if (number) return make_bytes(ctx, {.positional = {&number, 1}});
+    Outcome<V> number = values::own_position(ctx, source);
+    V found = number ? number.value() : nullptr;
+    if (found) return make_bytes(ctx, {.positional = {&found, 1}});
+    // What gives no number may be iterable.
+    if (!number) {
+      if (number.signal() != Signal::Raised ||
+          !ctx.exception_is(PyExc_TypeError))
+        return number;
+      (void)ctx.take_exception();
+    }
   }
   std::vector<V> items;
   Outcome<V> iterator = values::iterate_and_ask(ctx, source);

@@ -149,9 +149,10 @@ Outcome<V> repr_of_set(Context& ctx, V value) {
     items.push_back(entry->key);
   const std::string type = _PyType_Name(value->type);
   if (items.empty()) return ctx.string(type + "()");
-  if (values::own_special(ctx, value->type, interned().dunder_iter)) {
+  if (values::own_special(ctx, value->type, interned().dunder_iter) ||
+      values::own_special(ctx, value->type, interned().dunder_len)) {
     items.clear();
-    MG_DO(unpack(ctx, value, items));
+    MG_DO(values::unpack_to_list(ctx, value, items));
   }
   if (value->type == &PySet_Type) return repr_of_all(ctx, items, "{", "}");
   return repr_of_all(ctx, items, type + "({", "})");

@@ -26,7 +26,8 @@ Outcome<V> size_item(Context& ctx, V given, size_t position) {
 // torch.Size(iterable of ints).
 Outcome<V> make_size(Context& ctx, const Arguments& args) {
   std::vector<V> items;
-  if (args.count()) MG_DO(values::unpack(ctx, args.positional[0], items));
+  if (args.count())
+    MG_DO(values::unpack_to_list(ctx, args.positional[0], items));
   bool is_symbolic = false;
   for (size_t i = 0; i < items.size(); ++i) {
     MG_TRY(items[i], size_item(ctx, items[i], i));

@@ -4,6 +4,7 @@
 #include "natives/pure.h"
 #include "natives/torch_rows.h"
 #include "python/find.h"
+#include "python/names.h"
 
 namespace magneto::natives {
 
@@ -29,7 +30,7 @@ Outcome<bool> overrides_functions(Context& ctx, V value) {
   value = ctx.look_symbolic(value);
   if (value->kind == Kind::Object)
     return values::type_lookup(ctx, value->type,
-                               name<"__torch_function__">()) != nullptr;
+                               interned().dunder_torch_function) != nullptr;
   return false;
 }
 

@@ -341,6 +341,7 @@ bool Interpreter::unwind(Frame& frame) {
   frame.stack.resize(static_cast<size_t>(handler->depth));
   if (handler->push_lasti) frame.push(lasti);
   frame.push(ctx.take_exception());
+  note_raised_object(frame.top());
   frame.pc = handler->target;
   return true;
 }

@@ -62,6 +62,13 @@ class Interpreter final : public values::Inliner, public Journaled {
   // frame.current is the instruction that has not been executed.
   Outcome<Next> run_outermost(Frame& frame);
 
+  // Whether the exception came as an object, from a `raise` or a handler, and
+  // not from C code, which may have given its class and argument only.
+  bool is_raised_object(V exception) const {
+    return exception == raised_object_;
+  }
+  void note_raised_object(V exception) { raised_object_ = exception; }
+
   // -- values::Inliner
   Outcome<V> inline_function(V function, const Arguments& args) override;
   Outcome<V> resume_generator(V generator, V sent, V thrown,
@@ -196,6 +203,7 @@ class Interpreter final : public values::Inliner, public Journaled {
   void keep_broken(Frame& frame, Journal::Position before, V handled_before);
 
   Frame* frame_ = nullptr;  // innermost
+  V raised_object_ = nullptr;
   size_t depth_ = python::recursion_depth();
   bool calls_in_blocks_ = false;
   std::vector<V> begun_;  // see begin()

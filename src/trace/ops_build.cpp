@@ -167,9 +167,8 @@ Status update(Context& ctx, V dict, V mapping, bool unique) {
     return done;
   }
   MG_TRY(V method, values::get_attribute(ctx, mapping, interned().keys));
-  MG_TRY(V keys, values::call(ctx, method, {}));
   std::vector<V> all;
-  MG_DO(values::unpack(ctx, keys, all));
+  MG_DO(values::take_keys(ctx, mapping, method, all));
   for (V key : all) {
     MG_DO(check(key));
     MG_TRY(V value, values::get_item(ctx, mapping, key));
@@ -179,7 +178,8 @@ Status update(Context& ctx, V dict, V mapping, bool unique) {
 }
 
 // What a call with ** says instead of what merging the mapping has raised.
-Signal arguments_error(Context& ctx, V callable, V mapping, Signal signal) {
+Signal arguments_error(Interpreter& in, V callable, V mapping, Signal signal) {
+  Context& ctx = in.ctx;
   if (signal != Signal::Raised) return signal;
   if (ctx.exception_is(PyExc_AttributeError)) {
     (void)ctx.take_exception();
@@ -189,9 +189,11 @@ Signal arguments_error(Context& ctx, V callable, V mapping, Signal signal) {
             mapping->type->tp_name);
   }
   if (!ctx.exception_is(PyExc_KeyError)) return signal;
-  // CPython 3.11 doesn't recognise it where another one is being handled: what
-  // it looks at is an exception by then, and no longer its argument.
-  if (ctx.look(ctx.inliner->handled_exception()) != ctx.none()) return signal;
+  // CPython 3.11 doesn't recognise it where it is an exception by then, and no
+  // longer its argument: as where another one is being handled.
+  if (ctx.look(in.handled) != ctx.none() ||
+      in.is_raised_object(ctx.exception()))
+    return signal;
   V args = values::exception_field(ctx, ctx.exception(), interned().args);
   std::vector<V> keys;
   MG_DO(values::unpack(ctx, args, keys));
@@ -232,8 +234,7 @@ Outcome<Next> op_DictMerge(Interpreter& in, Frame& frame, Instruction ins) {
   V mapping = ctx.look(frame.top());
   const Status updated = update(ctx, frame.top(depth + 1), mapping, true);
   if (!updated)
-    return arguments_error(ctx, frame.top(depth + 3), mapping,
-                           updated.signal());
+    return arguments_error(in, frame.top(depth + 3), mapping, updated.signal());
   frame.pop();
   return Next::Continue;
 }

@@ -163,6 +163,7 @@ Outcome<Next> op_RaiseVarargs(Interpreter& in, Frame& frame, Instruction ins) {
     }
     values::set_exception_field(ctx, exception, interned().dunder_cause, cause);
   }
+  in.note_raised_object(exception);
   return ctx.raise_value(exception);
 }
 

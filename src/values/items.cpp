@@ -154,6 +154,15 @@ Outcome<Index> sequence_index(Context& ctx, V container, V key,
                            : container->kind == Kind::List ? "list"
                                                            : "tuple";
   if (!real || !PyIndex_Check(real)) {
+    // A class that has one of the two methods calls the other one by name.
+    const bool is_called =
+        access != Access::Read &&
+        (own_special(ctx, container->type, interned().dunder_setitem) ||
+         own_special(ctx, container->type, interned().dunder_delitem));
+    if (deque && is_called)
+      return ctx.raise(PyExc_TypeError,
+                       std::string("'") + key->type->tp_name +
+                           "' object cannot be interpreted as an integer");
     if (deque)
       return ctx.raise(PyExc_TypeError,
                        std::string("sequence index must be integer, not '") +

@@ -97,6 +97,21 @@ Status unpack_to_list(Context& ctx, V iterable, std::vector<V>& into) {
   return take_all(ctx, iterator, into);
 }
 
+Status take_keys(Context& ctx, V mapping, V method, std::vector<V>& into) {
+  MG_TRY(V keys, call(ctx, method, {}));
+  keys = ctx.look(keys);
+  if (is_plain_sequence(keys)) return unpack(ctx, keys, into);
+  Outcome<V> iterator = iterate(ctx, keys);
+  if (iterator) return unpack_to_list(ctx, iterator.value(), into);
+  if (iterator.signal() != Signal::Raised || !ctx.exception_is(PyExc_TypeError))
+    return iterator.signal();
+  (void)ctx.take_exception();
+  return ctx.raise(PyExc_TypeError,
+                   std::string(mapping->type->tp_name) +
+                       ".keys() returned a non-iterable (type " +
+                       keys->type->tp_name + ")");
+}
+
 Status list_extend(Context& ctx, V list, V iterable) {
   iterable = ctx.look(iterable);
   if (is_plain_sequence(iterable) || iterable == list) {

@@ -522,7 +522,9 @@ Outcome<V> binary_operation(Context& ctx, int kind, V left, V right) {
         MG_TRY(V result, call(ctx, forward, {right}));
         if (!is_not_implemented(ctx, result)) return result;
         MG_TRY(V bound, get_attribute(ctx, right, table.reflected[at]));
-        return call(ctx, bound, {left});
+        MG_TRY(result, call(ctx, bound, {left}));
+        if (!is_not_implemented(ctx, result)) return result;
+        return unsupported_operands(ctx, in_place, op, left, right);
       }
     }
     V operands[] = {left, right};

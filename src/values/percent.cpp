@@ -222,10 +222,10 @@ Status Percent::refuse(Py_UCS4 letter, V value) {
   const bool integral = letter < 128 && std::strchr("oxX", letter);
   if (value->type->tp_flags & Py_TPFLAGS_HEAPTYPE) {
     const Names& names = interned();
-    for (PyObject* asked : {real                        ? names.dunder_float
-                            : integral || letter == 'c' ? names.dunder_index
-                                                        : names.dunder_int,
-                            names.dunder_index}) {
+    const bool any = !real && !integral && letter != 'c';
+    for (PyObject* asked :
+         {any ? names.dunder_int : names.dunder_index, names.dunder_index,
+          any || real ? names.dunder_float : names.dunder_index}) {
       MG_TRY(V method, special_method(ctx_, value, asked));
       if (!method) continue;
       return ctx_.graph_break("operator",

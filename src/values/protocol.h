@@ -127,6 +127,9 @@ Status take_all(Context& ctx, V iterator, std::vector<V>& into);
 // The same as list() does it, which asks the iterable how many there are
 // (length_hint.cpp).
 Status unpack_to_list(Context& ctx, V iterable, std::vector<V>& into);
+// What the mapping's keys() gives, as PyMapping_Keys() takes it. `method`:
+// that, bound.
+Status take_keys(Context& ctx, V mapping, V method, std::vector<V>& into);
 // iter(iterable), which then has been asked how many there are.
 Outcome<V> iterate_and_ask(Context& ctx, V iterable);
 // list.extend

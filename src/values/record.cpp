@@ -9,6 +9,7 @@
 #include "python/pending_error.h"
 #include "support/forever.h"
 #include "tensor/hidden_effects.h"
+#include "values/operators.h"
 #include "values/protocol.h"
 #include "values/recursion.h"
 #include "values/symbolic.h"
@@ -61,6 +62,15 @@ bool says_its_items(Context& ctx, V value) {
   return false;
 }
 
+// Whether torch may ask the class of something that a graph can hold for its
+// __torch_function__, which a graph doesn't.
+bool answers_to_torch(Context& ctx, V value) {
+  return (value->type->tp_flags & Py_TPFLAGS_HEAPTYPE) &&
+         value->kind != Kind::Tensor &&
+         (hears_of_look_ups(ctx, value) ||
+          type_lookup(ctx, value->type, interned().dunder_torch_function));
+}
+
 Outcome<Both> lower_mapping(Context& ctx, V value, int depth) {
   std::vector<graph::Arg> args;
   Ref real = Ref::steal(PyDict_New());
@@ -88,6 +98,13 @@ Outcome<Both> lower(Context& ctx, V value, int depth) {
                                ", whose class says what its items are, as the "
                                "argument of a tensor operation",
                            "pass a plain tuple, list or dict");
+  if (answers_to_torch(ctx, value))
+    return ctx.graph_break("graph-argument",
+                           std::string("a ") + _PyType_Name(value->type) +
+                               ", which torch may ask for its "
+                               "__torch_function__, as the argument of a "
+                               "tensor operation",
+                           "pass a plain number, text or container");
   switch (value->kind) {
     case Kind::Symbol: {
       shapes::E number = as<SymbolValue>(value)->number;

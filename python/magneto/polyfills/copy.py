@@ -136,12 +136,23 @@ def _reduced(x: Any, cls: type, kind: str) -> Any:
 def _rebuild(x: Any, reduced: Any, memo: dict[Any, Any] | None) -> Any:
     if isinstance(reduced, str):
         return x
+    return _reconstruct(x, memo, *reduced)
+
+
+# With the names that `copy` gives, which are in the errors.
+def _reconstruct(
+    x: Any,
+    memo: dict[Any, Any] | None,
+    func: Any,
+    args: Any,
+    state: Any = None,
+    listiter: Any = None,
+    dictiter: Any = None,
+) -> Any:
     deep = memo is not None
-    parts = list(reduced) + [None] * (5 - len(reduced))
-    function, args, state, items, pairs = parts[:5]
     if deep and args:
         args = [deepcopy(arg, memo) for arg in args]
-    made = function(*args)
+    made = func(*args)
     if deep:
         memo[_PAIRS].append((x, made))
     if state is not None:
@@ -158,11 +169,11 @@ def _rebuild(x: Any, reduced: Any, memo: dict[Any, Any] | None) -> Any:
             if slots is not None:
                 for name, value in slots.items():
                     setattr(made, name, value)
-    if items is not None:
-        for item in items:
+    if listiter is not None:
+        for item in listiter:
             made.append(deepcopy(item, memo) if deep else item)
-    if pairs is not None:
-        for key, value in pairs:
+    if dictiter is not None:
+        for key, value in dictiter:
             if deep:
                 key = deepcopy(key, memo)
                 value = deepcopy(value, memo)
