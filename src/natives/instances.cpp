@@ -124,8 +124,14 @@ Outcome<bool> check(Context& ctx, V value, PyTypeObject* type, V classinfo,
     const values::RecursionScope scope;
     MG_DO(scope.check(
         ctx, instance ? " in __instancecheck__" : " in __subclasscheck__"));
+    // The items themselves, whatever an __iter__ would give.
     std::vector<V> options;
-    MG_DO(unpack(ctx, classinfo, options));
+    if (classinfo->kind == Kind::Tuple) {
+      const auto items = values::tuple_items(classinfo);
+      options.assign(items.begin(), items.end());
+    } else {
+      MG_DO(unpack(ctx, classinfo, options));
+    }
     for (V option : options) {
       MG_TRY(bool matches, check(ctx, value, type, option, hook, instance));
       if (matches) return true;

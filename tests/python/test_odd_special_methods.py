@@ -80,6 +80,9 @@ ROWS = [
     ("str", "'ab'", "__float__", "return 1.5", "'%d' % v"),
     ("str", "'ab'", "__float__", "return 1.5", "'%x' % v"),
     ("str", "'ab'", "__float__", "return 1.5", "'%e' % v"),
+    ("tuple", "[int, str]", "__iter__", "return 1", "isinstance(1, v)"),
+    ("tuple", "[int, str]", "__len__", "return 0", "issubclass(bool, v)"),
+    ("tuple", "[1]", "__iter__", "return iter([int])", "isinstance(1, v)"),
     ("dict", "", "__mul__", "return NotImplemented", "v * x"),
     ("bytes", "b'ab'", "__bytes__", "return 1", "type(v)(v)"),
 ]
