@@ -8,6 +8,7 @@
 #include "python/deque_layout.h"
 #include "python/find.h"
 #include "python/names.h"
+#include "values/attributes.h"
 #include "values/construction.h"
 #include "values/exceptions.h"
 
@@ -70,9 +71,21 @@ void trim(Context& ctx, V deque, bool added_right) {
 }
 
 // One by one: whoever yields them may look at the deque, or raise.
+// list(deque), for which a derived class may give others than there are.
+Status list_items(Context& ctx, V deque, std::vector<V>& items) {
+  if (deque->type != deque_type())
+    return values::unpack_to_list(ctx, deque, items);
+  items = items_of(ctx, deque);
+  return done;
+}
+
 Status extend_with(Context& ctx, V deque, V iterable, bool right) {
   iterable = ctx.look(iterable);
-  if (iterable == deque) iterable = ctx.list(items_of(ctx, deque));
+  if (iterable == deque) {
+    std::vector<V> items;
+    MG_DO(list_items(ctx, deque, items));
+    iterable = ctx.list(items);
+  }
   MG_TRY(V iterator, iterate(ctx, iterable));
   for (;;) {
     MG_TRY(V item, next(ctx, iterator));
@@ -275,6 +288,19 @@ Outcome<V> clear(Context& ctx, const Arguments& args) {
 
 Outcome<V> copy(Context& ctx, const Arguments& args) {
   MG_TRY(V deque, list_receiver(ctx, args));
+  if (deque->type != deque_type()) {
+    // A derived class is asked for one.
+    std::vector<V> given{deque};
+    if (const Py_ssize_t most = limit_of(ctx, deque); most >= 0)
+      given.push_back(ctx.integer(most));
+    MG_TRY(V made, call(ctx, values::class_value(ctx, deque->type),
+                        {.positional = given}));
+    made = ctx.look(made);
+    if (is_instance_of(made, deque_type())) return made;
+    return ctx.raise(PyExc_TypeError, std::string(deque->type->tp_name) +
+                                          "() must return a deque, not " +
+                                          made->type->tp_name);
+  }
   V made = ctx.list(items_of(ctx, deque), deque->type);
   ctx.heap.initial(made->heap).slots = ctx.heap[deque->heap].slots;
   return made;
@@ -351,14 +377,18 @@ Outcome<V> repeat(Context& ctx, const Arguments& args) {
                      std::string("'") + given->type->tp_name +
                          "' object cannot be interpreted as an integer");
   MG_TRY(Py_ssize_t times, slot_index(ctx, given));
-  const std::vector<V> once = items_of(ctx, deque);
   V target = deque;
   if (!in_place) {
     MG_TRY(target, copy(ctx, args));
   }
+  std::vector<V> once = items_of(ctx, target);
   if (times == 1 || once.empty()) return target;
-  ctx.heap.splice(target->heap, 0, once.size(), {});
-  for (Py_ssize_t i = 0; i < times; ++i) {
+  if (times <= 0) ctx.heap.splice(target->heap, 0, once.size(), {});
+  if (times > 1 && once.size() > 1) {
+    once.clear();
+    MG_DO(list_items(ctx, target, once));
+  }
+  for (Py_ssize_t i = 1; i < times; ++i) {
     ctx.heap.splice(target->heap, items_of(ctx, target).size(), 0, once);
     trim(ctx, target, true);
   }
@@ -374,7 +404,9 @@ Outcome<V> limit(Context& ctx, const Arguments& args) {
 
 Outcome<V> repr(Context& ctx, const Arguments& args) {
   MG_TRY(V deque, list_receiver(ctx, args));
-  MG_TRY(V inner, repr_of(ctx, ctx.list(items_of(ctx, deque))));
+  std::vector<V> items;
+  MG_DO(list_items(ctx, deque, items));
+  MG_TRY(V inner, repr_of(ctx, ctx.list(items)));
   const Py_ssize_t most = limit_of(ctx, deque);
   const std::string close =
       most < 0 ? ")" : ", maxlen=" + std::to_string(most) + ")";

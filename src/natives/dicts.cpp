@@ -104,7 +104,8 @@ Status update_from_pairs(Context& ctx, V into, V pairs, bool through_items) {
 // The same of what an OrderedDict is updated from, which looks at no __iter__.
 bool is_taken_directly(Context& ctx, PyTypeObject* type) {
   return !own_special(ctx, type, interned().keys) &&
-         !own_special(ctx, type, interned().dunder_getitem);
+         !own_special(ctx, type, interned().dunder_getitem) &&
+         type->tp_getattro == PyODict_Type.tp_getattro;
 }
 
 }  // namespace

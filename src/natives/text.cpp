@@ -16,6 +16,7 @@
 #include "values/definitions.h"
 #include "values/exception_groups.h"
 #include "values/exceptions.h"
+#include "values/operators.h"
 #include "values/sets.h"
 #include "values/symbolic.h"
 #include "values/torch_types.h"
@@ -127,7 +128,8 @@ Outcome<V> repr_of_mapping(Context& ctx, V value) {
 
 Outcome<V> repr_of_ordered(Context& ctx, V value) {
   std::vector<V> pairs;
-  if (values::own_special(ctx, value->type, name<"items">()) &&
+  if ((values::own_special(ctx, value->type, name<"items">()) ||
+       values::hears_of_look_ups(ctx, value)) &&
       !dict_entries(ctx, value).empty()) {
     MG_TRY(V items, values::call_method(ctx, value, name<"items">(), {}));
     MG_DO(unpack(ctx, items, pairs));

@@ -2,6 +2,7 @@
 #include <array>
 
 #include "python/find.h"
+#include "python/names.h"
 #include "support/forever.h"
 #include "values/operators.h"
 #include "values/protocol.h"
@@ -47,6 +48,10 @@ bool is_sequence(V value) {
 }
 
 Outcome<V> compare_sequences(Context& ctx, int kind, V left, V right) {
+  for (V each : {left, right})
+    if (each->kind == Kind::List && !is_list(each) &&
+        own_special(ctx, each->type, interned().dunder_iter))
+      return unknown_operator(ctx, kCompare[kind].symbol, left, right);
   std::vector<V> a = items_of(ctx, left), b = items_of(ctx, right);
   // Lists, not tuples, are unequal at once.
   if (a.size() != b.size() && (kind == Py_EQ || kind == Py_NE) &&

@@ -607,7 +607,8 @@ bool is_merged_directly(Context& ctx, PyTypeObject* type) {
   // An OrderedDict's way of iteration is another one, and is not looked at.
   return type->tp_iter == PyODict_Type.tp_iter &&
          !own_special(ctx, type, interned().keys) &&
-         !own_special(ctx, type, interned().dunder_getitem);
+         !own_special(ctx, type, interned().dunder_getitem) &&
+         type->tp_getattro == PyODict_Type.tp_getattro;
 }
 
 std::vector<const DictEntry*> dict_entries(Context& ctx, V dict) {

@@ -535,11 +535,14 @@ Outcome<V> binary_operation(Context& ctx, int kind, V left, V right) {
                                                : table.function[at],
         {.positional = operands});
   }
+  // What C code does in place, a class of the user's may do in another way.
+  bool in_place_in_c = in_place;
   if (in_place) {
     MG_TRY(V method, operator_method(ctx, op, left, table.in_place_method[at]));
     if (method) {
       MG_TRY(V result, call(ctx, method, {right}));
       if (!is_not_implemented(ctx, result)) return result;
+      in_place_in_c = !is_users_method(method);
     }
   }
   if ((in_place && answers_in_c(ctx, left, table.in_place_method[at])) ||
@@ -561,7 +564,8 @@ Outcome<V> binary_operation(Context& ctx, int kind, V left, V right) {
   // Numbers' slots go before those of sequences, which user classes don't have.
   const bool users = is_users_method(forward) || is_users_method(backward);
   if (!users) {
-    MG_TRY(V contained, container_operation(ctx, op, left, right, in_place));
+    MG_TRY(V contained,
+           container_operation(ctx, op, left, right, in_place_in_c));
     if (contained) return contained;
   }
   const OperatorMethods methods{forward, backward, table.method[at],
@@ -574,7 +578,8 @@ Outcome<V> binary_operation(Context& ctx, int kind, V left, V right) {
          answer_of_either(ctx, left, right, methods, kBinary[op].symbol));
   if (answer) return answer;
   if (users) {
-    MG_TRY(V contained, container_operation(ctx, op, left, right, in_place));
+    MG_TRY(V contained,
+           container_operation(ctx, op, left, right, in_place_in_c));
     if (contained) return contained;
   }
   if (op == kModulo && left->is_constant() && PyUnicode_Check(left->object))

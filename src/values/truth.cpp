@@ -104,6 +104,19 @@ namespace {
 Outcome<bool> contains_by_iteration(Context& ctx, V container, V item) {
   // Lists and tuples look into themselves, whatever a subclass's __iter__ says.
   const bool has_items = is_list(container) || is_tuple_like(container);
+  // So does a deque, whose own iterator isn't had through that method.
+  if (container->kind == Kind::List && !has_items &&
+      own_special(ctx, container->type, interned().dunder_iter)) {
+    const std::vector<V> items = ctx.heap.items(container->heap);
+    const int64_t changes = ctx.heap[container->heap].number;
+    for (V candidate : items) {
+      MG_TRY(bool same, identical_or_equal(ctx, candidate, item));
+      if (same) return true;
+      if (ctx.heap[container->heap].number != changes)
+        return ctx.raise(PyExc_RuntimeError, "deque mutated during iteration");
+    }
+    return false;
+  }
   Outcome<V> begun =
       has_items ? plain_iterate(ctx, container) : iterate(ctx, container);
   if (!begun) {

@@ -7,6 +7,7 @@ words.
 import collections
 import copy
 import math
+import operator
 import re
 
 import pytest
@@ -83,6 +84,62 @@ ROWS = [
     ("tuple", "[int, str]", "__iter__", "return 1", "isinstance(1, v)"),
     ("tuple", "[int, str]", "__len__", "return 0", "issubclass(bool, v)"),
     ("tuple", "[1]", "__iter__", "return iter([int])", "isinstance(1, v)"),
+    ("collections.deque", "[1]", "__iter__", "return iter('ab')", "repr(v)"),
+    ("collections.deque", "[1]", "__len__", KEY_ERROR, "repr(v)"),
+    ("collections.deque", "[1, 2]", "__iter__", "return iter('ab')", "1 in v"),
+    (
+        "collections.deque",
+        "[1, 2]",
+        "__iter__",
+        "return iter('ab')",
+        "[*(v*2)]",
+    ),
+    (
+        "collections.deque",
+        "[1, 2]",
+        "__iter__",
+        "return iter([3])",
+        "len(v + v)",
+    ),
+    ("collections.deque", "[1, 2]", "__iter__", "return iter([3])", "v < v"),
+    (
+        "collections.deque",
+        "[1, 2]",
+        "__iter__",
+        "return iter([3])",
+        "len(v * 3)",
+    ),
+    ("collections.deque", "[1, 2], 3", "__init__", "pass", "len(v * 3)"),
+    ("collections.deque", "[1, 2], 3", "__init__", "pass", "v.copy()"),
+    ("collections.deque", "[1, 2], 3", "__str__", "return 's'", "copy.copy(v)"),
+    (
+        "collections.deque",
+        "[1, 2]",
+        "__iter__",
+        "return iter([3])",
+        "add(v, v)",
+    ),
+    (
+        "collections.OrderedDict",
+        "a=1",
+        "__getattribute__",
+        "return 1",
+        "repr(v)",
+    ),
+    (
+        "collections.OrderedDict",
+        "a=1",
+        "__getattribute__",
+        "return 1",
+        "dict(v)",
+    ),
+    ("collections.OrderedDict", "a=1", "__getattribute__", "return 1", "v | v"),
+    ("collections.OrderedDict", "a=1", "__getattribute__", "return 1", "{**v}"),
+    ("set", "[1]", "__ior__", "return NotImplemented", "unite(v, {2})"),
+    ("set", "[1]", "__isub__", "return NotImplemented", "unite(v, {2})"),
+    ("list", "[1]", "__iadd__", "return NotImplemented", "add(v, [2])"),
+    ("list", "[1]", "__imul__", "return NotImplemented", "operator.imul(v, 2)"),
+    ("dict", "a=1", "__ior__", "return NotImplemented", "unite(v, {'b': 2})"),
     ("dict", "", "__mul__", "return NotImplemented", "v * x"),
     ("bytes", "b'ab'", "__bytes__", "return 1", "type(v)(v)"),
 ]
@@ -106,6 +163,16 @@ def put(container, key):
     return container
 
 
+def add(value, other):
+    value += other
+    return type(value), len(value)
+
+
+def unite(value, other):
+    value |= other
+    return type(value), len(value)
+
+
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: " ".join(row[::2]))
 @pytest.mark.parametrize("is_made", [False, True], ids=["given", "made"])
 def test_one_special_method(row, is_made):
@@ -124,13 +191,16 @@ def program(x, v):
     namespace = {
         "Odd": odd,
         "Shape": Shape,
+        "add": add,
         "collections": collections,
         "copy": copy,
         "math": math,
         "named": named,
         "put": put,
         "shown": shown,
+        "operator": operator,
         "torch": torch,
+        "unite": unite,
     }
     exec(source, namespace)
     program = namespace["program"]
