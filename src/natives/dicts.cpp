@@ -124,7 +124,12 @@ Status update_dict(Context& ctx, V into, V other, const Arguments& keywords,
       MG_TRY(V keys, find_attribute(ctx, other, interned().keys));
       if (keys) {
         std::vector<V> each;
-        MG_DO(values::take_keys(ctx, other, keys, each));
+        if (through_items) {
+          MG_TRY(V listed, call(ctx, keys, {}));
+          MG_DO(unpack(ctx, listed, each));
+        } else {
+          MG_DO(values::take_keys(ctx, other, keys, each));
+        }
         for (V key : each) {
           MG_TRY(V value, get_item(ctx, other, key));
           MG_DO(store(ctx, into, key, value, through_items));
@@ -269,7 +274,7 @@ Outcome<V> slot_or(Context& ctx, const Arguments& args) {
     return ctx.constant_share(Py_NotImplemented);
   V made = ctx.dict();
   MG_DO(update_dict(ctx, made, left, {}, false));
-  MG_DO(update_dict(ctx, made, right, {}, false));
+  MG_DO(update_from_any(ctx, made, right, {}));
   return made;
 }
 
@@ -280,7 +285,7 @@ Outcome<V> slot_reflected_or(Context& ctx, const Arguments& args) {
 
 Outcome<V> slot_in_place_or(Context& ctx, const Arguments& args) {
   MG_TRY(V dict, receiver(ctx, args));
-  MG_DO(update_dict(ctx, dict, args.positional[1], {}, false));
+  MG_DO(update_from_any(ctx, dict, args.positional[1], {}));
   return dict;
 }
 

@@ -177,7 +177,9 @@ Outcome<bool> check(Context& ctx, V value, PyTypeObject* type, V classinfo,
     MG_TRY(V said, instance ? own_class(ctx, value) : Outcome<V>(nullptr));
     if (said && said->object != reinterpret_cast<PyObject*>(type)) {
       if (!said->is_constant() || !PyType_Check(said->object))
-        return ctx.raise(PyExc_TypeError, "issubclass() arg 1 must be a class");
+        return ctx.graph_break("native-call",
+                               "isinstance() of what has no class for its "
+                               "__class__");
       MG_TRY(bool matches, ask_abstract(ctx, classinfo->object, said->object));
       if (matches) return true;
     }

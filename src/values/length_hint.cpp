@@ -116,7 +116,17 @@ Status list_extend(Context& ctx, V list, V iterable) {
   iterable = ctx.look(iterable);
   if (is_plain_sequence(iterable) || iterable == list) {
     std::vector<V> items;
-    MG_DO(unpack(ctx, iterable, items));
+    // Of a derived class the own __iter__ is asked.
+    Outcome<V> iterator = is_plain_sequence(iterable) ? Outcome<V>(nullptr)
+                                                      : iterate(ctx, iterable);
+    if (!iterator) {
+      if (iterator.signal() != Signal::Raised ||
+          !ctx.exception_is(PyExc_TypeError))
+        return iterator.signal();
+      (void)ctx.take_exception();
+      return ctx.raise(PyExc_TypeError, "argument must be iterable");
+    }
+    MG_DO(unpack(ctx, iterator.value() ? iterator.value() : iterable, items));
     if (!items.empty()) ctx.heap.extend(list->heap, items);
     return done;
   }
