@@ -59,8 +59,11 @@ Status caught_types(Context& ctx, V type, std::vector<PyTypeObject*>& types) {
 }
 
 // An exception to raise, or the cause of one: an instance, or a class to
-// instantiate; `refusal` says that the value is neither.
-Outcome<V> as_exception(Context& ctx, V value, const char* refusal) {
+// instantiate.
+Outcome<V> as_exception(Context& ctx, V value, bool is_cause) {
+  const char* refusal = is_cause
+                            ? "exception causes must derive from BaseException"
+                            : "exceptions must derive from BaseException";
   value = ctx.look(value);
   if (value->is_constant() && PyType_Check(value->object) &&
       values::is_exception_type(
@@ -68,6 +71,10 @@ Outcome<V> as_exception(Context& ctx, V value, const char* refusal) {
     MG_TRY(V made, values::call(ctx, value, {}));
     made = ctx.look(made);
     if (values::is_exception_type(made->type)) return made;
+    // CPython doesn't look at what it makes of a cause.
+    if (is_cause)
+      return ctx.graph_break("native-call",
+                             "a cause whose class makes no exception");
     if (!Py_IS_TYPE(made->type, &PyType_Type))
       return ctx.graph_break("native-call",
                              "repr() of a class with a metaclass");
@@ -152,14 +159,11 @@ Outcome<Next> op_RaiseVarargs(Interpreter& in, Frame& frame, Instruction ins) {
     return raise_again(in, handled);
   }
   MG_TRY(V exception,
-         as_exception(ctx, frame.top(static_cast<size_t>(ins.arg)),
-                      "exceptions must derive from BaseException"));
+         as_exception(ctx, frame.top(static_cast<size_t>(ins.arg)), false));
   if (ins.arg == 2) {
     V cause = ctx.look(frame.top(1));
     if (cause != ctx.none()) {
-      MG_TRY(cause,
-             as_exception(ctx, cause,
-                          "exception causes must derive from BaseException"));
+      MG_TRY(cause, as_exception(ctx, cause, true));
     }
     values::set_exception_field(ctx, exception, interned().dunder_cause, cause);
   }

@@ -535,6 +535,12 @@ Outcome<V> binary_operation(Context& ctx, int kind, V left, V right) {
                                                : table.function[at],
         {.positional = operands});
   }
+  // A deque has the operators of a sequence, which wait for those of numbers,
+  // as user classes have them.
+  if (left->kind == Kind::List && !is_list(left) &&
+      ((in_place && own_special(ctx, left->type, table.method[at])) ||
+       own_special(ctx, right->type, table.reflected[at])))
+    return unknown_operator(ctx, kBinary[op].symbol, left, right);
   // What C code does in place, a class of the user's may do in another way.
   bool in_place_in_c = in_place;
   if (in_place) {

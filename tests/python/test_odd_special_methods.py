@@ -142,6 +142,17 @@ ROWS = [
     ("list", "[1]", "__iter__", "return 1", "add(v, v)"),
     ("list", "[1]", "__iter__", "return iter([2, 3])", "add(v, v)"),
     ("list", "[1]", "__iter__", "return 1", "v.extend(v)"),
+    ("collections.deque", "[1]", "__mul__", "return 5", "operator.imul(v, 2)"),
+    ("object", "", "__rmul__", "return 5", "collections.deque([1]) * v"),
+    ("object", "", "__radd__", "return 5", "collections.deque([1]) + v"),
+    (
+        "object",
+        "",
+        "__rmul__",
+        "return 5",
+        "operator.imul(collections.deque(), v)",
+    ),
+    ("ValueError", "", "__new__", "return int", "raised_from(v)"),
     ("set", "[1]", "__ior__", "return NotImplemented", "unite(v, {2})"),
     ("set", "[1]", "__isub__", "return NotImplemented", "unite(v, {2})"),
     ("list", "[1]", "__iadd__", "return NotImplemented", "add(v, [2])"),
@@ -180,6 +191,10 @@ def unite(value, other):
     return type(value), len(value)
 
 
+def raised_from(cause):
+    raise ValueError(1) from cause
+
+
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: " ".join(row[::2]))
 @pytest.mark.parametrize("is_made", [False, True], ids=["given", "made"])
 def test_one_special_method(row, is_made):
@@ -206,6 +221,7 @@ def program(x, v):
         "put": put,
         "shown": shown,
         "operator": operator,
+        "raised_from": raised_from,
         "torch": torch,
         "unite": unite,
     }
