@@ -405,6 +405,18 @@ Outcome<V> container_operation(Context& ctx, int op, V left, V right,
       return sequence_add(ctx, left, right, extends);
     if (methods->sq_concat && is_tuple_like(left) && is_tuple_like(right))
       return sequence_add(ctx, left, right, in_place);
+    const auto are = [&](auto* is_one) {
+      return left->is_constant() && right->is_constant() &&
+             is_one(left->object) && is_one(right->object);
+    };
+    // Where a derived class has declined.
+    if (methods->sq_concat &&
+        (are(+[](PyObject* each) { return PyUnicode_Check(each) != 0; }) ||
+         are(+[](PyObject* each) { return PyBytes_Check(each) != 0; }))) {
+      Ref joined = Ref::steal(methods->sq_concat(left->object, right->object));
+      if (!joined) return ctx.raise_from_python();
+      return ctx.constant(std::move(joined));
+    }
   }
   if (op == kMultiply) {
     V sequence = repeated_sequence(left, right, in_place);
