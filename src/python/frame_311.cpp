@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Frames of CPython 3.11: the only file that includes CPython's internal
-// headers. What it relies on:
+// Frames of CPython 3.11 (their objects: shown_frame_311.cpp). What it relies
+// on:
 //
 // - _PyEval_Vector (Python/ceval.c) pushes a frame, fills in the arguments,
 //   calls the hook and afterwards clears and pops the frame. Until the frame is

@@ -132,10 +132,13 @@ Status write(Context& ctx, V object, PyObject* name, V value) {
   V key = ctx.constant_share(name);
   if (value) return dict_set(ctx, mapping, key, value);
   MG_TRY(V old, dict_pop(ctx, mapping, key));
-  // Its dictionary must stay, though nobody will have written to it.
-  if (old && is_exception_type(object->type) && !has_dictionary(ctx, object))
+  // It has a dictionary from then on, whether there was something to delete or
+  // not.
+  if (!is_slot && is_exception_type(object->type) &&
+      !has_dictionary(ctx, object))
     return ctx.graph_break("c-attribute-write",
-                           "del of the attribute of an exception that was new");
+                           "del of the attribute of an exception, which gives "
+                           "it a dictionary");
   if (old) return done;
   if (is_slot) return ctx.raise(PyExc_AttributeError, attribute_name(name));
   return no_such_attribute(ctx, object, name, false);

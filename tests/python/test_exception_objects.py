@@ -3,6 +3,7 @@
 # that the interpreter raises: their own fields, behind a graph break too, and
 # the words of their messages.
 import contextlib
+import copy
 
 import pytest
 import torch
@@ -477,3 +478,40 @@ def entries_of_the_traceback(x):
 )
 def test_stop_iteration_that_leaves_a_generator(program):
     check(program, X)
+
+
+class Hearing(Exception):
+    """Notes what is looked up."""
+
+    def __getattribute__(self, name):
+        LOOKED_UP.append(name)
+        return super().__getattribute__(name)
+
+
+LOOKED_UP = []
+
+
+def deleted_and_copied(x, error):
+    try:
+        del error.missing
+    except AttributeError:
+        x = x + 1
+    copied = copy.copy(error)
+    return x + len(LOOKED_UP), type(copied), list(LOOKED_UP)
+
+
+def made_deleted_and_copied(x, error):
+    return deleted_and_copied(x, Hearing(1))
+
+
+@pytest.mark.parametrize(
+    "program", [deleted_and_copied, made_deleted_and_copied]
+)
+def test_a_failed_del_gives_a_dictionary(program):
+    def outcome(call):
+        LOOKED_UP.clear()
+        return call(X, Hearing(2))[1:]
+
+    compiled = magneto.compile(program, backend="eager")
+    for _ in range(2):
+        assert outcome(compiled) == outcome(program)
