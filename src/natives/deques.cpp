@@ -70,7 +70,6 @@ void trim(Context& ctx, V deque, bool added_right) {
   ctx.heap.splice(deque->heap, added_right ? 0 : size - excess, excess, {});
 }
 
-// One by one: whoever yields them may look at the deque, or raise.
 // list(deque), for which a derived class may give others than there are.
 Status list_items(Context& ctx, V deque, std::vector<V>& items) {
   if (deque->type != deque_type())
@@ -79,6 +78,7 @@ Status list_items(Context& ctx, V deque, std::vector<V>& items) {
   return done;
 }
 
+// One by one: whoever yields them may look at the deque, or raise.
 Status extend_with(Context& ctx, V deque, V iterable, bool right) {
   iterable = ctx.look(iterable);
   if (iterable == deque) {

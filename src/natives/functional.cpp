@@ -148,14 +148,10 @@ Outcome<V> read(Context& ctx, const Arguments& args) {
 
 Outcome<V> reduce(Context& ctx, const Arguments& args) {
   V function = args.positional[0];
-  Outcome<V> begun = iterate(ctx, args.positional[1]);
-  if (!begun) {
-    if (begun.signal() != Signal::Raised || !ctx.exception_is(PyExc_TypeError))
-      return begun;
-    (void)ctx.take_exception();
-    return ctx.raise(PyExc_TypeError, "reduce() arg 2 must support iteration");
-  }
-  V iterator = begun.value();
+  const Outcome<V> begun = iterate(ctx, args.positional[1]);
+  MG_TRY(V iterator, values::iterator_or_error(ctx, begun, [] {
+           return "reduce() arg 2 must support iteration";
+         }));
   V total = argument(args, 2);
   if (!total) {
     MG_TRY(total, next(ctx, iterator));

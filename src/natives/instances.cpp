@@ -50,10 +50,6 @@ Signal wrong_classinfo(Context& ctx, bool instance) {
                               "classes, or a union");
 }
 
-}  // namespace
-
-namespace {
-
 // What the object says that its __class__ is, where that may be another one
 // than its class; else null.
 Outcome<V> own_class(Context& ctx, V value) {

@@ -210,17 +210,13 @@ Outcome<V> make_bytes(Context& ctx, const Arguments& args) {
     }
   }
   std::vector<V> items;
-  Outcome<V> iterator = values::iterate_and_ask(ctx, source);
-  if (!iterator && iterator.signal() == Signal::Raised &&
-      ctx.exception_is(PyExc_TypeError)) {
-    (void)ctx.take_exception();
-    return ctx.raise(PyExc_TypeError, std::string("cannot convert '") +
-                                          source->type->tp_name +
-                                          "' object to bytes");
-  }
-  if (!iterator) return iterator;
+  const Outcome<V> begun = values::iterate_and_ask(ctx, source);
+  MG_TRY(V iterator, values::iterator_or_error(ctx, begun, [&] {
+           return std::string("cannot convert '") + source->type->tp_name +
+                  "' object to bytes";
+         }));
   for (;;) {
-    MG_TRY(V item, next(ctx, iterator.value()));
+    MG_TRY(V item, next(ctx, iterator));
     if (!item) break;
     MG_TRY(item, values::as_index(ctx, item));
     const Py_ssize_t number = PyLong_AsSsize_t(item->object);

@@ -586,15 +586,11 @@ Outcome<V> recursive_repr(Context& ctx, const Arguments& args) {
 Outcome<V> join(Context& ctx, const Arguments& args) {
   V separator = ctx.look(args.positional[0]);
   std::vector<V> parts;
-  Outcome<V> iterator = iterate(ctx, args.positional[1]);
-  if (!iterator) {
-    if (iterator.signal() != Signal::Raised ||
-        !ctx.exception_is(PyExc_TypeError))
-      return iterator;
-    (void)ctx.take_exception();
-    return ctx.raise(PyExc_TypeError, "can only join an iterable");
-  }
-  MG_DO(unpack_to_list(ctx, iterator.value(), parts));
+  const Outcome<V> begun = iterate(ctx, args.positional[1]);
+  MG_TRY(V iterator, values::iterator_or_error(ctx, begun, [] {
+           return "can only join an iterable";
+         }));
+  MG_DO(unpack_to_list(ctx, iterator, parts));
   std::vector<V> all;
   for (size_t i = 0; i < parts.size(); ++i) {
     V part = ctx.look_open(parts[i]);

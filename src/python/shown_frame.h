@@ -23,8 +23,10 @@ class ShownFramesScope {
   ShownFramesScope(const ShownFramesScope&) = delete;
   ShownFramesScope& operator=(const ShownFramesScope&) = delete;
 
+  // Of the innermost scope; null where the piece has no such call.
+  static Ref* at(Py_ssize_t place) noexcept;
+
  private:
-  friend class ShownFrames;
   Ref& own_;
   std::span<Ref> inner_;
   const ShownFramesScope* outer_;

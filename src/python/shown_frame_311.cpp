@@ -73,23 +73,6 @@ void make_room(_PyInterpreterFrame* frame) {
   frame->stacktop = std::max(frame->stacktop, frame->f_code->co_nlocalsplus);
 }
 
-}  // namespace
-
-// What an innermost scope has.
-class ShownFrames {
- public:
-  // Null where the piece has no such call.
-  static Ref* at(Py_ssize_t place) noexcept {
-    if (!innermost || place < 0) return nullptr;
-    if (place == 0) return &innermost->own_;
-    const auto index = static_cast<size_t>(place) - 1;
-    return index < innermost->inner_.size() ? &innermost->inner_[index]
-                                            : nullptr;
-  }
-};
-
-namespace {
-
 // make(code, globals, unit, place)
 PyObject* make_frame(PyObject*, PyObject* const* args,
                      Py_ssize_t count) noexcept {
@@ -99,7 +82,7 @@ PyObject* make_frame(PyObject*, PyObject* const* args,
   }
   auto* code = reinterpret_cast<PyCodeObject*>(args[0]);
   const Py_ssize_t place = PyLong_AsSsize_t(args[3]);
-  Ref* kept = ShownFrames::at(place);
+  Ref* kept = ShownFramesScope::at(place);
   Ref made = kept && *kept ? kept->share() : new_frame(code, args[1]);
   if (!made) return nullptr;
   PyFrameObject* frame = frame_object(made);
@@ -133,6 +116,13 @@ ShownFramesScope::ShownFramesScope(Ref& own, std::span<Ref> inner) noexcept
     : own_(own), inner_(inner), outer_(std::exchange(innermost, this)) {}
 
 ShownFramesScope::~ShownFramesScope() { innermost = outer_; }
+
+Ref* ShownFramesScope::at(Py_ssize_t place) noexcept {
+  if (!innermost || place < 0) return nullptr;
+  if (place == 0) return &innermost->own_;
+  const auto index = static_cast<size_t>(place) - 1;
+  return index < innermost->inner_.size() ? &innermost->inner_[index] : nullptr;
+}
 
 PyObject* frame_maker() noexcept {
   static PyObject* const maker = function_object<make_frame>("make_frame");

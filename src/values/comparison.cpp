@@ -49,8 +49,7 @@ bool is_sequence(V value) {
 
 Outcome<V> compare_sequences(Context& ctx, int kind, V left, V right) {
   for (V each : {left, right})
-    if (each->kind == Kind::List && !is_list(each) &&
-        own_special(ctx, each->type, interned().dunder_iter))
+    if (is_deque(each) && own_special(ctx, each->type, interned().dunder_iter))
       return unknown_operator(ctx, kCompare[kind].symbol, left, right);
   std::vector<V> a = items_of(ctx, left), b = items_of(ctx, right);
   // Lists, not tuples, are unequal at once.
@@ -64,7 +63,7 @@ Outcome<V> compare_sequences(Context& ctx, int kind, V left, V right) {
   }
   if (i < a.size() && i < b.size()) {
     // A deque asks the operator itself whether the items are so.
-    if (left->kind == Kind::List && !is_list(left)) {
+    if (is_deque(left)) {
       MG_TRY(V answer, compare(ctx, kind, a[i], b[i]));
       MG_TRY(bool holds, truth(ctx, answer));
       return ctx.boolean(holds);

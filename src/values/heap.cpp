@@ -51,8 +51,10 @@ void Heap::mark(HeapId id, Change change) {
   HeapObject& object = objects_[id.index];
   const bool is_of_caller = is_callers(id);
   // What frames show is no write of the program's.
-  const bool is_frame = object.owner && object.owner->type == &PyFrame_Type;
-  if ((id.index < counted_below_ && !is_frame) || is_of_caller)
+  const auto is_frame = [&] {
+    return object.owner && object.owner->type == &PyFrame_Type;
+  };
+  if (is_of_caller || (id.index < counted_below_ && !is_frame()))
     ++counted_writes_;
   if (is_of_caller) ++callers_writes_;
   const auto bit = static_cast<uint8_t>(change);

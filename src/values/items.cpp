@@ -341,18 +341,12 @@ Status plain_set_item(Context& ctx, V container, V key, V value) {
       }
       const Py_ssize_t size = size_of(ctx, container);
       std::vector<V> items;
-      Outcome<V> iterator = iterate(ctx, value);
-      if (!iterator) {
-        if (iterator.signal() != Signal::Raised ||
-            !ctx.exception_is(PyExc_TypeError))
-          return iterator.signal();
-        (void)ctx.take_exception();
-        return ctx.raise(PyExc_TypeError,
-                         index.step == 1 ? "can only assign an iterable"
-                                         : "must assign iterable to extended "
-                                           "slice");
-      }
-      MG_DO(unpack_to_list(ctx, *iterator, items));
+      MG_TRY(V iterator, iterator_or_error(ctx, iterate(ctx, value), [&] {
+               return index.step == 1 ? "can only assign an iterable"
+                                      : "must assign iterable to extended "
+                                        "slice";
+             }));
+      MG_DO(unpack_to_list(ctx, iterator, items));
       if (size_of(ctx, container) != size)
         return ctx.graph_break(
             "c-protocol", "a list that changes while a slice of it is assigned",

@@ -101,32 +101,25 @@ Status take_keys(Context& ctx, V mapping, V method, std::vector<V>& into) {
   MG_TRY(V keys, call(ctx, method, {}));
   keys = ctx.look(keys);
   if (is_plain_sequence(keys)) return unpack(ctx, keys, into);
-  Outcome<V> iterator = iterate(ctx, keys);
-  if (iterator) return unpack_to_list(ctx, iterator.value(), into);
-  if (iterator.signal() != Signal::Raised || !ctx.exception_is(PyExc_TypeError))
-    return iterator.signal();
-  (void)ctx.take_exception();
-  return ctx.raise(PyExc_TypeError,
-                   std::string(mapping->type->tp_name) +
-                       ".keys() returned a non-iterable (type " +
-                       keys->type->tp_name + ")");
+  MG_TRY(V iterator, iterator_or_error(ctx, iterate(ctx, keys), [&] {
+           return std::string(mapping->type->tp_name) +
+                  ".keys() returned a non-iterable (type " +
+                  keys->type->tp_name + ")";
+         }));
+  return unpack_to_list(ctx, iterator, into);
 }
 
 Status list_extend(Context& ctx, V list, V iterable) {
   iterable = ctx.look(iterable);
   if (is_plain_sequence(iterable) || iterable == list) {
-    std::vector<V> items;
     // Of a derived class the own __iter__ is asked.
-    Outcome<V> iterator = is_plain_sequence(iterable) ? Outcome<V>(nullptr)
-                                                      : iterate(ctx, iterable);
-    if (!iterator) {
-      if (iterator.signal() != Signal::Raised ||
-          !ctx.exception_is(PyExc_TypeError))
-        return iterator.signal();
-      (void)ctx.take_exception();
-      return ctx.raise(PyExc_TypeError, "argument must be iterable");
+    if (!is_plain_sequence(iterable)) {
+      MG_TRY(iterable, iterator_or_error(ctx, iterate(ctx, iterable), [] {
+               return "argument must be iterable";
+             }));
     }
-    MG_DO(unpack(ctx, iterator.value() ? iterator.value() : iterable, items));
+    std::vector<V> items;
+    MG_DO(unpack(ctx, iterable, items));
     if (!items.empty()) ctx.heap.extend(list->heap, items);
     return done;
   }

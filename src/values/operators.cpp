@@ -549,7 +549,7 @@ Outcome<V> binary_operation(Context& ctx, int kind, V left, V right) {
   }
   // A deque has the operators of a sequence, which wait for those of numbers,
   // as user classes have them.
-  if (left->kind == Kind::List && !is_list(left) &&
+  if (is_deque(left) &&
       ((in_place && own_special(ctx, left->type, table.method[at])) ||
        own_special(ctx, right->type, table.reflected[at])))
     return unknown_operator(ctx, kBinary[op].symbol, left, right);

@@ -127,6 +127,15 @@ Status take_all(Context& ctx, V iterator, std::vector<V>& into);
 // The same as list() does it, which asks the iterable how many there are
 // (length_hint.cpp).
 Status unpack_to_list(Context& ctx, V iterable, std::vector<V>& into);
+// What asking for an iterator gives; its TypeError says what `text` gives.
+template <class Text>
+Outcome<V> iterator_or_error(Context& ctx, Outcome<V> iterator, Text text) {
+  if (iterator || iterator.signal() != Signal::Raised ||
+      !ctx.exception_is(PyExc_TypeError))
+    return iterator;
+  (void)ctx.take_exception();
+  return ctx.raise(PyExc_TypeError, text());
+}
 // What the mapping's keys() gives, as PyMapping_Keys() takes it. `method`:
 // that, bound.
 Status take_keys(Context& ctx, V mapping, V method, std::vector<V>& into);

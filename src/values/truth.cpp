@@ -105,7 +105,7 @@ Outcome<bool> contains_by_iteration(Context& ctx, V container, V item) {
   // Lists and tuples look into themselves, whatever a subclass's __iter__ says.
   const bool has_items = is_list(container) || is_tuple_like(container);
   // So does a deque, whose own iterator isn't had through that method.
-  if (container->kind == Kind::List && !has_items &&
+  if (is_deque(container) &&
       own_special(ctx, container->type, interned().dunder_iter)) {
     const std::vector<V> items = ctx.heap.items(container->heap);
     const int64_t changes = ctx.heap[container->heap].number;
@@ -117,17 +117,12 @@ Outcome<bool> contains_by_iteration(Context& ctx, V container, V item) {
     }
     return false;
   }
-  Outcome<V> begun =
+  const Outcome<V> begun =
       has_items ? plain_iterate(ctx, container) : iterate(ctx, container);
-  if (!begun) {
-    if (begun.signal() != Signal::Raised || !ctx.exception_is(PyExc_TypeError))
-      return begun.signal();
-    (void)ctx.take_exception();
-    return ctx.raise(PyExc_TypeError, std::string("argument of type '") +
-                                          container->type->tp_name +
-                                          "' is not iterable");
-  }
-  V iterator = begun.value();
+  MG_TRY(V iterator, iterator_or_error(ctx, begun, [&] {
+           return std::string("argument of type '") + container->type->tp_name +
+                  "' is not iterable";
+         }));
   for (;;) {
     MG_TRY(V candidate, next(ctx, iterator));
     if (!candidate) return false;

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Tables of one-line programs, run eagerly and compiled."""
 
+import re
+
 import torch
 
 from magneto.testing import check
@@ -33,3 +35,26 @@ def check_error(expression, namespace):
     exec(source, scope)
     assert scope["program"](torch.arange(3.0))[1] != "nothing was raised"
     check(scope["program"], torch.arange(3.0), fullgraph=True, graphs=1)
+
+
+def shown(value):
+    """Its class and text, without addresses."""
+    return type(value).__name__, re.sub("0x[0-9a-f]+", "", repr(value))
+
+
+def telling(expression, known, first="pass", also=""):
+    """A program of a tensor and a value. `first`: a statement in front of the
+    expression, which may fail too; `also`: what it returns besides.
+    """
+    source = f"""
+def program(x, value=None):
+    try:
+        {first}
+        given = {expression}
+    except Exception as error:
+        given = type(error).__name__, str(error), error.args
+    return x + 1, shown(given){also}
+"""
+    namespace = {**known, "shown": shown}
+    exec(source, namespace)
+    return namespace["program"]

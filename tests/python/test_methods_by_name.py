@@ -19,6 +19,7 @@ import pytest
 import torch
 
 import magneto
+from tests.python.expressions import telling
 
 
 def function(*args):
@@ -92,10 +93,6 @@ LEFT_OUT = {
 }
 
 
-def shown(value):
-    return type(value).__name__, re.sub("0x[0-9a-f]+", "", repr(value))
-
-
 def names_of(value):
     return [
         name
@@ -107,19 +104,12 @@ def names_of(value):
 def calling(name, args, is_bound):
     """A program that calls it: as a method, or as the object that it is."""
     called = "found" if is_bound else f"value.{name}"
-    call = f"{called}({args})"
-    source = f"""
-def program(x, value):
-    try:
-        found = value.{name}
-        given = {call}
-    except Exception as error:
-        given = type(error).__name__, str(error), error.args
-    return x + 1, shown(given), shown(value)
-"""
-    namespace = {"shown": shown}
-    exec(source, namespace)
-    return namespace["program"]
+    return telling(
+        f"{called}({args})",
+        {},
+        first=f"found = value.{name}",
+        also=", shown(value)",
+    )
 
 
 @pytest.mark.parametrize("kind", MAKERS)
@@ -161,7 +151,6 @@ KNOWN = {
     "operator": operator,
     "HasAll": HasAll,
     "Pair": Pair,
-    "shown": shown,
     "torch": torch,
     "types": types,
 }
@@ -222,16 +211,6 @@ WRONG_CALLS = [
 
 @pytest.mark.parametrize("text", WRONG_CALLS)
 def test_called_with_what_is_wrong(text):
-    source = f"""
-def program(x):
-    try:
-        given = {text}
-    except Exception as error:
-        given = type(error).__name__, str(error), error.args
-    return x + 1, shown(given)
-"""
-    namespace = dict(KNOWN)
-    exec(source, namespace)
-    program = namespace["program"]
+    program = telling(text, KNOWN)
     compiled = magneto.compile(program, backend="eager")
     assert compiled(torch.ones(1))[1] == program(torch.ones(1))[1]

@@ -8,16 +8,12 @@ import collections
 import copy
 import math
 import operator
-import re
 
 import pytest
 import torch
 
 import magneto
-
-
-def shown(value):
-    return type(value).__name__, re.sub("0x[0-9a-f]+", "", repr(value))
+from tests.python.expressions import telling
 
 
 def named(**given):
@@ -206,40 +202,31 @@ def raised_from(cause):
     raise ValueError(1) from cause
 
 
+# What the calls name.
+KNOWN = {
+    "Shape": Shape,
+    "add": add,
+    "collections": collections,
+    "copy": copy,
+    "math": math,
+    "named": named,
+    "operator": operator,
+    "put": put,
+    "raised_from": raised_from,
+    "torch": torch,
+    "unite": unite,
+}
+
+
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: " ".join(row[::2]))
 @pytest.mark.parametrize("is_made", [False, True], ids=["given", "made"])
 def test_one_special_method(row, is_made):
     base, made_of, method, does, call = row
-    odd = one_method(base, method, does)
+    known = {**KNOWN, "Odd": one_method(base, method, does)}
     made = f"Odd({made_of})"
-    source = f"""
-def program(x, v):
-    v = {made if is_made else "v"}
-    try:
-        given = {call}
-    except Exception as error:
-        given = type(error).__name__, str(error)
-    return x + 1, shown(given)
-"""
-    namespace = {
-        "Odd": odd,
-        "Shape": Shape,
-        "add": add,
-        "collections": collections,
-        "copy": copy,
-        "math": math,
-        "named": named,
-        "put": put,
-        "shown": shown,
-        "operator": operator,
-        "raised_from": raised_from,
-        "torch": torch,
-        "unite": unite,
-    }
-    exec(source, namespace)
-    program = namespace["program"]
+    program = telling(call, known, first=f"v = {made if is_made else 'value'}")
     compiled = magneto.compile(program, backend="eager")
     for _ in range(2):
-        expected = program(torch.ones(2), eval(made, namespace))
-        found = compiled(torch.ones(2), eval(made, namespace))
+        expected = program(torch.ones(2), eval(made, known))
+        found = compiled(torch.ones(2), eval(made, known))
         assert found[1] == expected[1]
