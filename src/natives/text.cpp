@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// str(), repr() and format(): methods that Python code defines are inlined,
+// str() and repr(): methods that Python code defines are inlined,
 // containers are written out here, and what is left is either plain data or
 // has an address in its text, which only the real program knows.
 #include "natives/text.h"
@@ -23,8 +23,6 @@
 
 namespace magneto::natives {
 
-namespace {
-
 Outcome<V> from_text(Context& ctx, PyObject* fresh) {
   Ref text = Ref::steal(fresh);
   if (!text) return ctx.raise_from_python();
@@ -42,10 +40,8 @@ Outcome<V> checked_text(Context& ctx, V text, const char* method) {
                              text->type->tp_name + ")");
 }
 
-// The class's own method, unless it is what CPython's C code does anyway: null.
-// A method that C code defines for plain data is called for real.
-Outcome<V> own_method(Context& ctx, V value, PyObject* method,
-                      std::span<const V> more) {
+Outcome<V> own_text_method(Context& ctx, V value, PyObject* method,
+                           std::span<const V> more) {
   PyTypeObject* type = value->type;
   if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE) &&
       (value->is_constant() || type == &PyTuple_Type || type == &PyList_Type ||
@@ -71,6 +67,14 @@ Outcome<V> own_method(Context& ctx, V value, PyObject* method,
   }
   return nullptr;
 }
+
+Signal data_in_text(Context& ctx) {
+  return ctx.graph_break("data-dependent", "the text of a tensor",
+                         "print or format tensors outside of the compiled "
+                         "function");
+}
+
+namespace {
 
 Outcome<V> join_parts(Context& ctx, const std::string& open,
                       std::span<const V> parts, const char* close) {
@@ -177,7 +181,6 @@ Signal address_in_text(Context& ctx, V value) {
 }
 
 Outcome<V> repr_for(Context& ctx, V value, const char* asked);
-Signal data_in_text(Context& ctx);
 
 // What tp_repr of the builtin classes does.
 // `as`: the class whose repr it is, the value's own or one that it inherits
@@ -302,38 +305,9 @@ Outcome<V> plain_str(Context& ctx, V value) {
   return repr_for(ctx, value, "__str__");
 }
 
-// As messages about arguments name them.
-const char* name_of_argument(V value) {
-  return value->type == Py_TYPE(Py_None) ? "None" : value->type->tp_name;
-}
-
-// object.__format__
-Outcome<V> plain_format(Context& ctx, V value, V spec) {
-  spec = ctx.look(spec);
-  if (!spec->is_constant() || !PyUnicode_Check(spec->object))
-    return ctx.raise(PyExc_TypeError,
-                     std::string("__format__() argument must be str, not ") +
-                         name_of_argument(spec));
-  if (PyUnicode_GET_LENGTH(spec->object) > 0)
-    return ctx.raise(PyExc_TypeError,
-                     std::string("unsupported format string passed to ") +
-                         value->type->tp_name + ".__format__");
-  return str_of(ctx, value);
-}
-
-Signal data_in_text(Context& ctx) {
-  return ctx.graph_break("data-dependent", "the text of a tensor",
-                         "print or format tensors outside of the compiled "
-                         "function");
-}
-
-}  // namespace
-
-namespace {
-
 // `asked`: the method whose result a text that is none would be.
 Outcome<V> repr_for(Context& ctx, V value, const char* asked) {
-  MG_TRY(V own, own_method(ctx, value, interned().dunder_repr, {}));
+  MG_TRY(V own, own_text_method(ctx, value, interned().dunder_repr, {}));
   if (own) return checked_text(ctx, own, asked);
   return plain_repr(ctx, value);
 }
@@ -352,7 +326,7 @@ Outcome<V> str_of(Context& ctx, V value) {
   if (values::is_symbol(value)) return text_of_number(ctx, value, nullptr);
   if (value->kind == Kind::Tensor) return data_in_text(ctx);
   if (value->type == &PyUnicode_Type) return value;
-  MG_TRY(V own, own_method(ctx, value, interned().dunder_str, {}));
+  MG_TRY(V own, own_text_method(ctx, value, interned().dunder_str, {}));
   if (own) return checked_text(ctx, own, "__str__");
   return plain_str(ctx, value);
 }
@@ -368,96 +342,6 @@ Outcome<V> ascii_of(Context& ctx, V value) {
   return from_text(ctx, PyUnicode_FromEncodedObject(bytes, "ascii", "strict"));
 }
 
-namespace {
-
-// Whether the builtin type's own __format__ asks str() for the text where no
-// format is wanted: not of instances of the type itself.
-bool asks_for_text(V value) {
-  return (value->type->tp_flags & Py_TPFLAGS_HEAPTYPE) &&
-         (PyLong_Check(value->object) || PyFloat_Check(value->object) ||
-          PyUnicode_Check(value->object));
-}
-
-// int.__format__(number, spec) and the like
-template <Literal type>
-Outcome<V> plain_format_by_name(Context& ctx, const Arguments& args) {
-  static PyObject* const real =
-      PyObject_GetAttr(find_object(type.text), interned().dunder_format);
-  V value = ctx.look(args.positional[0]);
-  V spec = ctx.look(args.positional[1]);
-  if (value->is_constant() && asks_for_text(value) && spec->is_constant() &&
-      PyUnicode_Check(spec->object) && PyUnicode_GET_LENGTH(spec->object) == 0)
-    return str_of(ctx, value);
-  Ref result;
-  // A format asks nothing of a class derived from the type.
-  MG_TRY(bool called, call_really(ctx, real, args, result, examined_object));
-  if (called) return from_constant(ctx, std::move(result));
-  return ctx.graph_break("native-call",
-                         std::string(type.text) + ".__format__ of unknowns",
-                         "format it outside of the compiled function");
-}
-
-}  // namespace
-
-Outcome<V> format_of(Context& ctx, V value, V spec) {
-  value = ctx.look_open(value);
-  if (value->kind == Kind::Tensor) return data_in_text(ctx);
-  PyObject* real_spec = nullptr;
-  if (spec) {
-    spec = ctx.look(spec);
-    if (!spec->is_constant() || !PyUnicode_Check(spec->object))
-      return ctx.raise(PyExc_TypeError,
-                       std::string("format() argument 2 must be str, not ") +
-                           name_of_argument(spec));
-    real_spec = spec->object;
-  }
-  if (values::is_symbol(value)) {
-    if (V text = text_of_number(ctx, value, real_spec)) return text;
-  }
-  const bool is_plain = !real_spec || PyUnicode_GET_LENGTH(real_spec) == 0;
-  if (value->kind == Kind::Text && is_plain) return value;
-  value = ctx.look(value);
-  if (value->is_constant() && is_safe(value->object)) {
-    if (!real_spec && PyUnicode_CheckExact(value->object)) return value;
-    const bool is_own =
-        values::own_special(ctx, value->type, interned().dunder_format) !=
-        nullptr;
-    if (!is_own && is_plain && asks_for_text(value)) return str_of(ctx, value);
-    if (!is_own)
-      return from_text(ctx, PyObject_Format(value->object, real_spec));
-  }
-  V given = spec ? spec : ctx.string("");
-  MG_TRY(V own, own_method(ctx, value, interned().dunder_format, {&given, 1}));
-  if (own) return checked_text(ctx, own, "__format__");
-  PyObject* format = interned().dunder_format;
-  if (_PyType_Lookup(value->type, format) !=
-      _PyType_Lookup(&PyBaseObject_Type, format))
-    return ctx.graph_break("native-call",
-                           std::string("format() of a ") + value->type->tp_name,
-                           "format it outside of the compiled function");
-  return plain_format(ctx, value, given);
-}
-
-Outcome<V> format_field(Context& ctx, V value, int conversion, V spec) {
-  switch (conversion) {
-    case 1: {
-      MG_TRY(value, str_of(ctx, value));
-      break;
-    }
-    case 2: {
-      MG_TRY(value, repr_of(ctx, value));
-      break;
-    }
-    case 3: {
-      MG_TRY(value, ascii_of(ctx, value));
-      break;
-    }
-    default:
-      break;
-  }
-  return format_of(ctx, value, spec);
-}
-
 // -- rows ---------------------------------------------------------------------
 
 namespace {
@@ -467,9 +351,6 @@ Outcome<V> call_repr(Context& ctx, const Arguments& args) {
 }
 Outcome<V> call_ascii(Context& ctx, const Arguments& args) {
   return ascii_of(ctx, args.positional[0]);
-}
-Outcome<V> call_format(Context& ctx, const Arguments& args) {
-  return format_of(ctx, args.positional[0], argument(args, 1));
 }
 template <Literal type>
 Outcome<V> slot_repr(Context& ctx, const Arguments& args) {
@@ -481,9 +362,6 @@ Outcome<V> slot_repr(Context& ctx, const Arguments& args) {
 Outcome<V> object_repr(Context& ctx, const Arguments& args) {
   return address_in_text(ctx, ctx.look(args.positional[0]));
 }
-Outcome<V> slot_format(Context& ctx, const Arguments& args) {
-  return plain_format(ctx, ctx.look(args.positional[0]), args.positional[1]);
-}
 Outcome<V> slot_str(Context& ctx, const Arguments& args) {
   return plain_str(ctx, ctx.look(args.positional[0]));
 }
@@ -492,7 +370,7 @@ Outcome<V> slot_str(Context& ctx, const Arguments& args) {
 Outcome<V> slot_repr_as_str(Context& ctx, const Arguments& args) {
   V value = ctx.look(args.positional[0]);
   // Whoever asks for a text looks whether it is one.
-  MG_TRY(V own, own_method(ctx, value, interned().dunder_repr, {}));
+  MG_TRY(V own, own_text_method(ctx, value, interned().dunder_repr, {}));
   if (own) return own;
   return plain_repr(ctx, value);
 }
@@ -513,32 +391,6 @@ Outcome<V> make_str(Context& ctx, const Arguments& args) {
                            "decode it outside of the compiled function");
   }
   return args.count() ? str_of(ctx, args.positional[0]) : ctx.string("");
-}
-
-// str.format and format_map: for real on plain data, field by field otherwise.
-template <Literal method, Literal polyfill>
-Outcome<V> format_fields(Context& ctx, const Arguments& args) {
-  static PyObject* const real = PyObject_GetAttrString(
-      reinterpret_cast<PyObject*>(&PyUnicode_Type), method.text);
-  const auto holds = [&](V value) {
-    return holds_symbol(ctx, value) || ctx.look_open(value)->kind == Kind::Dict;
-  };
-  // Without a field the text itself comes out.
-  V text = ctx.look(args.positional[0]);
-  const Py_ssize_t size = text->is_constant() && PyUnicode_Check(text->object)
-                              ? PyUnicode_GET_LENGTH(text->object)
-                              : 0;
-  const auto has = [&](Py_UCS4 letter) {
-    return PyUnicode_FindChar(text->object, letter, 0, size, 1) != -1;
-  };
-  if (size > 0 && !has('{') && !has('}')) return text;
-  if (!std::ranges::any_of(args.positional, holds) &&
-      !std::ranges::any_of(args.keyword_values, holds)) {
-    Ref result;
-    MG_TRY(bool called, call_really(ctx, real, args, result));
-    if (called) return ctx.constant(std::move(result));
-  }
-  return call_polyfill(ctx, polyfill.text, args);
 }
 
 // The cell that a function has for one of its free variables.
@@ -609,7 +461,6 @@ constexpr const char* kBuiltins = "builtins";
 constexpr Row kRows[] = {
     {kBuiltins, "repr", call_repr, 1, 1, nullptr},
     {kBuiltins, "ascii", call_ascii, 1, 1, nullptr},
-    {kBuiltins, "format", call_format, 1, 2, nullptr},
     {kBuiltins, "str", make_str, 0, 3, "object encoding errors"},
     {kBuiltins, "str.join", join, 2, 2, nullptr},
     {kBuiltins, "list.__repr__", slot_repr<"builtins.list">, 1, 1, nullptr},
@@ -621,13 +472,6 @@ constexpr Row kRows[] = {
     {kBuiltins, "slice.__repr__", slot_repr<"builtins.slice">, 1, 1, nullptr},
     {kBuiltins, "object.__repr__", object_repr, 1, 1, nullptr},
     {kBuiltins, "object.__str__", slot_repr_as_str, 1, 1, nullptr},
-    {kBuiltins, "object.__format__", slot_format, 2, 2, nullptr},
-    {kBuiltins, "int.__format__", plain_format_by_name<"builtins.int">, 2, 2,
-     nullptr},
-    {kBuiltins, "float.__format__", plain_format_by_name<"builtins.float">, 2,
-     2, nullptr},
-    {kBuiltins, "str.__format__", plain_format_by_name<"builtins.str">, 2, 2,
-     nullptr},
     {kBuiltins, "BaseException.__repr__", slot_repr<"builtins.BaseException">,
      1, 1, nullptr},
     {kBuiltins, "BaseException.__str__", slot_str, 1, 1, nullptr},
@@ -635,12 +479,6 @@ constexpr Row kRows[] = {
     {kBuiltins, "KeyError.__str__", slot_str, 1, 1, nullptr},
     row::pure(kBuiltins, "str.maketrans"),
     row::pure(kBuiltins, "bytes.maketrans"),
-    {kBuiltins, "str.format", format_fields<"format", "text.format_fields">, 1,
-     kAny, "*"},
-    {kBuiltins, "str.format_map",
-     format_fields<"format_map", "text.format_map">, 2, 2, nullptr},
-    row::examine("magneto.polyfills.text", "parsed"),
-    row::examine("magneto.polyfills.text", "field_path"),
     row::breaks(kBuiltins, "print", "print outside of the compiled function"),
     {"collections", "OrderedDict.__repr__",
      slot_repr<"collections.OrderedDict">, 1, 1, nullptr},

@@ -2,8 +2,7 @@
 #include "natives/torch_closing.h"
 
 #include <algorithm>
-#include <iterator>
-#include <ranges>
+#include <utility>
 
 #include "natives/torch_rows.h"
 #include "tensor/ambient.h"
@@ -14,86 +13,45 @@ using values::Construction;
 
 namespace {
 
-// Nodes that enter a context which no node leaves, outermost first.
-std::vector<graph::NodeId> still_open(const graph::Graph& graph,
-                                      const PyObject* enter,
-                                      const PyObject* exit) {
-  std::vector<graph::NodeId> open;
-  for (size_t i = 0; i < graph.node_count(); ++i) {
-    const graph::NodeId id{i};
-    const graph::Node& node = graph.node(id);
-    if (node.op != graph::Op::CallFunction) continue;
-    if (node.target.get() == enter) open.push_back(id);
-    if (node.target.get() == exit) std::erase(open, node.args[0].node());
-  }
-  return open;
+using values::EnteredContext;
+using Kind = EnteredContext::Kind;
+
+V manager_of(Context& ctx, const EnteredContext& context) {
+  return ctx.heap[context.manager].owner;
 }
 
-std::vector<graph::NodeId> open_autocasts(const graph::Graph& graph) {
-  const TorchObjects& torch = torch_objects();
-  return still_open(graph, torch.enter_autocast, torch.exit_autocast);
+bool is_inference_mode(const EnteredContext& context) {
+  return context.kind == Kind::InferenceMode;
 }
 
-// The object that stands for what the node enters; null if nobody has it.
-V owner_of(Context& ctx, graph::NodeId node) {
-  for (size_t i = 0; i < ctx.heap.size(); ++i) {
-    const values::HeapObject& object = ctx.heap[values::HeapId{i}];
-    if (object.node == node && object.owner &&
-        object.owner->kind == values::Kind::Object)
-      return object.owner;
-  }
-  return nullptr;
+bool is_left_autocast(const EnteredContext& context) {
+  return context.kind == Kind::OutsideOfAutocast;
 }
 
-// The torch.inference_mode() that the node enters.
-V entered_by(Context& ctx, graph::NodeId node) {
-  V owner = owner_of(ctx, node);
+// Null if it isn't a torch.inference_mode itself.
+V inference_mode_of(Context& ctx, const EnteredContext& context) {
+  V manager = manager_of(ctx, context);
   auto* type = reinterpret_cast<PyTypeObject*>(
       object_at<"torch.autograd.grad_mode.inference_mode">());
-  return owner && owner->type == type ? owner : nullptr;
+  return manager->type == type ? manager : nullptr;
 }
 
-// The torch.autocast that was left where the node enters the state outside of
-// it, and the next one clears the cache; null if the node enters one.
-V left_by(Context& ctx, graph::NodeId node) {
-  const graph::NodeId next{node.index + 1};
-  return next.index < ctx.graph.node_count() &&
-                 ctx.graph.node(next).target.get() ==
-                     object_at<"torch.clear_autocast_cache">()
-             ? owner_of(ctx, next)
-             : nullptr;
+PyObject* function_that_leaves(Kind kind) {
+  return kind == Kind::InferenceMode
+             ? object_at<"torch.autograd.grad_mode._exit_inference_mode">()
+             : torch_objects().exit_autocast;
+}
+
+PyObject* function_that_enters(Kind kind) {
+  return kind == Kind::InferenceMode
+             ? object_at<"torch.autograd.grad_mode._enter_inference_mode">()
+             : torch_objects().enter_autocast;
 }
 
 Construction leave(Context& ctx, V autocast) {
   return {ctx.constant_share(
               object_at<"torch.amp.autocast_mode.autocast.__exit__">()),
           {autocast, ctx.none(), ctx.none(), ctx.none()}};
-}
-
-// One torch.inference_mode() that the graph is in.
-struct OpenMode {
-  graph::NodeId node;
-  V manager;
-  PyObject* mode;    // what it is entered with, True or False
-  uint64_t outside;  // the autograd state that it was entered in
-};
-
-std::vector<graph::NodeId> open_inference_nodes(const graph::Graph& graph) {
-  return still_open(
-      graph, object_at<"torch.autograd.grad_mode._enter_inference_mode">(),
-      object_at<"torch.autograd.grad_mode._exit_inference_mode">());
-}
-
-// Outermost first; nothing if one of them wasn't made by torch.inference_mode.
-std::optional<std::vector<OpenMode>> open_inference_modes(Context& ctx) {
-  std::vector<OpenMode> modes;
-  for (graph::NodeId node : open_inference_nodes(ctx.graph)) {
-    V manager = entered_by(ctx, node);
-    if (!manager) return std::nullopt;
-    modes.push_back({node, manager, ctx.graph.node(node).args[0].constant(),
-                     static_cast<uint64_t>(ctx.heap[manager->heap].number)});
-  }
-  return modes;
 }
 
 // What brings the thread from the state that the graph was entered in to the
@@ -106,29 +64,28 @@ class Closing {
   // Nothing if the thread has got into its state in another way than by what
   // is still open.
   std::optional<std::vector<Construction>> run() {
-    const auto modes = open_inference_modes(ctx_);
-    if (!modes) return std::nullopt;
-    const std::vector<graph::NodeId> autocasts = open_autocasts(ctx_.graph);
+    uint64_t left = tensor::autograd_state();
+    bool is_outermost = true;
     // In the order in which they were entered: an inference mode that ends puts
     // back what autocast was when it began.
-    auto mode = modes->begin();
-    auto autocast = autocasts.begin();
-    while (mode != modes->end() || autocast != autocasts.end()) {
-      if (autocast == autocasts.end() ||
-          (mode != modes->end() && mode->node.index < autocast->index)) {
-        if (!enter(*mode)) return std::nullopt;
-        ++mode;
-      } else {
-        enter_autocast(*autocast++);
+    for (const EnteredContext& context : ctx_.entered_contexts.open()) {
+      if (!is_inference_mode(context)) {
+        enter_autocast(context);
+        continue;
       }
+      V manager = inference_mode_of(ctx_, context);
+      if (!manager) return std::nullopt;
+      const auto outside =
+          static_cast<uint64_t>(ctx_.heap[manager->heap].number);
+      if (!enter(context, manager, outside)) return std::nullopt;
+      if (std::exchange(is_outermost, false)) left = outside;
     }
     if (!expect(tensor::autograd_state())) return std::nullopt;
     for (PyObject* device : ctx_.default_devices.open())
       again_.push_back(
           {ctx_.constant_share(object_at<"torch.device.__enter__">()),
            {ctx_.constant_share(device)}});
-    leave_all(modes->empty() ? tensor::autograd_state()
-                             : modes->front().outside);
+    leave_all(left);
     return std::move(again_);
   }
 
@@ -142,32 +99,29 @@ class Closing {
     return tensor::with_grad_mode(reached_, enabled) == state;
   }
 
-  bool enter(const OpenMode& open) {
-    if (!expect(open.outside)) return false;
+  // `outside`: the autograd state that it was entered in.
+  bool enter(const EnteredContext& context, V manager, uint64_t outside) {
+    if (!expect(outside)) return false;
+    PyObject* mode = ctx_.graph.node(context.node).args[0].constant();
     // To make torch's C++ object is to enter it.
     V entered = ctx_.object(reinterpret_cast<PyTypeObject*>(
         object_at<"torch._C._InferenceMode">()));
-    ctx_.heap.initial(entered->heap).slots = {ctx_.constant_share(open.mode)};
+    ctx_.heap.initial(entered->heap).slots = {ctx_.constant_share(mode)};
     again_.push_back(
         {ctx_.constant_share(object_at<"builtins.setattr">()),
-         {open.manager, ctx_.constant_share(name<"_inference_mode_context">()),
+         {manager, ctx_.constant_share(name<"_inference_mode_context">()),
           entered}});
-    reached_ = tensor::inference_state(open.mode == Py_True);
-    exits_.push_back(
-        {object_at<"torch.autograd.grad_mode._exit_inference_mode">(),
-         open.node});
+    reached_ = tensor::inference_state(mode == Py_True);
     return true;
   }
 
-  void enter_autocast(graph::NodeId node) {
-    const TorchObjects& torch = torch_objects();
-    exits_.push_back({torch.exit_autocast, node});
-    if (V left = left_by(ctx_, node)) {
-      again_.push_back(leave(ctx_, left));
+  void enter_autocast(const EnteredContext& context) {
+    if (is_left_autocast(context)) {
+      again_.push_back(leave(ctx_, manager_of(ctx_, context)));
       return;
     }
-    Construction call{ctx_.constant_share(torch.enter_autocast), {}};
-    for (const graph::Arg& arg : ctx_.graph.node(node).args)
+    Construction call{ctx_.constant_share(torch_objects().enter_autocast), {}};
+    for (const graph::Arg& arg : ctx_.graph.node(context.node).args)
       call.positional.push_back(ctx_.constant_share(arg.constant()));
     again_.push_back(std::move(call));
   }
@@ -175,26 +129,18 @@ class Closing {
   // Records that the graph leaves what it is in, after which the thread is in
   // `left` but for the grad mode.
   void leave_all(uint64_t left) {
-    const graph::Origin origin = ctx_.inliner->origin();
-    for (const Exit& exit : exits_ | std::views::reverse)
-      ctx_.graph.call_function(exit.function, {exit.entered}, {}, {}, origin);
+    while (!ctx_.entered_contexts.open().empty()) leave_context(ctx_);
     if (tensor::has_grad_mode(left) != start_.grad_mode())
       ctx_.graph.call_function(
           torch_objects().set_grad_enabled,
           {ctx_.graph.constant(ctx_.boolean(start_.grad_mode())->object)}, {},
-          {}, origin);
+          {}, ctx_.inliner->origin());
   }
-
-  struct Exit {
-    PyObject* function;
-    graph::NodeId entered;
-  };
 
   Context& ctx_;
   const StateAtStart& start_;
   uint64_t reached_;
   std::vector<Construction> again_;
-  std::vector<Exit> exits_;
 };
 
 }  // namespace
@@ -205,36 +151,42 @@ StateAtStart StateAtStart::now() { return {tensor::autograd_state()}; }
 
 std::vector<V> entered_inference_modes(Context& ctx) {
   std::vector<V> managers;
-  for (graph::NodeId node : open_inference_nodes(ctx.graph))
-    managers.push_back(entered_by(ctx, node));
+  for (const EnteredContext& context : ctx.entered_contexts.open())
+    if (is_inference_mode(context))
+      managers.push_back(inference_mode_of(ctx, context));
   return managers;
 }
 
-graph::NodeId innermost_entered(Context& ctx) {
-  std::vector<graph::NodeId> open = open_autocasts(ctx.graph);
-  std::erase_if(open, [&](graph::NodeId id) { return left_by(ctx, id); });
-  std::ranges::copy(open_inference_nodes(ctx.graph), std::back_inserter(open));
-  const auto last = std::ranges::max_element(open, {}, &graph::NodeId::index);
-  return last == open.end() ? graph::NodeId{} : *last;
+bool is_innermost_entered(Context& ctx, V manager) {
+  const auto open = ctx.entered_contexts.open();
+  return manager->heap.valid() && !open.empty() &&
+         !is_left_autocast(open.back()) && open.back().manager == manager->heap;
+}
+
+bool has_entered(Context& ctx) {
+  return !std::ranges::all_of(ctx.entered_contexts.open(), is_left_autocast);
 }
 
 bool is_entered(Context& ctx, V manager) {
-  const auto among = [&](const std::vector<graph::NodeId>& open) {
-    return std::ranges::find(open, ctx.heap[manager->heap].node) != open.end();
-  };
-  return among(open_autocasts(ctx.graph)) ||
-         among(open_inference_nodes(ctx.graph));
+  return std::ranges::any_of(
+      ctx.entered_contexts.open(), [&](const EnteredContext& context) {
+        return context.manager == manager->heap && !is_left_autocast(context);
+      });
 }
 
-void enter_outside_of(Context& ctx, V autocast,
-                      std::span<const graph::Arg> outside) {
-  const graph::Origin origin = ctx.inliner->origin();
-  ctx.graph.call_function(torch_objects().enter_autocast, outside, {}, {},
-                          origin);
-  ctx.heap.set_node(
-      autocast->heap,
-      ctx.graph.call_function(object_at<"torch.clear_autocast_cache">(), {}, {},
-                              {}, origin));
+graph::NodeId enter_context(Context& ctx, V manager, Kind kind,
+                            std::span<const graph::Arg> args) {
+  const graph::NodeId node = ctx.graph.call_function(
+      function_that_enters(kind), args, {}, {}, ctx.inliner->origin());
+  ctx.entered_contexts.enter(ctx.journal, {kind, node, manager->heap});
+  return node;
+}
+
+void leave_context(Context& ctx) {
+  const EnteredContext& context = ctx.entered_contexts.open().back();
+  ctx.graph.call_function(function_that_leaves(context.kind), {context.node},
+                          {}, {}, ctx.inliner->origin());
+  ctx.entered_contexts.leave(ctx.journal);
 }
 
 std::optional<std::vector<Construction>> close_states(
@@ -244,16 +196,16 @@ std::optional<std::vector<Construction>> close_states(
 
 std::optional<std::vector<Construction>> close_left_autocasts(
     Context& ctx, const StateAtStart& start) {
-  const std::vector<graph::NodeId> open = open_autocasts(ctx.graph);
-  std::vector<Construction> calls;
-  for (graph::NodeId node : open)
-    if (V left = left_by(ctx, node)) calls.push_back(leave(ctx, left));
-  if (calls.empty()) return calls;
+  const auto open = ctx.entered_contexts.open();
+  if (std::ranges::none_of(open, is_left_autocast))
+    return std::vector<Construction>{};
   // What was entered since stands in the way.
-  if (calls.size() != open.size()) return close_states(ctx, start);
-  for (graph::NodeId node : open | std::views::reverse)
-    ctx.graph.call_function(torch_objects().exit_autocast, {node}, {}, {},
-                            ctx.inliner->origin());
+  if (!std::ranges::all_of(open, is_left_autocast))
+    return close_states(ctx, start);
+  std::vector<Construction> calls;
+  for (const EnteredContext& context : open)
+    calls.push_back(leave(ctx, manager_of(ctx, context)));
+  while (!ctx.entered_contexts.open().empty()) leave_context(ctx);
   return calls;
 }
 

@@ -24,19 +24,24 @@ struct StateAtStart {
 // outermost first.
 std::vector<values::V> entered_inference_modes(values::Context& ctx);
 
-// The node that has entered the innermost torch.inference_mode or
-// torch.autocast that the graph is in; invalid if it is in none. An inference
-// mode that ends puts back what autocast was when it began, so that they have
-// to be left in order.
-graph::NodeId innermost_entered(values::Context& ctx);
+// Records that `manager` enters a context, or is left for the state outside of
+// it: a call of torch's function for that.
+graph::NodeId enter_context(values::Context& ctx, values::V manager,
+                            values::EnteredContext::Kind kind,
+                            std::span<const graph::Arg> args);
 
-// Whether the node that has entered `manager` is among them.
+// Records that the innermost one is left; there must be one.
+void leave_context(values::Context& ctx);
+
+// Whether the graph is in a context that it has entered; states outside of the
+// caller's torch.autocasts don't count.
+bool has_entered(values::Context& ctx);
+
+// Whether it is in one that `manager` has entered, and whether that is the
+// innermost. An inference mode that ends puts back what autocast was when it
+// began, so that they have to be left in order.
 bool is_entered(values::Context& ctx, values::V manager);
-
-// Records that a torch.autocast of the caller's is left: what _enter_autocast
-// is given to enter the state outside of it.
-void enter_outside_of(values::Context& ctx, values::V autocast,
-                      std::span<const graph::Arg> outside);
+bool is_innermost_entered(values::Context& ctx, values::V manager);
 
 // Records the calls that put the thread's state back to what it was when the
 // trace began, and returns those that bring it to what it is now; nothing if

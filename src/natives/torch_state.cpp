@@ -16,6 +16,7 @@ namespace {
 using guards::Ambient;
 using tensor::Autocast;
 using values::as_constant;
+using values::EnteredContext;
 using values::set_attribute;
 
 // Undoes writes of the state. One for all traces: the state is the thread's,
@@ -119,11 +120,8 @@ Outcome<V> enter_inference_mode(Context& ctx, const Arguments& args) {
                            "a torch.inference_mode is entered twice",
                            "make one for each with statement");
   ctx.guards.ambient(Ambient::InferenceMode);
-  ctx.heap.set_node(
-      self->heap,
-      ctx.graph.call_function(
-          object_at<"torch.autograd.grad_mode._enter_inference_mode">(),
-          {ctx.graph.constant(wanted)}, {}, {}, ctx.inliner->origin()));
+  const graph::Arg mode_arg = ctx.graph.constant(wanted);
+  enter_context(ctx, self, EnteredContext::Kind::InferenceMode, {&mode_arg, 1});
   ctx.heap.set_number(self->heap,
                       static_cast<int64_t>(tensor::autograd_state()));
   record_autograd_state(ctx);
@@ -133,15 +131,11 @@ Outcome<V> enter_inference_mode(Context& ctx, const Arguments& args) {
 
 Outcome<V> exit_inference_mode(Context& ctx, const Arguments& args) {
   V self = ctx.look(args.positional[0]);
-  graph::NodeId entered =
-      self->heap.valid() ? ctx.heap[self->heap].node : graph::NodeId{};
-  if (!entered.valid() || entered != innermost_entered(ctx))
+  if (!is_innermost_entered(ctx, self))
     return ctx.graph_break("torch-state",
                            "a torch.inference_mode that was entered elsewhere, "
                            "or isn't the last that was, is left here");
-  ctx.graph.call_function(
-      object_at<"torch.autograd.grad_mode._exit_inference_mode">(), {entered},
-      {}, {}, ctx.inliner->origin());
+  leave_context(ctx);
   record_autograd_state(ctx);
   tensor::restore_autograd_state(
       static_cast<uint64_t>(ctx.heap[self->heap].number));
@@ -227,10 +221,10 @@ Outcome<V> enter_autocast(Context& ctx, const Arguments& args) {
 
   graph::Arg call[4];
   for (size_t i = 0; i < 4; ++i) call[i] = ctx.graph.constant(setting.reals[i]);
-  graph::NodeId node = ctx.graph.call_function(
-      torch_objects().enter_autocast, call, {}, {}, ctx.inliner->origin());
-  // __exit__ refers to it.
-  ctx.heap.set_node(self->heap, node);
+  // __exit__ wants to know that it was.
+  ctx.heap.set_node(
+      self->heap,
+      enter_context(ctx, self, EnteredContext::Kind::Autocast, call));
   set_autocast(ctx, setting.device, setting.state);
   change_nesting(ctx, 1);
   set_cache(ctx, setting.cache);
@@ -248,12 +242,15 @@ Signal not_the_last_autocast(Context& ctx) {
 // (torch_closing.h).
 Status leave_autocast(Context& ctx, V self, const AutocastSetting& outside) {
   const bool is_left = ctx.heap[self->heap].node.valid();
-  if (!self->object || is_left || innermost_entered(ctx).valid())
+  if (!self->object || is_left || has_entered(ctx))
     return not_the_last_autocast(ctx);
   guard_autocast(ctx);
   graph::Arg call[4];
   for (size_t i = 0; i < 4; ++i) call[i] = ctx.graph.constant(outside.reals[i]);
-  enter_outside_of(ctx, self, call);
+  enter_context(ctx, self, EnteredContext::Kind::OutsideOfAutocast, call);
+  ctx.heap.set_node(self->heap, ctx.graph.call_function(
+                                    object_at<"torch.clear_autocast_cache">(),
+                                    {}, {}, {}, ctx.inliner->origin()));
   return done;
 }
 
@@ -269,9 +266,8 @@ Outcome<V> exit_autocast(Context& ctx, const Arguments& args) {
                       name<"prev_cache_enabled">()));
   if (old.device < 0) return unknown_autocast(ctx);
   if (was_entered_here) {
-    if (node != innermost_entered(ctx)) return not_the_last_autocast(ctx);
-    ctx.graph.call_function(torch_objects().exit_autocast, {node}, {}, {},
-                            ctx.inliner->origin());
+    if (!is_innermost_entered(ctx, self)) return not_the_last_autocast(ctx);
+    leave_context(ctx);
   } else {
     MG_DO(leave_autocast(ctx, self, old));
   }

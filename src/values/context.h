@@ -26,6 +26,7 @@
 #include "tensor/symbols.h"
 #include "tensor/tensor_snapshot.h"
 #include "values/cached_calls.h"
+#include "values/entered_contexts.h"
 #include "values/heap.h"
 #include "values/inliner.h"
 #include "values/interfaces.h"
@@ -85,6 +86,7 @@ class Context final : public Backing,
   guards::SourceTable sources;
   guards::GuardSet guards{journal};
   tensor::DefaultDevices default_devices;
+  EnteredContexts entered_contexts;
   Heap heap{journal, this};
   CachedCalls cached_calls;
   // The backend takes it over when the trace is done.
