@@ -269,9 +269,6 @@ Operand Rebuilder::make_container(V value) {
          build(ctx_.heap[state.attributes_of].owner),
          builder_.constant(Ref::share(interned().dunder_dict))});
   }
-  if (value->type == &PyDictProxy_Type)
-    return builder_.make(StepOp::CallFunction,
-                         {type_of(value), build(state.owner)});
   // A frozen set is made with its items; it can't contain itself.
   if (value->kind == Kind::Set &&
       PyType_IsSubtype(value->type, &PyFrozenSet_Type)) {

@@ -1,37 +1,77 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// types.MappingProxyType: a view of a dict that can't be written through. Its
-// value shares the dict's state; what is asked of it the dict answers.
+// What is asked of a types.MappingProxyType the mapping answers that it shows.
+#include "values/mapping_proxies.h"
+
 #include <opcode.h>
 
 #include "natives/signature.h"
+#include "natives/text.h"
 #include "python/names.h"
 
 namespace magneto::natives {
 
 namespace {
 
-// The dict behind it; null where that isn't one (a class's namespace).
-V dict_behind(Context& ctx, V proxy) {
-  proxy = ctx.look(proxy);
-  return proxy->kind == Kind::Dict ? ctx.heap[proxy->heap].owner : nullptr;
+V mapping_of(Context& ctx, V proxy) {
+  return values::shown_mapping(ctx, ctx.look(proxy));
+}
+
+// `answer` of the mapping; of a class's namespace, `of_namespace`.
+template <class Answer, class OfNamespace>
+Outcome<V> of_either(Context& ctx, const Arguments& args, Answer answer,
+                     OfNamespace of_namespace) {
+  V mapping = mapping_of(ctx, args.positional[0]);
+  return mapping ? answer(mapping) : of_namespace(ctx.look(args.positional[0]));
+}
+
+Outcome<V> length_of(Context& ctx, const Arguments& args) {
+  return of_either(
+      ctx, args, [&](V mapping) { return length(ctx, mapping); },
+      [&](V proxy) { return plain_length(ctx, proxy); });
+}
+
+Outcome<V> item_of(Context& ctx, const Arguments& args) {
+  V key = args.positional[1];
+  return of_either(
+      ctx, args, [&](V mapping) { return get_item(ctx, mapping, key); },
+      [&](V proxy) { return plain_get_item(ctx, proxy, key); });
+}
+
+Outcome<V> iterator_of(Context& ctx, const Arguments& args) {
+  return of_either(
+      ctx, args, [&](V mapping) { return iterate(ctx, mapping); },
+      [&](V proxy) { return plain_iterate(ctx, proxy); });
+}
+
+Outcome<V> has_key(Context& ctx, const Arguments& args) {
+  V key = args.positional[1];
+  V mapping = mapping_of(ctx, args.positional[0]);
+  MG_TRY(bool has,
+         mapping ? contains(ctx, mapping, key)
+                 : plain_contains(ctx, ctx.look(args.positional[0]), key));
+  return ctx.boolean(has);
 }
 
 template <Literal method>
 Outcome<V> ask(Context& ctx, const Arguments& args) {
-  V dict = dict_behind(ctx, args.positional[0]);
-  if (!dict)
-    return ctx.graph_break(
-        "native-call",
-        std::string("mappingproxy.") + method.text + " of other than a dict",
-        "call it outside of the compiled function");
-  MG_TRY(V bound, get_attribute(ctx, dict, name<method>()));
-  return call(ctx, bound, without(args, 1));
+  return of_either(
+      ctx, args,
+      [&](V mapping) -> Outcome<V> {
+        MG_TRY(V bound, get_attribute(ctx, mapping, name<method>()));
+        return call(ctx, bound, without(args, 1));
+      },
+      [&](V) -> Outcome<V> {
+        return ctx.graph_break("native-call",
+                               std::string("mappingproxy.") + method.text +
+                                   " of a class's namespace",
+                               "call it outside of the compiled function");
+      });
 }
 
 // A class's namespace, too, is asked for single names.
 Outcome<V> get(Context& ctx, const Arguments& args) {
   V proxy = args.positional[0];
-  if (dict_behind(ctx, proxy)) return ask<"get">(ctx, args);
+  if (mapping_of(ctx, proxy)) return ask<"get">(ctx, args);
   V key = args.positional[1];
   MG_TRY(bool has, contains(ctx, proxy, key));
   if (has) return get_item(ctx, proxy, key);
@@ -40,12 +80,12 @@ Outcome<V> get(Context& ctx, const Arguments& args) {
 
 template <int kind>
 Outcome<V> compared(Context& ctx, const Arguments& args) {
-  V dict = dict_behind(ctx, args.positional[0]);
-  if (!dict)
+  V mapping = mapping_of(ctx, args.positional[0]);
+  if (!mapping)
     return ctx.graph_break("native-call",
                            "a class's namespace is compared with something",
                            "compare it outside of the compiled function");
-  return compare(ctx, kind, dict, args.positional[1]);
+  return compare(ctx, kind, mapping, args.positional[1]);
 }
 
 // Both without their proxies.
@@ -54,7 +94,7 @@ Outcome<V> united(Context& ctx, const Arguments& args) {
   V operands[2];
   for (size_t i = 0; i < 2; ++i) {
     V operand = ctx.look(args.positional[i]);
-    if (operand->type == &PyDictProxy_Type) operand = dict_behind(ctx, operand);
+    if (operand->type == &PyDictProxy_Type) operand = mapping_of(ctx, operand);
     if (!operand)
       return ctx.graph_break("native-call",
                              "a class's namespace is united with something",
@@ -69,21 +109,58 @@ Outcome<V> not_in_place(Context& ctx, const Arguments&) {
                    "'|=' is not supported by mappingproxy; use '|' instead");
 }
 
+Signal text_of_namespace(Context& ctx) {
+  return ctx.graph_break("native-call", "the text of a class's namespace",
+                         "make the text outside of the compiled function");
+}
+
+Outcome<V> shown_as(Context& ctx, const Arguments& args) {
+  return of_either(
+      ctx, args,
+      [&](V mapping) -> Outcome<V> {
+        MG_TRY(V text, repr_of(ctx, mapping));
+        return concatenated(
+            ctx, {ctx.string("mappingproxy("), text, ctx.string(")")});
+      },
+      [&](V) -> Outcome<V> { return text_of_namespace(ctx); });
+}
+
+Outcome<V> text_of(Context& ctx, const Arguments& args) {
+  return of_either(
+      ctx, args, [&](V mapping) { return str_of(ctx, mapping); },
+      [&](V) -> Outcome<V> { return text_of_namespace(ctx); });
+}
+
 Outcome<V> make(Context& ctx, const Arguments& args) {
   V mapping = ctx.look(args.positional[0]);
-  if (mapping->kind != Kind::Dict || mapping->type == &PyDictProxy_Type)
+  const PyMappingMethods* methods = mapping->type->tp_as_mapping;
+  if (!methods || !methods->mp_subscript ||
+      is_instance_of(mapping, &PyList_Type) ||
+      is_instance_of(mapping, &PyTuple_Type))
+    return ctx.raise(PyExc_TypeError,
+                     std::string("mappingproxy() argument must be a mapping, "
+                                 "not ") +
+                         mapping->type->tp_name);
+  if (mapping->kind != Kind::Dict && mapping->kind != Kind::Object)
     return ctx.graph_break(
         "instantiate",
         std::string("a mappingproxy of a ") + _PyType_Name(mapping->type),
         "make it outside of the compiled function");
-  return ctx.arena.make<Value>(Value{
-      .kind = Kind::Dict, .heap = mapping->heap, .type = &PyDictProxy_Type});
+  return values::mapping_proxy(ctx, mapping);
 }
 
 constexpr const char* kTypes = "types";
 
 constexpr Row kRows[] = {
     {kTypes, "MappingProxyType", make, 1, 1, nullptr},
+    {kTypes, "MappingProxyType.__len__", length_of, 1, 1, nullptr},
+    {kTypes, "MappingProxyType.__getitem__", item_of, 2, 2, nullptr},
+    {kTypes, "MappingProxyType.__contains__", has_key, 2, 2, nullptr},
+    {kTypes, "MappingProxyType.__iter__", iterator_of, 1, 1, nullptr},
+    {kTypes, "MappingProxyType.__reversed__", ask<"__reversed__">, 1, 1,
+     nullptr},
+    {kTypes, "MappingProxyType.__repr__", shown_as, 1, 1, nullptr},
+    {kTypes, "MappingProxyType.__str__", text_of, 1, 1, nullptr},
     {kTypes, "MappingProxyType.keys", ask<"keys">, 1, 1, nullptr},
     {kTypes, "MappingProxyType.values", ask<"values">, 1, 1, nullptr},
     {kTypes, "MappingProxyType.items", ask<"items">, 1, 1, nullptr},
@@ -94,6 +171,10 @@ constexpr Row kRows[] = {
     {kTypes, "MappingProxyType.__ior__", not_in_place, 2, 2, nullptr},
     {kTypes, "MappingProxyType.__eq__", compared<Py_EQ>, 2, 2, nullptr},
     {kTypes, "MappingProxyType.__ne__", compared<Py_NE>, 2, 2, nullptr},
+    {kTypes, "MappingProxyType.__lt__", compared<Py_LT>, 2, 2, nullptr},
+    {kTypes, "MappingProxyType.__le__", compared<Py_LE>, 2, 2, nullptr},
+    {kTypes, "MappingProxyType.__gt__", compared<Py_GT>, 2, 2, nullptr},
+    {kTypes, "MappingProxyType.__ge__", compared<Py_GE>, 2, 2, nullptr},
 };
 
 }  // namespace

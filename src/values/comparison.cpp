@@ -141,15 +141,6 @@ Outcome<V> compare_methods(Context& ctx, int kind, V left, V right) {
   return ctx.boolean(same == (kind == Py_EQ));
 }
 
-// The dict that a types.MappingProxyType shows, which answers for it; else
-// null.
-V behind_proxy(const Context& ctx, V value) {
-  if (value->kind != Kind::Dict || value->type != &PyDictProxy_Type)
-    return nullptr;
-  V owner = ctx.heap[value->heap].owner;
-  return owner && owner->type != &PyDictProxy_Type ? owner : nullptr;
-}
-
 // Whether no C code of its own says how a value compares.
 bool has_plain_method(V value, int kind) {
   PyObject* name = comparisons().method[static_cast<size_t>(kind)];
@@ -229,12 +220,7 @@ Outcome<V> compare(Context& ctx, int kind, V left, V right) {
   if (answers_in_c(ctx, left, table.method[at]) ||
       answers_in_c(ctx, right, table.method[mirrored]))
     return unknown_operator(ctx, kCompare[kind].symbol, left, right);
-  if (V mapping = behind_proxy(ctx, left))
-    return compare(ctx, kind, mapping, right);
   MG_TRY(V forward, python_method(ctx, left, table.method[at]));
-  if (V mapping = behind_proxy(ctx, right);
-      mapping && !is_users_method(forward))
-    return compare(ctx, kCompare[kind].reflected, mapping, left);
   MG_TRY(V backward, python_method(ctx, right, table.method[mirrored]));
   if (forward || backward) {
     const bool backward_first = backward && left->type != right->type &&

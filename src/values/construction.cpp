@@ -252,6 +252,8 @@ std::optional<Construction> construction(Context& ctx, V value) {
       return Construction{
           method_of(ctx, type == plain ? &PyDict_Type : &PyODict_Type, name),
           state.slots};
+  if (type == &PyDictProxy_Type)
+    return Construction{class_value(ctx, value), state.slots};
   if (is_class(type, "torch._C._InferenceMode"))
     return Construction{attribute_of_module(ctx, "torch.autograd.grad_mode",
                                             "_enter_inference_mode"),

@@ -370,7 +370,6 @@ Status plain_set_item(Context& ctx, V container, V key, V value) {
       return done;
     }
     case Kind::Dict:
-      if (container->type == &PyDictProxy_Type) break;
       return dict_set(ctx, container, key, value);
     default:
       break;
@@ -419,7 +418,6 @@ Status plain_delete_item(Context& ctx, V container, V key) {
       return done;
     }
     case Kind::Dict: {
-      if (container->type == &PyDictProxy_Type) break;
       MG_TRY(V old, dict_pop(ctx, container, key));
       if (!old) return key_error(ctx, ctx.look(key));
       return done;

@@ -160,8 +160,8 @@ V Context::wrap(PyObject* object, SourceId source, bool known) {
     made = wrap_set(object, source);
   else if (python::is_deque(object))
     made = wrap_deque(object, source);
-  else if (V proxy = wrap_mapping_proxy(object, source))
-    made = proxy;
+  else if (Py_IS_TYPE(object, &PyDictProxy_Type))
+    made = wrap_mapping_proxy(object, source);
   else if (V iterator = begun_iterator(*this, object, source))
     made = iterator;
   else if (type == &PyMethod_Type)
@@ -367,19 +367,13 @@ V Context::wrap_set(PyObject* object, SourceId source) {
   return made;
 }
 
-// A read-only view of a dict shares the dict's state; null for anything else.
 V Context::wrap_mapping_proxy(PyObject* object, SourceId source) {
-  if (!Py_IS_TYPE(object, &PyDictProxy_Type)) return nullptr;
   Reading target = guards::read_field(SourceKind::MappingProxyTarget, object);
-  if (!target.is_present() || !PyDict_Check(target.value())) return nullptr;
-  guards.type_is(source, &PyDictProxy_Type);
-  V dict = wrap(target.value(),
-                sources.field(source, SourceKind::MappingProxyTarget), false);
-  return make({.kind = Kind::Dict,
-               .source = source,
-               .heap = dict->heap,
-               .type = &PyDictProxy_Type,
-               .object = object});
+  MG_CHECK(target.is_present(), "a proxy shows something");
+  V made = callers_object(*this, Kind::Object, object, source);
+  heap.initial(made->heap).slots = {lazy(
+      target.value(), sources.field(source, SourceKind::MappingProxyTarget))};
+  return made;
 }
 
 V Context::wrap_method(PyObject* object, SourceId source) {
