@@ -8,6 +8,7 @@
 #include "python/find.h"
 #include "python/names.h"
 #include "values/exceptions.h"
+#include "values/imports.h"
 #include "values/torch_types.h"
 
 namespace magneto::natives {
@@ -73,9 +74,8 @@ Outcome<V> import_by_name(Context& ctx, const Arguments& args) {
   if (module_name) module_name = ctx.look(module_name);
   if (module_name && module_name->is_constant() &&
       PyUnicode_Check(module_name->object) && args.count() < 2) {
-    PyObject* module = loaded_module(module_name->object);
-    if (module && PyModule_Check(module))
-      return ctx.known(module, ctx.sources.constant(module));
+    if (V module = values::imported_module(ctx, module_name->object))
+      return module;
   }
   return ctx.graph_break("import", "importlib.import_module",
                          "import modules before the compiled function runs");

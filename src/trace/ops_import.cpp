@@ -1,23 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Imports of modules that are loaded already. Loading one runs its code, so it
 // breaks the graph; where nothing may, it is loaded while tracing.
-#include "python/find.h"
 #include "python/names.h"
 #include "trace/handlers.h"
+#include "values/imports.h"
 
 namespace magneto::trace {
 
-namespace {
+using values::imported_module;
 
-// The module of that name, guarded; null if it isn't loaded.
-V guarded_module(Context& ctx, PyObject* name) {
-  PyObject* modules = PyImport_GetModuleDict();
-  PyObject* module = loaded_module(name);
-  if (module == nullptr || !PyModule_Check(module)) return nullptr;
-  // Looked at when it is used: what is guarded is what was imported.
-  return ctx.lazy(module,
-                  ctx.sources.dict_item(ctx.sources.constant(modules), name));
-}
+namespace {
 
 // Whether a package lacks one of the names, which may be modules to load.
 bool lacks_names(PyObject* module, PyObject* names) {
@@ -32,7 +24,7 @@ bool lacks_names(PyObject* module, PyObject* names) {
 // What the instruction binds: `import a.b` binds a, with a from-list it is a.b
 // itself. Null if it, or what the list names of it, isn't loaded.
 V imported(Context& ctx, PyObject* absolute, V from, bool is_relative) {
-  V module = guarded_module(ctx, absolute);
+  V module = imported_module(ctx, absolute);
   if (!module || from != ctx.none()) {
     const bool lacks = module && from != ctx.none() &&
                        PyTuple_Check(from->object) &&
@@ -44,8 +36,8 @@ V imported(Context& ctx, PyObject* absolute, V from, bool is_relative) {
                   : PyUnicode_FindChar(absolute, '.', 0,
                                        PyUnicode_GET_LENGTH(absolute), 1);
   return dot < 0 ? module
-                 : guarded_module(ctx, ctx.keep(Ref::steal(PyUnicode_Substring(
-                                           absolute, 0, dot))));
+                 : imported_module(ctx, ctx.keep(Ref::steal(PyUnicode_Substring(
+                                            absolute, 0, dot))));
 }
 
 }  // namespace
@@ -108,7 +100,7 @@ Outcome<Next> op_ImportFrom(Interpreter& in, Frame& frame, Instruction ins) {
     if (package == nullptr) return ctx.raise_from_python();
     Ref full = Ref::steal(PyUnicode_FromFormat("%s.%U", package, name));
     MG_CHECK(full, "out of memory");
-    value = guarded_module(ctx, ctx.keep(std::move(full)));
+    value = imported_module(ctx, ctx.keep(std::move(full)));
   }
   if (!value) {
     const char* chars = PyUnicode_AsUTF8(name);
