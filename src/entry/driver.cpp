@@ -20,6 +20,7 @@
 #include "python/random_generator.h"
 #include "python/shown_frame.h"
 #include "support/check.h"
+#include "support/stack_room.h"
 #include "tensor/ambient.h"
 #include "tensor/hidden_effects.h"
 #include "tensor/saved_tensors.h"
@@ -211,7 +212,8 @@ Piece run_cached(CodeCache& cache, const python::FrameRequest& request,
 
 Piece run_piece(CodeCache& cache, const python::FrameRequest& request,
                 PyObject** result, Broken* broken) {
-  if (cache.is_plain || python::thread_is_traced() || tensor::is_jit_tracing())
+  if (cache.is_plain || python::thread_is_traced() ||
+      tensor::is_jit_tracing() || !has_stack_room())
     return Piece::Plain;
   const Piece piece = run_cached(cache, request, result, broken);
   if (piece != Piece::Missed) return piece;

@@ -25,6 +25,7 @@
 #include "python/pending_error.h"
 #include "python/shown_frame.h"
 #include "support/check.h"
+#include "support/stack_room.h"
 
 #if PY_VERSION_HEX < 0x030B0000 || PY_VERSION_HEX >= 0x030C0000
 #error "frame_311.cpp knows the frames of CPython 3.11 only"
@@ -59,6 +60,9 @@ _PyFrameEvalFunction next_hook = nullptr;
 size_t lookers = 0;
 
 PyInterpreterState* interpreter() { return PyInterpreterState_Get(); }
+
+PyObject* evaluate(PyThreadState* state, _PyInterpreterFrame* frame,
+                   int throwing);
 
 // ---- What hangs on code objects ---------------------------------------------
 
@@ -102,9 +106,33 @@ PyCodeObject* carrier_of(PyCodeObject* code) noexcept {
 
 // ---- Evaluation -------------------------------------------------------------
 
+// The hook is out of the way: without one, Python's calls need no C stack.
+// Frames of other threads, too, run in plain Python meanwhile.
+class UnhookedScope {
+ public:
+  UnhookedScope() noexcept
+      : next_(next_hook ? next_hook : _PyEval_EvalFrameDefault) {
+    _PyInterpreterState_SetEvalFrameFunc(interpreter(), next_);
+  }
+  ~UnhookedScope() {
+    if (lookers != 0 &&
+        _PyInterpreterState_GetEvalFrameFunc(interpreter()) == next_)
+      _PyInterpreterState_SetEvalFrameFunc(interpreter(), evaluate);
+  }
+  UnhookedScope(const UnhookedScope&) = delete;
+  UnhookedScope& operator=(const UnhookedScope&) = delete;
+
+ private:
+  _PyFrameEvalFunction next_;
+};
+
 // Gives a frame to whoever comes after us.
 PyObject* pass_on(PyThreadState* state, _PyInterpreterFrame* frame,
                   int throwing) {
+  std::optional<UnhookedScope> unhooked;
+  if (!has_stack_room() &&
+      _PyInterpreterState_GetEvalFrameFunc(interpreter()) == evaluate)
+    unhooked.emplace();
   _PyFrameEvalFunction next = next_hook;
   if (next == nullptr || thread.passed == frame)
     return _PyEval_EvalFrameDefault(state, frame, throwing);
@@ -215,7 +243,7 @@ PyObject* evaluate(PyThreadState* state, _PyInterpreterFrame* frame,
   }
   switch (frame_action(frame->f_code)) {
     case FrameAction::Handle:
-      if (handlers.run && !thread_is_traced())
+      if (handlers.run && !thread_is_traced() && has_stack_room())
         return give_to_handler(state, frame);
       break;
     case FrameAction::Pause: {

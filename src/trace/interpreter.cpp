@@ -3,10 +3,12 @@
 #include "trace/interpreter.h"
 
 #include <algorithm>
+#include <unordered_map>
 #include <utility>
 
 #include "python/code_object.h"
 #include "python/names.h"
+#include "support/stack_room.h"
 #include "trace/handlers.h"
 #include "values/exceptions.h"
 
@@ -24,6 +26,8 @@ namespace {
 // often that few signals are served in what Python code the trace runs besides
 // (a callback of the garbage collector's, where an exception is lost).
 constexpr int64_t kStepsBetweenChecks = 64;
+// So many calls of one function inside of each other are a deep recursion.
+constexpr size_t kManyLevels = 100;
 // A frame that hasn't got to a tensor after so many checks computes something
 // else, which plain Python does faster.
 constexpr int64_t kChecksWithoutGraph = 400'000 / kStepsBetweenChecks;
@@ -346,12 +350,24 @@ bool Interpreter::unwind(Frame& frame) {
   return true;
 }
 
+Signal Interpreter::too_deep() {
+  std::unordered_map<PyCodeObject*, size_t> levels;
+  for (const Frame* at = frame_; at; at = at->caller) {
+    PyCodeObject* code = at->py_code;
+    // To trace it again from each of its calls would take too long.
+    if (++levels[code] == kManyLevels)
+      python::set_frame_action(code, python::FrameAction::Evaluate);
+  }
+  // How deep it is depends on who calls, which no guard knows.
+  return ctx.skip("recursion",
+                  std::to_string(depth_) + " calls inside of each other",
+                  "use a loop");
+}
+
 Outcome<Next> Interpreter::run_nested(Frame& frame) {
-  if (depth_ >= static_cast<size_t>(Py_GetRecursionLimit()))
-    // How deep it is depends on who calls, which no guard knows.
-    return ctx.skip("recursion",
-                    std::to_string(depth_) + " calls inside of each other",
-                    "raise sys.setrecursionlimit(), or use a loop");
+  if (depth_ >= static_cast<size_t>(Py_GetRecursionLimit()) ||
+      !has_stack_room())
+    return too_deep();
   frame.caller = frame_;
   frame.caller_location = {};
   frame_ = &frame;

@@ -200,6 +200,7 @@ class Interpreter final : public values::Inliner, public Journaled {
   Signal raise_thrown(V thrown, V handled_inside);
   graph::LocationId location(Frame& frame);
   Outcome<Next> run_nested(Frame& frame);
+  Signal too_deep();
   void keep_broken(Frame& frame, Journal::Position before, V handled_before);
 
   Frame* frame_ = nullptr;  // innermost

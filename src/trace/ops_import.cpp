@@ -12,23 +12,28 @@ using values::imported_module;
 namespace {
 
 // Whether a package lacks one of the names, which may be modules to load.
-bool lacks_names(PyObject* module, PyObject* names) {
-  PyObject* namespace_dict = PyModule_GetDict(module);
+Outcome<bool> lacks_names(Context& ctx, V module, PyObject* names) {
+  PyObject* namespace_dict = PyModule_GetDict(module->object);
   if (!PyDict_GetItemString(namespace_dict, "__path__")) return false;
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); ++i)
-    if (!PyDict_GetItemWithError(namespace_dict, PyTuple_GET_ITEM(names, i)))
-      return true;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); ++i) {
+    PyObject* name = PyTuple_GET_ITEM(names, i);
+    if (!PyDict_GetItemWithError(namespace_dict, name)) return true;
+    // The trace may have deleted it.
+    MG_TRY(V found, values::find_attribute(ctx, module, name));
+    if (!found) return true;
+  }
   return false;
 }
 
 // What the instruction binds: `import a.b` binds a, with a from-list it is a.b
 // itself. Null if it, or what the list names of it, isn't loaded.
-V imported(Context& ctx, PyObject* absolute, V from, bool is_relative) {
+Outcome<V> imported(Context& ctx, PyObject* absolute, V from,
+                    bool is_relative) {
   V module = imported_module(ctx, absolute);
-  if (!module || from != ctx.none()) {
-    const bool lacks = module && from != ctx.none() &&
-                       PyTuple_Check(from->object) &&
-                       lacks_names(module->object, from->object);
+  if (!module) return nullptr;
+  if (from != ctx.none()) {
+    if (!PyTuple_Check(from->object)) return module;
+    MG_TRY(bool lacks, lacks_names(ctx, module, from->object));
     return lacks ? nullptr : module;
   }
   const Py_ssize_t dot =
@@ -71,12 +76,12 @@ Outcome<Next> op_ImportName(Interpreter& in, Frame& frame, Instruction ins) {
     MG_CHECK(absolute, "out of memory");
   }
   PyObject* kept = ctx.keep(std::move(absolute));
-  V module = imported(ctx, kept, from, levels > 0);
+  MG_TRY(V module, imported(ctx, kept, from, levels > 0));
   if (!module && ctx.must_be_whole) {
     Ref loaded = Ref::steal(PyImport_ImportModuleLevelObject(
         name, frame.globals, nullptr, from->object, static_cast<int>(levels)));
     if (!loaded) return ctx.raise_from_python();
-    module = imported(ctx, kept, from, levels > 0);
+    MG_TRY(module, imported(ctx, kept, from, levels > 0));
   }
   if (!module) {
     const char* chars = PyUnicode_AsUTF8(kept);

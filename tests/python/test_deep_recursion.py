@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Calls inside of each other for which the C stack has no room, where
+sys.setrecursionlimit() allows them: Python's own need none of it.
+"""
+
+import sys
+import threading
+
+import pytest
+import torch
+
+import magneto
+from magneto.testing import check
+
+LIMIT = 200_000
+LEVELS = 30_000
+
+
+@pytest.fixture(autouse=True)
+def high_limit():
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(LIMIT)
+    yield
+    sys.setrecursionlimit(limit)
+
+
+def traced(x, levels):
+    return x if levels == 0 else traced(x, levels - 1) + 1
+
+
+def breaks_at_each(x, levels):
+    if levels == 0:
+        return x
+    magneto.graph_break()
+    return breaks_at_each(x, levels - 1) + 1
+
+
+def depth(levels):
+    return 0 if levels == 0 else depth(levels - 1) + 1
+
+
+def behind_a_break(x, levels):
+    y = x + 1
+    magneto.graph_break()
+    return y + depth(levels)
+
+
+def raises(x, levels):
+    try:
+        if levels == 0:
+            raise ValueError("at the end")
+        return raises(x, levels - 1)
+    finally:
+        x = x + 1
+
+
+def caught(x, levels):
+    try:
+        raises(x, levels)
+    except ValueError as error:
+        entries = 0
+        entry = error.__traceback__
+        while entry:
+            entry = entry.tb_next
+            entries += 1
+        return x + 1, entries
+
+
+def endless(x, levels):
+    return endless(x, levels + 1) + 1
+
+
+def caught_at_the_limit(x, levels):
+    try:
+        return endless(x, levels)
+    except RecursionError as error:
+        return x + 1, str(error)
+
+
+PROGRAMS = [
+    traced,
+    breaks_at_each,
+    behind_a_break,
+    caught,
+    caught_at_the_limit,
+]
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_deep_recursion(program):
+    check(program, torch.ones(2), LEVELS)
+
+
+@pytest.mark.parametrize("size", [512 * 1024, 16 * 1024 * 1024])
+def test_deep_recursion_in_a_thread(size):
+    results = []
+
+    def run():
+        compiled = magneto.compile(traced, backend="eager")
+        results.extend(compiled(torch.zeros(1), LEVELS) for _ in range(2))
+
+    before = threading.stack_size(size)
+    thread = threading.Thread(target=run)
+    thread.start()
+    threading.stack_size(before)
+    thread.join()
+    assert results == [torch.full((1,), float(LEVELS))] * 2
+
+
+def test_what_is_no_deep_recursion_is_compiled_all_the_same():
+    def shallow(x):
+        return x * 2 + 1
+
+    def deep_once(x, levels):
+        return shallow(x) + depth(levels)
+
+    compiled = magneto.compile(deep_once, backend="eager")
+    x = torch.ones(2)
+    assert torch.equal(compiled(x, LEVELS), deep_once(x, LEVELS))
+    report = check(shallow, x)
+    assert len(report.graphs) == 1
