@@ -1,4 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
+import sys
+import threading
+
 import pytest
 import torch
 
@@ -8,6 +11,7 @@ from magneto.testing import (
     compare,
     torch_graph_calls,
 )
+from magneto.testing.compare import _deep_recursion
 
 
 class Point:
@@ -62,6 +66,30 @@ UNEQUAL = [
 def test_compare_names_the_first_difference(message, a, b):
     with pytest.raises(Difference, match=message):
         compare(a, b)
+
+
+def test_compare_in_threads_leaves_the_recursion_limit():
+    limit = sys.getrecursionlimit()
+    first, second = threading.Barrier(2), threading.Barrier(2)
+
+    def leaves_first():
+        with _deep_recursion:
+            first.wait(timeout=60)
+        second.wait(timeout=60)
+
+    def leaves_last():
+        with _deep_recursion:
+            first.wait(timeout=60)
+            second.wait(timeout=60)
+
+    threads = [
+        threading.Thread(target=run) for run in (leaves_first, leaves_last)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sys.getrecursionlimit() == limit
 
 
 def test_compare_with_tolerance_accepts_close_numbers():

@@ -16,6 +16,7 @@ import math
 import random
 import struct
 import sys
+import threading
 import types
 import weakref
 from collections import OrderedDict, defaultdict, deque
@@ -85,8 +86,34 @@ class Comparison:
         return False
 
 
-# Calls, of which a level of what is compared takes a few.
-_DEEPEST = 200_000
+class _DeepRecursion:
+    """Within it there may be many calls inside of each other, of which a level
+    of what is compared takes a few. The limit is that of all threads: the first
+    one raises it, and the last one puts it back.
+    """
+
+    _LIMIT = 200_000
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._users = 0
+        self._outside = 0
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._users == 0:
+                self._outside = sys.getrecursionlimit()
+                sys.setrecursionlimit(max(self._outside, self._LIMIT))
+            self._users += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._users -= 1
+            if self._users == 0:
+                sys.setrecursionlimit(self._outside)
+
+
+_deep_recursion = _DeepRecursion()
 
 
 def compare(
@@ -98,12 +125,8 @@ def compare(
     `requires_grad` and values; values bit by bit unless `rtol` or `atol` is
     given (then as `torch.testing.assert_close`). NaN equals NaN.
     """
-    limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(limit, _DEEPEST))
-    try:
+    with _deep_recursion:
         _compare(a, b, where, Comparison(rtol, atol))
-    finally:
-        sys.setrecursionlimit(limit)
 
 
 def _compare(a: Any, b: Any, where: str, state: Comparison) -> None:
