@@ -8,6 +8,7 @@
 #include "python/names.h"
 #include "shapes/environment.h"
 #include "support/check.h"
+#include "support/stack_room.h"
 #include "values/aliases.h"
 #include "values/functions.h"
 #include "values/protocol.h"
@@ -106,6 +107,8 @@ Operand Rebuilder::build(V value) {
   if (value->source.valid()) return from_source(value->source);
   auto found = built_.find(value);
   if (found != built_.end()) return found->second;
+  if (!has_stack_room())
+    cannot_rebuild("an object with so many others inside of each other");
   ctx_.heap.touch(value->heap);
   Operand made = make(value);
   built_.emplace(value, made);

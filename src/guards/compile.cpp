@@ -243,7 +243,32 @@ class ProgramBuilder {
     return static_cast<uint32_t>(program_->nodes_.size());
   }
 
+  // The source and those that are read from it: a list that is linked through
+  // its items is as deep as it is long.
   void add_node(uint32_t id) {
+    struct Open {
+      uint32_t node;
+      uint32_t next_child;
+    };
+    std::vector<Open> open;
+    auto begin = [&](uint32_t source) {
+      const uint32_t node = push_node(source);
+      open.push_back({node, first_child_[source]});
+    };
+    begin(id);
+    while (!open.empty()) {
+      const auto [node, child] = open.back();
+      if (child != kNone) {
+        open.back().next_child = next_sibling_[child];
+        begin(child);
+      } else {
+        program_->nodes_[node].end = node_count();
+        open.pop_back();
+      }
+    }
+  }
+
+  uint32_t push_node(uint32_t id) {
     const uint32_t number = node_count();
     node_of_[id] = number;
     Source source = sources_[SourceId(id)];
@@ -259,10 +284,7 @@ class ProgramBuilder {
          .first_check = first,
          .last_check = static_cast<uint32_t>(program_->checks_.size()),
          .must_be_absent = must_be_absent});
-    for (uint32_t c = first_child_[id]; c != kNone; c = next_sibling_[c]) {
-      add_node(c);
-    }
-    program_->nodes_[number].end = node_count();
+    return number;
   }
 
   // True if the source must be absent; then it has no checks.

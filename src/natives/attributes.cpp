@@ -128,8 +128,8 @@ Outcome<V> class_of(Context& ctx, const Arguments& args) {
 Outcome<V> make_super(Context& ctx, const Arguments& args) {
   V type = nullptr, self = nullptr;
   if (!args.count()) {
-    if (!ctx.inliner->super_arguments(&type, &self))
-      return ctx.raise(PyExc_RuntimeError, "super(): __class__ cell not found");
+    if (const char* error = ctx.inliner->super_arguments(&type, &self))
+      return ctx.raise(PyExc_RuntimeError, error);
   } else {
     type = args.positional[0];
     self = args.count() > 1 ? args.positional[1] : nullptr;

@@ -17,6 +17,7 @@
 #include "values/exception_groups.h"
 #include "values/exceptions.h"
 #include "values/operators.h"
+#include "values/recursion.h"
 #include "values/sets.h"
 #include "values/symbolic.h"
 #include "values/torch_types.h"
@@ -202,6 +203,8 @@ Outcome<V> plain_repr(Context& ctx, V value, const PyTypeObject* as) {
                       : value->kind == Kind::Dict ? "{...}"
                                                   : "(...)");
   InC nesting(value);
+  const values::RecursionScope scope;
+  MG_DO(scope.check(ctx, " while getting the repr of an object"));
   switch (value->kind) {
     case Kind::Tuple: {
       auto items = tuple_items(value);

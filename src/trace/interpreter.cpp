@@ -422,25 +422,6 @@ size_t Interpreter::depth() const {
 
 PyObject* Interpreter::current_globals() { return frame_->globals; }
 
-bool Interpreter::super_arguments(V* type, V* self) {
-  Frame& frame = *frame_;
-  if (frame.py_code->co_argcount == 0) return false;
-  V first = frame.locals[0];
-  if (first->kind == Kind::Cell) first = ctx.heap[first->heap].slots[0];
-  for (int i = 0; i < frame.py_code->co_nlocalsplus; ++i) {
-    if (PyUnicode_CompareWithASCIIString(frame.local_name(i), "__class__") != 0)
-      continue;
-    V cell = frame.locals[static_cast<size_t>(i)];
-    if (cell->kind != Kind::Cell) return false;
-    V content = ctx.heap[ctx.look(cell)->heap].slots[0];
-    if (!content || content->is_null() || first->is_null()) return false;
-    *type = ctx.look(content);
-    *self = first;
-    return true;
-  }
-  return false;
-}
-
 namespace {
 
 bool is_cell_slot(const Frame& frame, int32_t slot) {
@@ -455,6 +436,30 @@ bool is_cell_slot(const Frame& frame, int32_t slot) {
 }
 
 }  // namespace
+
+const char* Interpreter::super_arguments(V* type, V* self) {
+  Frame& frame = *frame_;
+  if (frame.py_code->co_argcount == 0) return "super(): no arguments";
+  // A frame that goes on behind a break has cells of the caller's.
+  const auto content_of = [&](int slot) -> V {
+    V cell = ctx.look(frame.locals[static_cast<size_t>(slot)]);
+    return cell->kind == Kind::Cell ? ctx.heap[cell->heap].slots[0] : nullptr;
+  };
+  V first = is_cell_slot(frame, 0) ? content_of(0) : frame.locals[0];
+  if (!first || first->is_null()) return "super(): arg[0] deleted";
+  for (int i = 0; i < frame.py_code->co_nlocalsplus; ++i) {
+    if (PyUnicode_CompareWithASCIIString(frame.local_name(i), "__class__") != 0)
+      continue;
+    V content = content_of(i);
+    if (!content || content->is_null()) return "super(): empty __class__ cell";
+    *type = ctx.look(content);
+    if (!(*type)->is_constant() || !PyType_Check((*type)->object))
+      return "super(): __class__ is not a type";
+    *self = first;
+    return nullptr;
+  }
+  return "super(): __class__ cell not found";
+}
 
 std::vector<std::pair<PyObject*, V>> Interpreter::current_locals() {
   std::vector<std::pair<PyObject*, V>> all;

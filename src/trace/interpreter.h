@@ -76,7 +76,7 @@ class Interpreter final : public values::Inliner, public Journaled {
   graph::Origin origin() override;
   bool is_in_block() override;
   graph::LocationId location() override;
-  bool super_arguments(V* type, V* self) override;
+  const char* super_arguments(V* type, V* self) override;
   size_t depth() const override;
   PyObject* current_globals() override;
   std::vector<std::pair<PyObject*, V>> current_locals() override;

@@ -30,10 +30,7 @@ namespace {
 Ref build(Context& ctx, V value) {
   // A container may hold itself.
   const RecursionScope scope;
-  if (!scope.check(ctx)) {
-    (void)ctx.take_exception();
-    return {};
-  }
+  if (!scope.has_room()) return {};
   value = ctx.look(value);
   switch (value->kind) {
     case Kind::Constant:
@@ -119,6 +116,8 @@ PyObject* as_constant(Context& ctx, V value) {
 }
 
 Outcome<V> from_constant(Context& ctx, Ref object) {
+  const RecursionScope scope;
+  MG_DO(scope.check(ctx, ""));
   PyObject* real = object.get();
   if (ctx.has_symbols()) {
     if (tensor::is_symbol_object(real)) {

@@ -8,6 +8,7 @@
 #include "guards/constant.h"
 #include "python/key_token.h"
 #include "python/names.h"
+#include "support/stack_room.h"
 #include "values/protocol.h"
 #include "values/torch_types.h"
 
@@ -226,6 +227,10 @@ Outcome<PyObject*> key_token(Context& ctx, V key) {
       if (key->type->tp_hash != PyTuple_Type.tp_hash ||
           key->type->tp_richcompare != PyTuple_Type.tp_richcompare)
         break;
+      if (!has_stack_room())
+        return ctx.graph_break("recursion",
+                               "a key with so many tuples inside "
+                               "of each other");
       auto items = tuple_items(key);
       Ref token =
           Ref::steal(PyTuple_New(static_cast<Py_ssize_t>(items.size())));

@@ -44,7 +44,8 @@ class Inliner {
   // Where the program stands, for what isn't a call of the graph.
   virtual graph::LocationId location() = 0;
   // For super() without arguments: the class cell's content and first argument.
-  virtual bool super_arguments(V* type, V* self) = 0;
+  // Null, or what CPython says where it doesn't find them.
+  virtual const char* super_arguments(V* type, V* self) = 0;
   // The globals of the frame that runs, for globals() and imports.
   virtual PyObject* current_globals() = 0;
   // Names and values of the frame's locals, for locals(); null if unbound.

@@ -439,10 +439,7 @@ Signal refused_by_torch(Context& ctx) {
 bool holds_symbol(Context& ctx, V value) {
   // A container may hold itself.
   const RecursionScope scope;
-  if (!scope.check(ctx)) {
-    (void)ctx.take_exception();
-    return false;
-  }
+  if (!scope.has_room()) return false;
   value = ctx.look_open(value);
   const auto holds = [&](V item) { return holds_symbol(ctx, item); };
   if (value->kind == Kind::Tuple)

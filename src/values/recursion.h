@@ -3,6 +3,7 @@
 // an object whose __repr__ is object.__str__, the truth of a list of itself.
 #pragma once
 
+#include "support/stack_room.h"
 #include "values/context.h"
 
 namespace magneto::values {
@@ -13,9 +14,18 @@ class RecursionScope {
   ~RecursionScope() { --depth_; }
   RecursionScope(const RecursionScope&) = delete;
 
-  // As Python bounds calls of C code.
-  Status check(Context& ctx, const char* where = "") const {
-    if (depth_ <= Py_GetRecursionLimit()) return done;
+  bool has_room() const {
+    return depth_ <= Py_GetRecursionLimit() && has_stack_room();
+  }
+
+  // As Python bounds calls of C code. What it allows and the C stack has no
+  // room for is left to it.
+  Status check(Context& ctx, const char* where) const {
+    if (has_room()) return done;
+    if (depth_ <= Py_GetRecursionLimit())
+      return ctx.graph_break(
+          "recursion",
+          std::to_string(depth_) + " calls of C code inside of each other");
     return ctx.raise(PyExc_RecursionError,
                      std::string("maximum recursion depth exceeded") + where);
   }

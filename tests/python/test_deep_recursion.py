@@ -3,6 +3,7 @@
 sys.setrecursionlimit() allows them: Python's own need none of it.
 """
 
+import copy
 import sys
 import threading
 
@@ -119,3 +120,100 @@ def test_what_is_no_deep_recursion_is_compiled_all_the_same():
     assert torch.equal(compiled(x, LEVELS), deep_once(x, LEVELS))
     report = check(shallow, x)
     assert len(report.graphs) == 1
+
+
+# Data that are nested as deep.
+
+
+class Node:
+    def __init__(self, following):
+        self.following = following
+
+
+def linked(count):
+    node = None
+    for _ in range(count):
+        node = Node(node)
+    return node
+
+
+def unlink(node):
+    """One by one, as C code that frees them all at once is recursive."""
+    while node is not None:
+        following = node.following
+        node.following = None
+        node = following
+
+
+def walks(x, node):
+    count = 0
+    while node is not None:
+        node = node.following
+        count += 1
+    return x + count
+
+
+def test_a_long_list_is_walked():
+    node = linked(LEVELS)
+    compiled = magneto.compile(walks, backend="eager")
+    for _ in range(2):
+        assert torch.equal(
+            compiled(torch.zeros(1), node), torch.full((1,), 3e4)
+        )
+    unlink(node)
+
+
+NESTED = {
+    "list": "[inner]",
+    "tuple": "(inner,)",
+    "dict": "{'key': inner}",
+    "map": "map(abs, inner)",
+}
+
+
+def nesting(kind, expression):
+    """A program that nests `levels` containers and looks at the result."""
+    scope = {"copy": copy}
+    source = f"""
+def program(x, levels):
+    inner = []
+    for _ in range(levels):
+        inner = {NESTED[kind]}
+    try:
+        found = {expression}
+    except RecursionError:
+        found = "too deep"
+    depth = 0
+    while {kind != "map"} and inner:
+        inner = inner["key" if {kind == "dict"} else 0]
+        depth += 1
+    return x + 1, found, depth
+"""
+    exec(source, scope)
+    return scope["program"]
+
+
+@pytest.mark.parametrize("kind", NESTED)
+@pytest.mark.parametrize(
+    "expression", ["type(inner)", "copy.copy(inner) is inner"]
+)
+def test_nested_containers(kind, expression):
+    check(nesting(kind, expression), torch.ones(1), LEVELS)
+
+
+@pytest.mark.parametrize("kind", ["list", "tuple", "dict"])
+@pytest.mark.parametrize(
+    "expression",
+    ["repr(inner)", "f'{inner}'", "copy.deepcopy(inner)", "inner == [inner]"],
+)
+def test_nested_containers_at_the_limit(kind, expression):
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(900)
+    program = nesting(kind, expression)
+    compiled = magneto.compile(program, backend="eager")
+    try:
+        expected = program(torch.ones(1), 50_000)
+        results = [compiled(torch.ones(1), 50_000) for _ in range(2)]
+    finally:
+        sys.setrecursionlimit(limit)
+    assert all(each[1:] == expected[1:] for each in results)
