@@ -38,11 +38,26 @@ bool mentions(PyObject* names, std::initializer_list<std::string_view> wanted) {
   return false;
 }
 
+// Whether the function, or one that is defined in it, looks at frames.
+bool looks_at_frames(PyCodeObject* code) {
+  if (mentions(code->co_names,
+               {"_getframe", "currentframe", "f_locals", "tb_frame"}))
+    return true;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(code->co_consts); ++i) {
+    PyObject* constant = PyTuple_GET_ITEM(code->co_consts, i);
+    if (PyCode_Check(constant) &&
+        looks_at_frames(reinterpret_cast<PyCodeObject*>(constant)))
+      return true;
+  }
+  return false;
+}
+
 // Slots that are read without an instruction that says so.
 std::vector<int32_t> pinned_slots(PyCodeObject* code) {
   std::vector<int32_t> pinned;
   // These see all variables.
-  if (mentions(code->co_names, {"locals", "vars", "dir", "eval", "exec"})) {
+  if (mentions(code->co_names, {"locals", "vars", "dir", "eval", "exec"}) ||
+      looks_at_frames(code)) {
     for (int32_t i = 0; i < code->co_nlocalsplus; ++i) pinned.push_back(i);
     return pinned;
   }
