@@ -8,19 +8,7 @@ import torch
 
 import magneto
 from magneto.testing import check
-
-
-def breaks():
-    magneto.graph_break()
-
-
-class Context:
-    def __enter__(self):
-        breaks()
-        return self
-
-    def __exit__(self, *_):
-        breaks()
+from tests.python.breaking import Context, breaks
 
 
 class Base:
