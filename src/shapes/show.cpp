@@ -41,12 +41,18 @@ struct Part {
   bool is_constant;
 };
 
+// Expressions share their parts: written out, they may be exponentially longer.
+constexpr size_t kMostParts = 1000;
+
 class Printer {
  public:
   explicit Printer(const SymbolName& name) : name_(name) {}
 
   std::string at(E e, int level) const { return wrap(print(e), level); }
-  Text print(E e) const;
+  // "..." behind so many parts.
+  Text print(E e) const {
+    return ++printed_ > kMostParts ? Text{"...", kAtom} : print_whole(e);
+  }
 
  private:
   static std::string wrap(const Text& part, int level) {
@@ -59,6 +65,7 @@ class Printer {
     const auto bits = static_cast<uint64_t>(value);
     return {std::to_string(value < 0 ? 0 - bits : bits), kAtom};
   }
+  Text print_whole(E e) const;
   static Text real(double value);
   Text infix(E e, std::string_view sign, Level level) const;
   Text call(E e) const;
@@ -68,6 +75,7 @@ class Printer {
   Text comparison(E e, const char* sign, const char* mirrored) const;
 
   const SymbolName& name_;
+  mutable size_t printed_ = 0;
 };
 
 Text Printer::real(double value) {
@@ -209,7 +217,7 @@ Text Printer::comparison(E e, const char* sign, const char* mirrored) const {
               wrap(sum(negative), kCompare + 1));
 }
 
-Text Printer::print(E e) const {
+Text Printer::print_whole(E e) const {
   switch (e->operation) {
     case Operation::Constant:
       if (e->type == Type::Boolean) {

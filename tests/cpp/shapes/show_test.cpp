@@ -26,5 +26,18 @@ TEST(Show, Terms) {
   EXPECT_EQ(show(x.make(Operation::FloorDivide, twice, i(4))), "s0 // 2");
 }
 
+// Written out, each step is longer than twice the one before.
+TEST(Show, SharedParts) {
+  Environment env(nullptr);
+  Expressions& x = env.expressions();
+  E number = env.backed(Type::Integer, Number::of(int64_t{8}));
+  for (int64_t step = 1; step <= 60; ++step)
+    number = x.make(Operation::FloorDivide, x.add(number, x.integer(step)),
+                    x.add(number, x.integer(step + 1)));
+  const std::string text = show(number);
+  EXPECT_LT(text.size(), 10'000u);
+  EXPECT_NE(text.find("..."), std::string::npos);
+}
+
 }  // namespace
 }  // namespace magneto::shapes
