@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What is asked of a types.MappingProxyType the mapping answers that it shows.
-#include "values/mapping_proxies.h"
-
 #include <opcode.h>
 
 #include "natives/signature.h"
@@ -12,60 +10,47 @@ namespace magneto::natives {
 
 namespace {
 
+// slots[0] of its state; null for a class's namespace, which is a constant.
 V mapping_of(Context& ctx, V proxy) {
-  return values::shown_mapping(ctx, ctx.look(proxy));
+  proxy = ctx.look(proxy);
+  return proxy->heap.valid() ? ctx.heap[proxy->heap].slots[0] : nullptr;
 }
 
-// `answer` of the mapping; of a class's namespace, `of_namespace`.
-template <class Answer, class OfNamespace>
-Outcome<V> of_either(Context& ctx, const Arguments& args, Answer answer,
-                     OfNamespace of_namespace) {
+// Who answers for it: the mapping, or the namespace itself.
+V answering(Context& ctx, const Arguments& args) {
   V mapping = mapping_of(ctx, args.positional[0]);
-  return mapping ? answer(mapping) : of_namespace(ctx.look(args.positional[0]));
+  return mapping ? mapping : args.positional[0];
+}
+
+Signal of_namespace(Context& ctx, const std::string& what) {
+  return ctx.graph_break("native-call", what + " of a class's namespace",
+                         "do it outside of the compiled function");
 }
 
 Outcome<V> length_of(Context& ctx, const Arguments& args) {
-  return of_either(
-      ctx, args, [&](V mapping) { return length(ctx, mapping); },
-      [&](V proxy) { return plain_length(ctx, proxy); });
+  return length(ctx, answering(ctx, args));
 }
 
 Outcome<V> item_of(Context& ctx, const Arguments& args) {
-  V key = args.positional[1];
-  return of_either(
-      ctx, args, [&](V mapping) { return get_item(ctx, mapping, key); },
-      [&](V proxy) { return plain_get_item(ctx, proxy, key); });
+  return get_item(ctx, answering(ctx, args), args.positional[1]);
 }
 
 Outcome<V> iterator_of(Context& ctx, const Arguments& args) {
-  return of_either(
-      ctx, args, [&](V mapping) { return iterate(ctx, mapping); },
-      [&](V proxy) { return plain_iterate(ctx, proxy); });
+  return iterate(ctx, answering(ctx, args));
 }
 
 Outcome<V> has_key(Context& ctx, const Arguments& args) {
-  V key = args.positional[1];
-  V mapping = mapping_of(ctx, args.positional[0]);
-  MG_TRY(bool has,
-         mapping ? contains(ctx, mapping, key)
-                 : plain_contains(ctx, ctx.look(args.positional[0]), key));
+  MG_TRY(bool has, contains(ctx, answering(ctx, args), args.positional[1]));
   return ctx.boolean(has);
 }
 
 template <Literal method>
 Outcome<V> ask(Context& ctx, const Arguments& args) {
-  return of_either(
-      ctx, args,
-      [&](V mapping) -> Outcome<V> {
-        MG_TRY(V bound, get_attribute(ctx, mapping, name<method>()));
-        return call(ctx, bound, without(args, 1));
-      },
-      [&](V) -> Outcome<V> {
-        return ctx.graph_break("native-call",
-                               std::string("mappingproxy.") + method.text +
-                                   " of a class's namespace",
-                               "call it outside of the compiled function");
-      });
+  V mapping = mapping_of(ctx, args.positional[0]);
+  if (!mapping)
+    return of_namespace(ctx, std::string("mappingproxy.") + method.text);
+  MG_TRY(V bound, get_attribute(ctx, mapping, name<method>()));
+  return call(ctx, bound, without(args, 1));
 }
 
 // A class's namespace, too, is asked for single names.
@@ -109,26 +94,18 @@ Outcome<V> not_in_place(Context& ctx, const Arguments&) {
                    "'|=' is not supported by mappingproxy; use '|' instead");
 }
 
-Signal text_of_namespace(Context& ctx) {
-  return ctx.graph_break("native-call", "the text of a class's namespace",
-                         "make the text outside of the compiled function");
-}
-
 Outcome<V> shown_as(Context& ctx, const Arguments& args) {
-  return of_either(
-      ctx, args,
-      [&](V mapping) -> Outcome<V> {
-        MG_TRY(V text, repr_of(ctx, mapping));
-        return concatenated(
-            ctx, {ctx.string("mappingproxy("), text, ctx.string(")")});
-      },
-      [&](V) -> Outcome<V> { return text_of_namespace(ctx); });
+  V mapping = mapping_of(ctx, args.positional[0]);
+  if (!mapping) return of_namespace(ctx, "the text");
+  MG_TRY(V text, repr_of(ctx, mapping));
+  return concatenated(ctx,
+                      {ctx.string("mappingproxy("), text, ctx.string(")")});
 }
 
 Outcome<V> text_of(Context& ctx, const Arguments& args) {
-  return of_either(
-      ctx, args, [&](V mapping) { return str_of(ctx, mapping); },
-      [&](V) -> Outcome<V> { return text_of_namespace(ctx); });
+  V mapping = mapping_of(ctx, args.positional[0]);
+  if (!mapping) return of_namespace(ctx, "the text");
+  return str_of(ctx, mapping);
 }
 
 Outcome<V> make(Context& ctx, const Arguments& args) {
@@ -146,7 +123,7 @@ Outcome<V> make(Context& ctx, const Arguments& args) {
         "instantiate",
         std::string("a mappingproxy of a ") + _PyType_Name(mapping->type),
         "make it outside of the compiled function");
-  return values::mapping_proxy(ctx, mapping);
+  return ctx.iterator(&PyDictProxy_Type, {&mapping, 1}, 0, Kind::Object);
 }
 
 constexpr const char* kTypes = "types";

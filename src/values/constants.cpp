@@ -116,8 +116,10 @@ PyObject* as_constant(Context& ctx, V value) {
 }
 
 Outcome<V> from_constant(Context& ctx, Ref object) {
-  const RecursionScope scope;
-  MG_DO(scope.check(ctx, ""));
+  // CPython's limit is that of whoever made it.
+  if (!has_stack_room())
+    return ctx.graph_break(
+        "recursion", "a result with so many objects inside of each other");
   PyObject* real = object.get();
   if (ctx.has_symbols()) {
     if (tensor::is_symbol_object(real)) {
