@@ -11,20 +11,13 @@ from __future__ import annotations
 
 import inspect
 import json
-import unittest
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import magneto
-import magneto.reports
-
-_defects: list[str] = []
-
-
-def _internal_failure(details: dict[str, Any]) -> None:
-    _defects.append(f"{magneto.reports.place(details)}: {details['what']}")
+from tests.compiling import collect_defects, compile_test_methods, defects
 
 
 def _is_plain(function: Any) -> bool:
@@ -72,9 +65,9 @@ class _NotesOutcomes:
             "test": report.nodeid,
             "outcome": report.outcome,
             "text": report.longreprtext,
-            "defects": list(_defects),
+            "defects": list(defects),
         }
-        _defects.clear()
+        defects.clear()
         with self._path.open("a") as file:
             file.write(json.dumps(line) + "\n")
 
@@ -92,11 +85,5 @@ def pytest_configure(config: Any) -> None:
     if not config.getoption("--compiled"):
         return
     config.pluginmanager.register(_CompilesTests())
-    magneto.reports.internal_failure = _internal_failure
-    magneto.reports.limit_reached = lambda details: None
-    call_plainly = unittest.TestCase._callTestMethod
-
-    def call_compiled(test: unittest.TestCase, method: Any) -> None:
-        call_plainly(test, _compiled(method))
-
-    unittest.TestCase._callTestMethod = call_compiled
+    collect_defects()
+    compile_test_methods()

@@ -23,36 +23,8 @@ from typing import Any
 
 # In both modes, so that the two differ in nothing else.
 import magneto
-import magneto.reports
+from tests.compiling import collect_defects, compile_test_methods, defects
 from tests.cpython.outcome import COUNTS, Outcome
-
-defects: list[str] = []
-
-
-def _collect_defects() -> None:
-    """Internal errors are told to us and not to the test's own filters.
-
-    That a function is compiled too often is told to nobody: tests look at what
-    is written to stderr.
-    """
-
-    def internal_failure(details: dict[str, Any]) -> None:
-        place = magneto.reports.place(details)
-        defects.append(f"{place}: {details['what']}")
-
-    magneto.reports.internal_failure = internal_failure
-    magneto.reports.limit_reached = lambda details: None
-
-
-def _compile_test_methods() -> None:
-    call_plainly = unittest.TestCase._callTestMethod
-
-    def call_compiled(self: unittest.TestCase, method: Any) -> None:
-        if method.__name__.startswith("test"):
-            method = magneto.compile(method, backend="eager")
-        call_plainly(self, method)
-
-    unittest.TestCase._callTestMethod = call_compiled
 
 
 class Recorder(unittest.TestResult):
@@ -154,8 +126,8 @@ def main() -> None:
 
     support.use_resources = []
     if mode == "compiled":
-        _compile_test_methods()
-        _collect_defects()
+        compile_test_methods()
+        collect_defects()
     # Temporary files of the tests land in the working directory.
     os.chdir(tempfile.mkdtemp(dir=os.path.dirname(path)))
     recorder = Recorder(path)
