@@ -2,7 +2,7 @@
 // The slots that containers have in common (length, items, iteration,
 // comparison), called as list.__getitem__(x, i), mostly through super().
 #include "natives/signature.h"
-#include "values/operators.h"
+#include "values/operands.h"
 
 namespace magneto::natives {
 

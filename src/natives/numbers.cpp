@@ -6,7 +6,7 @@
 #include "natives/signature.h"
 #include "python/find.h"
 #include "python/names.h"
-#include "values/operators.h"
+#include "values/operands.h"
 #include "values/symbolic.h"
 
 namespace magneto::natives {
@@ -326,10 +326,7 @@ Outcome<V> divide(Context& ctx, const Arguments& args) {
   const auto ask = [&](V value, V other, PyObject* name) -> Outcome<V> {
     if (value->kind == Kind::Tensor) return nullptr;
     MG_TRY(V result, try_special(ctx, value, name, {other}));
-    if (result) result = ctx.look(result);
-    const bool has_none =
-        result && result->is_constant() && result->object == Py_NotImplemented;
-    return has_none ? nullptr : result;
+    return result && is_not_implemented(ctx, result) ? nullptr : result;
   };
   if (!methods.forward) {
     MG_TRY(answer, ask(left, right, methods.name));

@@ -3,6 +3,7 @@
 #include "natives/signature.h"
 #include "python/class_hierarchy.h"
 #include "python/names.h"
+#include "values/operands.h"
 
 namespace magneto::natives {
 
@@ -104,9 +105,7 @@ Outcome<V> differs(Context& ctx, const Arguments& args) {
   MG_TRY(V method, special_method(ctx, object, name<"__eq__">()));
   MG_CHECK(method, "every object has __eq__");
   MG_TRY(V result, call(ctx, method, {args.positional[1]}));
-  result = ctx.look(result);
-  if (result->is_constant() && result->object == Py_NotImplemented)
-    return result;
+  if (is_not_implemented(ctx, result)) return result;
   MG_TRY(bool same, truth(ctx, result));
   return ctx.boolean(!same);
 }

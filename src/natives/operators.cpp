@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The operator module: the protocol's operations as functions, and the objects
 // that itemgetter, attrgetter and methodcaller make.
-#include "values/operators.h"
-
 #include "natives/lists.h"
 #include "natives/signature.h"
 #include "python/find.h"
 #include "python/names.h"
+#include "values/operands.h"
 
 namespace magneto::natives {
 

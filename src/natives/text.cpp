@@ -16,7 +16,7 @@
 #include "values/definitions.h"
 #include "values/exception_groups.h"
 #include "values/exceptions.h"
-#include "values/operators.h"
+#include "values/operands.h"
 #include "values/recursion.h"
 #include "values/sets.h"
 #include "values/symbolic.h"

@@ -2,7 +2,7 @@
 // How optimizers and gradient clipping sort tensors for torch's _foreach
 // functions: lists of tensors, by device and dtype.
 #include "natives/torch_rows.h"
-#include "values/operators.h"
+#include "values/operands.h"
 
 namespace magneto::natives {
 namespace {

@@ -4,7 +4,7 @@
 #include "natives/lists.h"
 #include "natives/pure.h"
 #include "natives/signature.h"
-#include "values/operators.h"
+#include "values/operands.h"
 
 namespace magneto::natives {
 

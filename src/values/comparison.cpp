@@ -4,7 +4,7 @@
 #include "python/find.h"
 #include "python/names.h"
 #include "support/forever.h"
-#include "values/operators.h"
+#include "values/operands.h"
 #include "values/protocol.h"
 #include "values/recursion.h"
 #include "values/sets.h"

@@ -7,7 +7,7 @@
 #include "values/aliases.h"
 #include "values/exceptions.h"
 #include "values/hashing.h"
-#include "values/operators.h"
+#include "values/operands.h"
 #include "values/protocol.h"
 #include "values/tensor_items.h"
 #include "values/torch_types.h"

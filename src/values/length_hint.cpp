@@ -2,6 +2,7 @@
 // list(x), tuple(x) and what does the same inside ask x how many items there
 // are: code of the user's, which may do anything.
 #include "python/names.h"
+#include "values/operands.h"
 #include "values/protocol.h"
 
 namespace magneto::values {
@@ -22,8 +23,8 @@ Status ask_hint(Context& ctx, V object) {
   if (!method) return done;
   Outcome<V> answer = call(ctx, method, {});
   if (!answer) return without_type_error(ctx, answer.signal());
+  if (is_not_implemented(ctx, answer.value())) return done;
   V hint = ctx.look(answer.value());
-  if (hint->is_constant() && hint->object == Py_NotImplemented) return done;
   if (!hint->is_constant() || !PyLong_Check(hint->object))
     return ctx.raise(PyExc_TypeError,
                      std::string("__length_hint__ must be an integer, not ") +

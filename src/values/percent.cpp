@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "python/names.h"
-#include "values/operators.h"
+#include "values/operands.h"
 #include "values/protocol.h"
 #include "values/symbolic.h"
 #include "values/texts.h"

@@ -9,7 +9,7 @@
 #include "python/pending_error.h"
 #include "support/forever.h"
 #include "tensor/hidden_effects.h"
-#include "values/operators.h"
+#include "values/operands.h"
 #include "values/protocol.h"
 #include "values/recursion.h"
 #include "values/symbolic.h"

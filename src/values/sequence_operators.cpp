@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "values/sequence_operators.h"
 
-#include "values/operators.h"
+#include "values/operands.h"
 #include "values/protocol.h"
 #include "values/torch_types.h"
 

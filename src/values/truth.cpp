@@ -5,7 +5,7 @@
 #include "python/names.h"
 #include "values/hashing.h"
 #include "values/identity.h"
-#include "values/operators.h"
+#include "values/operands.h"
 #include "values/protocol.h"
 #include "values/sets.h"
 #include "values/symbolic.h"

@@ -20,6 +20,9 @@ bool answers_in_c(Context& ctx, V value, PyObject* name);
 // a tensor asks the other operand for its __torch_function__, several times.
 bool hears_of_look_ups(Context& ctx, V operand);
 
+// Whether a method declined.
+bool is_not_implemented(Context& ctx, V value);
+
 // What the method `name` of `value` says to `other`; null if it has no answer.
 // `method` is the bound one if Python code or the natives' tables define it;
 // without, C code is asked if `value` is a number, a text or an instance of a
