@@ -4,17 +4,21 @@
     pytest -p tests.compiled_tests --compiled <tests>
 
 Without --compiled it only counts. What passes without and fails with it is a
-difference; `--outcomes FILE` writes a line of JSON for each test.
+difference; `--outcomes FILE` writes a line of JSON for each test, which starts
+with the same random numbers in both runs.
 """
 
 from __future__ import annotations
 
 import inspect
 import json
+import random
 from pathlib import Path
 from typing import Any
 
+import numpy
 import pytest
+import torch
 
 import magneto
 from tests.compiling import collect_defects, compile_test_methods, defects
@@ -56,6 +60,13 @@ class _NotesOutcomes:
     def __init__(self, path: str) -> None:
         self._path = Path(path)
         self._path.write_text("")
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self, item: Any) -> None:
+        """Whatever fixtures and tests draw, they draw again."""
+        random.seed(0)
+        numpy.random.seed(0)
+        torch.manual_seed(0)
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         """Writes the line of a test, or of a fixture that fails."""

@@ -6,13 +6,14 @@ import subprocess
 import sys
 
 TESTS = """
+import random
 import unittest
 
+import numpy
 import pytest
 import torch
 
 import magneto
-
 
 
 @pytest.fixture
@@ -35,6 +36,10 @@ async def test_coroutine():
 class TestOfUnittest(unittest.TestCase):
     def test_method(self):
         self.assertEqual((torch.ones(2) + 1).shape, (2,))
+
+
+def test_draws():
+    assert 0 == (torch.rand(()).item(), random.random(), numpy.random.rand())
 
 
 def test_graphs():
@@ -69,4 +74,15 @@ def test_outcomes_are_those_of_plain_python(tmp_path):
         name: each["outcome"] for name, each in compiled.items()
     }
     assert plain["test_fails"]["outcome"] == "failed"
+    # The numbers are in the message.
+    drawn = [
+        [
+            line
+            for line in each["test_draws"]["text"].splitlines()
+            if "E " in line
+        ]
+        for each in (plain, compiled)
+    ]
+    assert drawn[0]
+    assert drawn[0] == drawn[1]
     assert plain["test_method"]["outcome"] == "passed"
