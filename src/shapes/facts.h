@@ -110,6 +110,11 @@ struct Environment::Facts {
     if (e->id >= cache_.size()) cache_.resize(table.all.size() + 64);
     return cache_[e->id];
   }
+  // Where in `asserted` a symbol is named, in that order.
+  std::vector<uint32_t>& mentions_of(SymbolId symbol) {
+    if (symbol.index >= mentions_.size()) mentions_.resize(symbols.size());
+    return mentions_[symbol.index];
+  }
   Range natural_range(E e);
   Congruence natural_congruence(E e);
   std::optional<bool> compute_known(E condition);
@@ -117,6 +122,7 @@ struct Environment::Facts {
   E cancel_divisions(E e);
   bool is_multiple(E a, E b);
   E divide_out(E condition);
+  std::optional<bool> stated_zero(const Sum& sum);
   bool shows_sign(const Sum& sum, int depth);
   bool shows_sign_by_facts(const Sum& sum);
   std::optional<bool> infer_by_extremum(const Sum& sum, int depth);
@@ -128,8 +134,9 @@ struct Environment::Facts {
   void learn_modulo(E modulo, int64_t residue);
 
   std::vector<Derived> cache_;  // by id
-  int steps_left_ = 0;          // of a conclusion
-  uint32_t version_ = 1;        // never the same for two sets of facts
+  std::vector<std::vector<uint32_t>> mentions_;
+  int steps_left_ = 0;    // of a conclusion
+  uint32_t version_ = 1;  // never the same for two sets of facts
 };
 
 }  // namespace magneto::shapes

@@ -116,18 +116,21 @@ bool Environment::Facts::shows_sign_by_facts(const Sum& sum) {
   return false;
 }
 
-// Whether `sum` == 0, for what its sign tells or an equality.
-std::optional<bool> Environment::Facts::infer_zero(const Sum& sum) {
-  for (E fact : asserted) {
+// What an equality of a multiple says of `sum` == 0.
+std::optional<bool> Environment::Facts::stated_zero(const Sum& sum) {
+  if (sum.terms.size() < 2) return std::nullopt;  // ranges hold those
+  // It names the same symbols.
+  SymbolId named;
+  for_each_symbol(sum.terms[0].monomial, [&](SymbolId id) { named = id; });
+  const int64_t own = sum.terms[0].coefficient;
+  for (uint32_t place : mentions_of(named)) {
+    const E fact = asserted[place];
     if (fact->operation != Operation::Equal ||
         fact->operands[0]->type != Type::Integer) {
       continue;
     }
     const Sum other = table.sum_of(fact->operands[0]);
-    if (other.terms.size() < 2 || other.terms.size() != sum.terms.size()) {
-      continue;
-    }
-    const int64_t own = sum.terms[0].coefficient;
+    if (other.terms.size() != sum.terms.size()) continue;
     const int64_t its = other.terms[0].coefficient;
     Sum rest = sum;
     if (own == INT64_MIN || own % its != 0 || !rest.add(other, -(own / its)) ||
@@ -136,6 +139,12 @@ std::optional<bool> Environment::Facts::infer_zero(const Sum& sum) {
     }
     return rest.constant == 0;
   }
+  return std::nullopt;
+}
+
+// Whether `sum` == 0, for what its sign tells or an equality.
+std::optional<bool> Environment::Facts::infer_zero(const Sum& sum) {
+  if (const auto answer = stated_zero(sum)) return answer;
   // Not zero, if less or greater.
   steps_left_ = kMostSteps;
   Sum above = sum;

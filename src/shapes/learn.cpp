@@ -28,6 +28,8 @@ void Environment::Facts::set(E e, const Fact& fact) {
 void Environment::Facts::undo() noexcept {
   const Change& change = changes.back();
   if (change.place == kAsserted) {
+    for_each_symbol(asserted.back(),
+                    [&](SymbolId id) { mentions_[id.index].pop_back(); });
     asserted.pop_back();
   } else {
     facts[change.place] = change.old;
@@ -43,6 +45,9 @@ void Environment::Facts::learn(E condition) {
     for (E operand : condition->operands) learn(operand);
     return;
   }
+  const auto place = static_cast<uint32_t>(asserted.size());
+  for_each_symbol(condition,
+                  [&](SymbolId id) { mentions_of(id).push_back(place); });
   asserted.push_back(condition);
   if (owner && owner->journal_) {
     changes.push_back({kAsserted, {}});
@@ -308,10 +313,11 @@ void Environment::Facts::replace(E symbol, E replacement) {
     }
   }
   // Facts that speak of the symbol are told once more, without it.
-  const size_t count = asserted.size();
+  const size_t count = mentions_of(symbol->symbol).size();
   for (size_t i = 0; i < count; ++i) {
-    const E rewritten = simplify(asserted[i]);
-    if (rewritten != asserted[i]) learn(rewritten);
+    const E stated = asserted[mentions_of(symbol->symbol)[i]];
+    const E rewritten = simplify(stated);
+    if (rewritten != stated) learn(rewritten);
   }
 }
 

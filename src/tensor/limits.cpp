@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "python/gil.h"
 #include "python/ref.h"
 #include "tensor/fake_tensor.h"
 
@@ -16,11 +17,12 @@ PyObject* needs_data_type = nullptr;
 PyObject* refused_type = nullptr;
 
 [[noreturn]] void throw_as(PyObject* type, const std::string& message) {
-  PyGILState_STATE state = PyGILState_Ensure();
-  PyErr_SetString(type, message.c_str());
   python_error error;
-  error.persist();
-  PyGILState_Release(state);
+  {
+    const GilHeld gil;
+    PyErr_SetString(type, message.c_str());
+    error.persist();
+  }
   throw error;
 }
 

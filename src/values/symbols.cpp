@@ -8,6 +8,7 @@
 #include "guards/draw.h"
 #include "guards/program.h"
 #include "python/find.h"
+#include "python/gil.h"
 #include "shapes/environment.h"
 #include "tensor/hidden_effects.h"
 #include "values/memo.h"
@@ -37,11 +38,15 @@ const tensor::EnvironmentRef& Context::environment() {
   if (!environment_) {
     environment_ = std::make_shared<shapes::Environment>(&journal);
     static_assert(shapes::kNoPlace == graph::LocationId::kNone);
+    // Rules of fake tensors ask without the interpreter's lock.
     environment_->set_place([this] {
+      const GilHeld gil;
       return inliner ? inliner->location().index : shapes::kNoPlace;
     });
-    environment_->set_names(
-        [this](shapes::SymbolId id) { return symbol_name(id); });
+    environment_->set_names([this](shapes::SymbolId id) {
+      const GilHeld gil;
+      return symbol_name(id);
+    });
   }
   return environment_;
 }

@@ -149,3 +149,18 @@ def test_sizes_that_no_tensor_has(name: str) -> None:
     x = torch.arange(6.0)
     calls = [((x, t(n)), {}) for n in (3, -1, 2, 6, -3, 1, 9, 3)]
     check_calls(program, calls, rtol=1e-6)
+
+
+STATE = {"scale": torch.ones(4)}
+
+
+def test_a_size_that_is_named_by_a_key() -> None:
+    """Rules of tensors name it in a message, while Python is unlocked."""
+
+    def program(x):
+        y = x[x > 0]
+        y.mul_(STATE["scale"])
+        return y
+
+    x = t([1.0, 2.0, 3.0, 4.0, -1.0])
+    check_calls(program, [((x,), {}), ((-x,), {})], dynamic=True)
