@@ -176,7 +176,7 @@ Operand Rebuilder::make(V value) {
 
 // Operands are made before the step that takes them.
 Operand Rebuilder::make_text(V value) {
-  static PyObject* const format = find_object("builtins.format");
+  static PyObject* const format = original_builtin("format");
   static PyObject* const join = [] {
     Ref empty = Ref::steal(PyUnicode_New(0, 0));
     return empty ? PyObject_GetAttrString(empty, "join") : nullptr;

@@ -5,6 +5,7 @@
 #include "natives/torch_hooks.h"
 #include "python/class_hierarchy.h"
 #include "python/code_functions.h"
+#include "python/find.h"
 #include "python/ref.h"
 #include "tensor/fake_tensor.h"
 #include "tensor/python_api.h"
@@ -22,9 +23,10 @@ bool add_tensor_module(PyObject* module) {
 
 bool fill(PyObject* module) {
   // torch itself must be there first: its libraries are ours as well.
-  Ref torch = Ref::steal(PyImport_ImportModule("torch"));
+  Ref torch = magneto::import_module("torch");
   if (!torch || !magneto::tensor::initialize()) return false;
   magneto::natives::install_guard_hooks();
+  (void)magneto::original_builtin("__import__");  // all are noted
   magneto::entry::set_capture_frame(magneto::trace::capture_frame);
   return add_tensor_module(module) && magneto::graph::init_types(module) &&
          magneto::entry::register_entry(module) &&

@@ -17,6 +17,44 @@ Ref imported_module(PyObject* name) {
   return module;
 }
 
+// Python's own functions as they were when this was first asked.
+PyObject* original_builtins() {
+  static PyObject* const copy = PyDict_Copy(builtins());
+  MG_CHECK(copy, "out of memory");
+  return copy;
+}
+
+// Python's own `__import__` is in its place for the time of the scope: C code
+// that loads a module goes by way of it, whatever a program has put there.
+class OriginalImport {
+ public:
+  OriginalImport() {
+    PyObject* own = original_builtin(kName);
+    PyObject* found = PyDict_GetItemString(builtins(), kName);
+    if (found == own) return;
+    is_replaced_ = true;
+    replacement_ = Ref::share(found);
+    set(own);
+  }
+  ~OriginalImport() {
+    if (is_replaced_) set(replacement_);
+  }
+  OriginalImport(const OriginalImport&) = delete;
+  OriginalImport& operator=(const OriginalImport&) = delete;
+
+ private:
+  static constexpr const char* kName = "__import__";
+  static void set(PyObject* function) {
+    const int failed = function
+                           ? PyDict_SetItemString(builtins(), kName, function)
+                           : PyDict_DelItemString(builtins(), kName);
+    if (failed) PyErr_WriteUnraisable(builtins());
+  }
+
+  bool is_replaced_ = false;
+  Ref replacement_;
+};
+
 }  // namespace
 
 PyObject* loaded_module(PyObject* name) {
@@ -47,6 +85,7 @@ PyObject* find_object(const char* path) {
 Ref import_module(const char* name) {
   Ref key = Ref::steal(PyUnicode_FromString(name));
   if (!key) return nullptr;
+  const OriginalImport original;
   // Gives the package that the module is in.
   Ref package = Ref::steal(
       PyImport_ImportModuleLevel(name, nullptr, nullptr, nullptr, 0));
@@ -55,9 +94,16 @@ Ref import_module(const char* name) {
   return found ? std::move(found) : std::move(package);
 }
 
+PyObject* original_builtin(const char* name) {
+  PyObject* found = PyDict_GetItemString(original_builtins(), name);
+  MG_CHECK(found, std::string("builtins.") + name);
+  return found;
+}
+
 PyObject* builtins() {
   static PyObject* const found = [] {
-    Ref module = import_module("builtins");
+    Ref module = Ref::steal(
+        PyImport_ImportModuleLevel("builtins", nullptr, nullptr, nullptr, 0));
     MG_CHECK(module, "the module builtins");
     return PyModule_GetDict(module);
   }();

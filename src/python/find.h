@@ -29,6 +29,10 @@ Ref import_module(const char* name);
 // lives.
 PyObject* builtins();
 
+// One of Python's own functions, whatever a program has put in its place since
+// this module was loaded; borrowed, as long as the process lives.
+PyObject* original_builtin(const char* name);
+
 // What functions with these globals find where those have no such name: that
 // namespace, or what a program has put in its place (namedtuple does); borrowed
 // from it.

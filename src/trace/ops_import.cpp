@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Imports of modules that are loaded already. Loading one runs its code, so it
 // breaks the graph; where nothing may, it is loaded while tracing.
+#include "python/find.h"
 #include "python/names.h"
 #include "trace/handlers.h"
 #include "values/imports.h"
+#include "values/protocol.h"
 
 namespace magneto::trace {
 
@@ -45,6 +47,18 @@ Outcome<V> imported(Context& ctx, PyObject* absolute, V from,
                                             absolute, 0, dot))));
 }
 
+// The `__import__` that the program has put in place of Python's own; null if
+// it has none.
+Outcome<V> own_import(Context& ctx, Frame& frame) {
+  static PyObject* const name = PyUnicode_InternFromString("__import__");
+  PyObject* builtins = builtins_of(frame.globals);
+  V found = values::dict_get_string(
+      ctx, ctx.known(builtins, ctx.sources.constant(builtins)), name);
+  if (!found) return ctx.raise(PyExc_ImportError, "__import__ not found");
+  return ctx.look(found)->object == original_builtin("__import__") ? nullptr
+                                                                   : found;
+}
+
 }  // namespace
 
 Outcome<Next> op_ImportName(Interpreter& in, Frame& frame, Instruction ins) {
@@ -53,6 +67,15 @@ Outcome<Next> op_ImportName(Interpreter& in, Frame& frame, Instruction ins) {
   PyObject* name = frame.name(ins.arg);
   V level = ctx.look(frame.top(2));
   V from = ctx.look(frame.top(1));
+  MG_TRY(V import, own_import(ctx, frame));
+  if (import) {
+    MG_TRY(V module, values::call(ctx, import,
+                                  {ctx.constant_share(name),
+                                   in.globals_value(frame.globals), ctx.none(),
+                                   from, level}));
+    frame.replace(2, module);
+    return Next::Continue;
+  }
   Ref absolute = Ref::share(name);
   long levels = PyLong_AsLong(level->object);
   if (levels > 0) {

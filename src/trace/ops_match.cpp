@@ -95,7 +95,7 @@ Outcome<Next> op_MatchClass(Interpreter& in, Frame& frame, Instruction ins) {
   if (!type_value->is_constant() || !PyType_Check(type_value->object))
     return ctx.raise(PyExc_TypeError, "called match pattern must be a class");
   auto* type = reinterpret_cast<PyTypeObject*>(type_value->object);
-  static PyObject* const is_instance = find_object("builtins.isinstance");
+  static PyObject* const is_instance = original_builtin("isinstance");
   MG_TRY(V answer, values::call(ctx, ctx.constant_share(is_instance),
                                 {subject, type_value}));
   MG_TRY(bool matches, values::truth(ctx, answer));

@@ -28,7 +28,7 @@ Outcome<bool> is_plain_exception(Context& ctx, V value) {
   if (PyType_IsSubtype(value->type,
                        reinterpret_cast<PyTypeObject*>(PyExc_Exception)))
     return true;
-  static PyObject* const is_instance = find_object("builtins.isinstance");
+  static PyObject* const is_instance = original_builtin("isinstance");
   MG_TRY(V answer, call(ctx, ctx.constant_share(is_instance),
                         {value, ctx.constant_share(PyExc_Exception)}));
   return truth(ctx, answer);

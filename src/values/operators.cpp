@@ -116,7 +116,7 @@ Signal unsupported_operands(Context& ctx, bool in_place, int op, V left,
                         "'";
   // CPython knows those who come from Python 2.
   if (op == kRightShift && !in_place && left->is_constant() &&
-      left->object == find_object("builtins.print"))
+      left->object == original_builtin("print"))
     message += ". Did you mean \"print(<message>, file=<output_stream>)\"?";
   return ctx.raise(PyExc_TypeError, message);
 }
