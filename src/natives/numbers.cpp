@@ -209,6 +209,12 @@ Outcome<V> make_bytes(Context& ctx, const Arguments& args) {
       (void)ctx.take_exception();
     }
   }
+  const PyBufferProcs* buffer = source->type->tp_as_buffer;
+  if (buffer && buffer->bf_getbuffer)
+    return ctx.graph_break(
+        "native-call",
+        std::string("bytes() of the memory of a ") + source->type->tp_name,
+        "make them outside of the compiled function");
   std::vector<V> items;
   const Outcome<V> begun = values::iterate_and_ask(ctx, source);
   MG_TRY(V iterator, values::iterator_or_error(ctx, begun, [&] {

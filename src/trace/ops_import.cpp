@@ -124,11 +124,12 @@ Outcome<Next> op_ImportFrom(Interpreter& in, Frame& frame, Instruction ins) {
   V module = ctx.look(frame.top());
   MG_TRY(V value, values::find_attribute(ctx, module, name));
   if (!value && module->is_constant() && PyModule_Check(module->object)) {
+    // One without a name isn't asked.
     const char* package = PyModule_GetName(module->object);
-    if (package == nullptr) return ctx.raise_from_python();
-    Ref full = Ref::steal(PyUnicode_FromFormat("%s.%U", package, name));
-    MG_CHECK(full, "out of memory");
-    value = imported_module(ctx, ctx.keep(std::move(full)));
+    if (package == nullptr) PyErr_Clear();
+    Ref full = Ref::steal(package ? PyUnicode_FromFormat("%s.%U", package, name)
+                                  : nullptr);
+    if (full) value = imported_module(ctx, ctx.keep(std::move(full)));
   }
   if (!value) {
     const char* chars = PyUnicode_AsUTF8(name);

@@ -68,9 +68,13 @@ Outcome<V> named_item(Context& ctx, PyObject* descriptor, V object,
   const auto first = static_cast<Py_ssize_t>(offsetof(PyTupleObject, ob_item));
   const auto at =
       static_cast<size_t>(member->offset - first) / sizeof(PyObject*);
-  if (member->offset < first || at >= items.size())
-    return attribute_error(ctx, object, name);
-  return items[at];
+  if (member->offset < first) return attribute_error(ctx, object, name);
+  if (at < items.size()) return items[at];
+  // os.stat_result has fields that are no items.
+  return ctx.graph_break("c-attribute",
+                         std::string(object->type->tp_name) + "." +
+                             member->name + ", which is no item of it",
+                         "read it outside of the compiled function");
 }
 
 // Whether __slots__ of the class, or of one that it inherits from, names any.

@@ -149,6 +149,34 @@ Outcome<bool> range_contains(Context& ctx, PyObject* range, V number) {
   return equal(ctx, rest, ctx.integer(0));
 }
 
+// Whatever __iter__ a derived class has.
+Outcome<bool> bytes_contain(Context& ctx, PyObject* bytes, V item) {
+  if (!is_safe_constant(item)) {
+    const PyBufferProcs* buffer = item->type->tp_as_buffer;
+    const bool shows_memory = buffer && buffer->bf_getbuffer;
+    if (type_lookup(ctx, item->type, interned().dunder_index)) {
+      const Outcome<V> number = own_position(ctx, item);
+      if (number && number.value()) {
+        item = number.value();
+      } else if (!number && number.signal() != Signal::Raised) {
+        return number.signal();
+      }
+    } else if (!shows_memory) {
+      return ctx.raise(PyExc_TypeError,
+                       std::string("a bytes-like object is required, not '") +
+                           item->type->tp_name + "'");
+    }
+    if (!is_safe_constant(item))
+      return ctx.graph_break(
+          "native-call",
+          std::string("whether bytes contain a ") + item->type->tp_name,
+          "use Python's bytes and ints");
+  }
+  const int found = PySequence_Contains(bytes, item->object);
+  if (found < 0) return ctx.raise_from_python();
+  return found == 1;
+}
+
 }  // namespace
 
 Outcome<bool> plain_contains(Context& ctx, V container, V item) {
@@ -183,21 +211,9 @@ Outcome<bool> plain_contains(Context& ctx, V container, V item) {
                                looked->type->tp_name);
         return PyUnicode_Contains(container->object, text) == 1;
       }
-      const bool is_bytes = PyBytes_Check(container->object) ||
-                            PyByteArray_Check(container->object);
-      const PyBufferProcs* buffer = looked->type->tp_as_buffer;
-      if (is_bytes &&
-          !type_lookup(ctx, looked->type, interned().dunder_index) &&
-          !(buffer && buffer->bf_getbuffer))
-        return ctx.raise(PyExc_TypeError,
-                         std::string("a bytes-like object is required, not '") +
-                             looked->type->tp_name + "'");
-      // Whatever __iter__ a subclass has.
-      if (is_bytes && is_safe_constant(looked)) {
-        int found = PySequence_Contains(container->object, looked->object);
-        if (found < 0) return ctx.raise_from_python();
-        return found == 1;
-      }
+      if (PyBytes_Check(container->object) ||
+          PyByteArray_Check(container->object))
+        return bytes_contain(ctx, container->object, looked);
       if (PyFrozenSet_Check(container->object)) {
         looked = ctx.look(set_key(ctx, looked));
         MG_TRY(PyObject * token, key_token(ctx, looked));

@@ -92,6 +92,17 @@ def imports_in_a_class(x):
     return x + 1, Importing.wsgiref
 
 
+def imports_from_what_has_no_name(x):
+    nameless = types.ModuleType("nameless")
+    del nameless.__name__
+    sys.modules["wsgiref"] = nameless
+    try:
+        from wsgiref import not_there
+    except ImportError as error:
+        return x + 1, str(error)
+    return not_there
+
+
 NAMESPACE = globals()
 
 
@@ -107,6 +118,7 @@ NAMESPACE = globals()
         imports_without_a_way,
         imports_in_a_way_that_fails,
         imports_in_a_class,
+        imports_from_what_has_no_name,
     ],
 )
 def test_what_the_trace_has_written_to_sys_modules(program):
