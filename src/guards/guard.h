@@ -56,6 +56,7 @@ enum class IntKind : uint8_t {
   Size,
   Stride,
   StorageOffset,
+  Address,  // id()
   // Drawn from the generator at the source when the guards hold, so that no
   // guard can be about it:
   Random,      // random()

@@ -59,6 +59,10 @@ bool read_number(const NumberBinding& binding, PyObject* value,
     case IntKind::StorageOffset:
       return tensor.storage_offset != nullptr &&
              found(tensor.storage_offset(value), result);
+    case IntKind::Address:
+      *result = shapes::Number::of(
+          static_cast<int64_t>(reinterpret_cast<intptr_t>(value)));
+      return value != nullptr;
     case IntKind::Random: {
       double number = 0;
       if (!python::draw_random(value, &number)) return false;

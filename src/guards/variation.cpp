@@ -29,6 +29,8 @@ std::string number_name(const std::string& path, IntKind kind, int64_t dim) {
       return path + ".stride(" + std::to_string(dim) + ")";
     case IntKind::StorageOffset:
       return path + ".storage_offset()";
+    case IntKind::Address:
+      return "id(" + path + ")";
     case IntKind::Random:
       return "random()";
     case IntKind::Below:

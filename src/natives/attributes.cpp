@@ -186,7 +186,8 @@ Outcome<V> is_callable(Context& ctx, const Arguments& args) {
 
 // -- identity -----------------------------------------------------------------
 
-// The address of a caller's object, which the artifact then insists on.
+// The address of a caller's object: a number that varies with the object, which
+// nothing else need be known of.
 Outcome<V> identity(Context& ctx, const Arguments& args) {
   V value = ctx.look(args.positional[0]);
   if (!value->object || (!value->source.valid() && !value->is_constant()))
@@ -194,9 +195,12 @@ Outcome<V> identity(Context& ctx, const Arguments& args) {
                            std::string("id() of a ") + value->type->tp_name +
                                " made while tracing",
                            "compare with `is` instead");
-  if (value->source.valid()) ctx.guards.identity(value->source, value->object);
-  return ctx.integer(
-      static_cast<int64_t>(reinterpret_cast<intptr_t>(value->object)));
+  const auto address =
+      static_cast<int64_t>(reinterpret_cast<intptr_t>(value->object));
+  if (!value->source.valid()) return ctx.integer(address);
+  return ctx.symbol(ctx.new_symbol(shapes::Number::of(address),
+                                   {guards::IntKind::Address, value->source},
+                                   shapes::Type::Integer));
 }
 
 // Hashed by its address.

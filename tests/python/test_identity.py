@@ -493,3 +493,67 @@ def test_tensor_that_is_reshaped_may_be_another_one(
             one, other = (made[int(number)] for number in pattern)
             results.append((call(torch.zeros(1), one, other), made))
         compare(*results)
+
+
+class Slotted:
+    """Can't be referred to weakly."""
+
+    __slots__ = ("value",)
+    died = 0
+
+    def __del__(self):
+        Slotted.died += 1
+
+
+def test_ids_ask_nothing_of_the_objects():
+    def program(x):
+        thing = Slotted()
+        number = id(thing)
+        return x + 1, number == id(thing)
+
+    Slotted.died = 0
+    magneto.reset()
+    before = magneto.stats()
+    compiled = magneto.compile(program, backend="eager")
+    for _ in range(20):
+        assert compiled(X)[1] is True
+    assert Slotted.died == 20
+    assert magneto.stats()["recompiles"] == before["recompiles"]
+
+
+def numbers_of_ids(x, a, b):
+    return (
+        x + 1,
+        id(a),
+        [id(b)],
+        id(a) == id(b),
+        id(a) < id(b),
+        (id(a) + 1) % 16,
+    )
+
+
+def texts_of_ids(x, a, b):
+    return x + 1, f"{id(a):x}", hex(id(b)), str(id(a)), "%d" % id(b)
+
+
+def ids_as_keys(x, a, b):
+    memo = {id(a): "a"}
+    return x + 1, memo.get(id(b)), memo[id(a)], id(b) in memo
+
+
+def ids_in_tensors(x, a, b):
+    return x + (id(a) - id(b)).bit_length()
+
+
+@pytest.mark.parametrize("dynamic", [None, False, True])
+@pytest.mark.parametrize(
+    "program", [numbers_of_ids, texts_of_ids, ids_as_keys, ids_in_tensors]
+)
+def test_what_is_done_with_ids(program, dynamic):
+    magneto.reset()
+    compiled = magneto.compile(program, backend="eager", dynamic=dynamic)
+    objects = [Thing(), Thing(), [1], {}, X, torch.nn.Linear(1, 1), "text", 7]
+    for a in objects:
+        for b in (a, objects[0], objects[-1]):
+            expected, found = program(X, a, b), compiled(X, a, b)
+            assert repr(found) == repr(expected)
