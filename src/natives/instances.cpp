@@ -3,6 +3,7 @@
 // base classes, and metaclasses with a hook of their own.
 #include "natives/instances.h"
 
+#include "natives/pure.h"
 #include "natives/signature.h"
 #include "natives/torch_rows.h"
 #include "python/find.h"
@@ -12,14 +13,6 @@
 namespace magneto::natives {
 
 namespace {
-
-// The object of an immutable thing of the caller's (a union, a generic alias):
-// guarded by its identity.
-PyObject* pinned(Context& ctx, V value) {
-  if (value->object && value->source.valid())
-    ctx.guards.identity(value->source, value->object);
-  return value->object;
-}
 
 PyTypeObject* union_type() {
   static PyTypeObject* const type = [] {
@@ -135,7 +128,7 @@ Outcome<bool> check(Context& ctx, V value, PyTypeObject* type, V classinfo,
     return false;
   }
   if (classinfo->type == union_type()) {
-    PyObject* real = pinned(ctx, classinfo);
+    PyObject* real = guarded_object(ctx, classinfo);
     if (!real) return wrong_classinfo(ctx, instance);
     Ref options = Ref::steal(PyObject_GetAttr(real, name<"__args__">()));
     if (!options) return ctx.raise_from_python();

@@ -39,7 +39,7 @@ constexpr const char* kFunctions[] = {
 // that are called, told by their names.
 template <bool is_ufunc>
 Outcome<V> call_named(Context& ctx, const Arguments& args) {
-  PyObject* function = ctx.look(args.positional[0])->object;
+  PyObject* function = guarded_object(ctx, ctx.look(args.positional[0]));
   Ref named = Ref::steal(
       function ? PyObject_GetAttr(function, interned().dunder_name) : nullptr);
   PyErr_Clear();

@@ -2,6 +2,7 @@
 // The operator module: the protocol's operations as functions, and the objects
 // that itemgetter, attrgetter and methodcaller make.
 #include "natives/lists.h"
+#include "natives/pure.h"
 #include "natives/signature.h"
 #include "python/find.h"
 #include "python/names.h"
@@ -149,10 +150,8 @@ Status parts_of(Context& ctx, V getter, std::vector<V>& parts) {
     parts = ctx.heap[getter->heap].slots;
     return done;
   }
-  if (getter->source.valid())
-    ctx.guards.identity(getter->source, getter->object);
-  Ref reduced = Ref::steal(
-      PyObject_CallMethodNoArgs(getter->object, name<"__reduce__">()));
+  Ref reduced = Ref::steal(PyObject_CallMethodNoArgs(
+      guarded_object(ctx, getter), name<"__reduce__">()));
   if (!reduced) return ctx.raise_from_python();
   PyObject* args = PyTuple_GET_ITEM(reduced.get(), 1);
   return unpack(ctx, ctx.constant_share(args), parts);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Magneto's own functions and types, met in a program that is traced.
+#include "natives/pure.h"
 #include "natives/torch_rows.h"
 
 namespace magneto::natives {
@@ -8,13 +9,6 @@ namespace {
 
 Outcome<V> is_compiling(Context& ctx, const Arguments&) {
   return ctx.boolean(true);
-}
-
-// The object that `value` is, guarded; null if the trace made it.
-PyObject* guarded_object(Context& ctx, V value) {
-  if (value->object && value->source.valid())
-    ctx.guards.identity(value->source, value->object);
-  return value->object;
 }
 
 // A compiled function in another one is the function that it was made of.

@@ -44,6 +44,12 @@ bool is_safe(PyObject* object) {
   return is_safe_type(Py_TYPE(object));
 }
 
+PyObject* guarded_object(Context& ctx, V value) {
+  if (value->object && value->source.valid())
+    ctx.guards.identity(value->source, value->object);
+  return value->object;
+}
+
 PyObject* safe_object(Context& ctx, V value) {
   PyObject* object = as_constant(ctx, value);
   return object && is_safe(object) ? object : nullptr;

@@ -17,6 +17,10 @@ PyObject* safe_object(Context& ctx, V value);
 // otherwise.
 PyObject* examined_object(Context& ctx, V value);
 
+// The caller's object that `value` is, guarded to be that very one, for what
+// isn't told by its type; null if the trace made it.
+PyObject* guarded_object(Context& ctx, V value);
+
 // The keyword names of a call as vectorcall takes them; null if there are none.
 Ref names_of(const Arguments& args);
 

@@ -77,11 +77,10 @@ Outcome<V> is_compiling(Context& ctx, const Arguments&) {
 // An operator object (torch.ops.aten.add.Tensor, or without the overload): in
 // the graph as it is.
 Outcome<V> call_operator(Context& ctx, const Arguments& args) {
-  V self = ctx.look(args.positional[0]);
-  if (self->object == nullptr)
+  PyObject* self = guarded_object(ctx, ctx.look(args.positional[0]));
+  if (!self)
     return ctx.graph_break("native-call", "an operator made while tracing");
-  if (self->source.valid()) ctx.guards.identity(self->source, self->object);
-  return values::record_function(ctx, self->object, without(args, 1));
+  return values::record_function(ctx, self, without(args, 1));
 }
 
 // -- annotations of a profile: nothing to see in a graph ----------------------

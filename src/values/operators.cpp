@@ -310,6 +310,10 @@ Outcome<V> binary_operation(Context& ctx, int kind, V left, V right) {
     return ctx.constant(std::move(result));
   }
   const Operators& table = operators();
+  // A text takes whatever it is given, before a tensor is asked.
+  if (op == kModulo && right->kind == Kind::Tensor &&
+      left->type == &PyUnicode_Type)
+    return percent_format(ctx, left, right);
   if (left->kind == Kind::Tensor || right->kind == Kind::Tensor) {
     if (hears_of_look_ups(ctx, right) ||
         (hears_of_look_ups(ctx, left) &&
