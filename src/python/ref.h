@@ -6,13 +6,14 @@
 //
 // A Ref can't be copied by accident (use share()) nor made from a bare
 // pointer. These are the only places that count references; holding the GIL is
-// required for all of them.
+// required for all of them, which debug builds check.
 #pragma once
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
 #include <cstddef>
+#include <cstdlib>
 #include <utility>
 
 namespace magneto {
@@ -28,14 +29,14 @@ class BasicRef {
   BasicRef& operator=(const BasicRef&) = delete;
   // Stores first and releases last: a finalizer must not see a dead pointer.
   BasicRef& operator=(BasicRef&& other) noexcept {
-    T* old = std::exchange(object_, std::exchange(other.object_, nullptr));
-    Py_XDECREF(reinterpret_cast<PyObject*>(old));
+    drop(std::exchange(object_, std::exchange(other.object_, nullptr)));
     return *this;
   }
-  ~BasicRef() { Py_XDECREF(reinterpret_cast<PyObject*>(object_)); }
+  ~BasicRef() { drop(object_); }
 
   static BasicRef steal(T* object) { return BasicRef(object); }
   static BasicRef share(T* object) {
+    if (object) check_gil();
     Py_XINCREF(reinterpret_cast<PyObject*>(object));
     return BasicRef(object);
   }
@@ -52,6 +53,16 @@ class BasicRef {
 
  private:
   explicit BasicRef(T* object) : object_(object) {}
+  static void drop(T* object) {
+    if (object) check_gil();
+    Py_XDECREF(reinterpret_cast<PyObject*>(object));
+  }
+  static void check_gil() {
+#ifdef MAGNETO_DEBUG
+    if (!PyGILState_Check()) std::abort();
+#endif
+  }
+
   T* object_ = nullptr;
 };
 

@@ -118,6 +118,12 @@ V field_of_constant(Context& ctx, V constant, PyObject* name) {
     if (name == names.dunder_name) kind = SourceKind::TypeName;
     if (name == names.dunder_qualname) kind = SourceKind::TypeQualifiedName;
   } else if (PyCFunction_Check(constant->object) && name == names.dunder_self) {
+    // A static method doesn't show whose it is.
+    if (PyCFunction_GET_FLAGS(constant->object) & METH_STATIC) {
+      if (constant->source.valid())
+        ctx.guards.identity(constant->source, constant->object);
+      return ctx.none();
+    }
     kind = SourceKind::BuiltinSelf;
   }
   if (!kind) return nullptr;

@@ -173,3 +173,13 @@ def test_one_and_then_the_other(name, program):
         held = PROGRAMS[program](function)
         expected, found = program(X, held, args), compiled(X, held, args)
         assert shown(found[1]) == shown(expected[1])
+
+
+@pytest.mark.feature("B6")
+def test_whose_a_static_method_is():
+    def program(x, function):
+        return x + 1, function.__self__
+
+    compiled = magneto.compile(program, backend="eager")
+    for function in (torch.sin, len, X.add, str.maketrans, torch.cos):
+        assert compiled(X, function)[1] is function.__self__
