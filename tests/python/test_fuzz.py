@@ -23,6 +23,7 @@ from tests.fuzz import (
     sets,
     shapes,
     specials,
+    states,
     tensors,
     variants,
 )
@@ -110,6 +111,7 @@ SEEDS = {
     modules: 450,
     sets: 600,
     specials: 1500,
+    states: 600,
     tensors: 900,
     variants: 900,
 }
