@@ -25,6 +25,20 @@ MODULES = """
     json linecache logging math memoryview optparse pickle plistlib pprint
     queue random re sched secrets shlex statistics struct textwrap tokenize
     unparse urlparse userdict userlist userstring uuid xml_etree zlib
+
+    bdb class cmd code code_module codeop compile dict_version doctest
+    doctest2 email eof file filecmp fileinput fileio finalization flufl fork1
+    frame future_stmt genericpath gettext glob gzip http_cookies
+    http_cookiejar import importlib io keyword lib2to3 locale longexp lzma
+    mailbox mailcap marshal mimetypes minidom modulefinder netrc ntpath
+    opcache pathlib pdb pep646_syntax picklebuffer pickletools pkg pkgutil
+    posix posixpath profile cprofile pulldom pyclbr pydoc pyexpat quopri
+    rlcompleter robotparser runpy sax select selectors shelve shutil site
+    sqlite3 stat strftime stringprep strptime symtable sys_setprofile
+    sysconfig tabnanny tarfile tempfile thread threadedtempfile time timeit
+    tomllib trace type_cache type_comments unicodedata univnewlines utf8_mode
+    uu warnings wsgiref xdrlib xml_dom_minicompat zipapp zipfile zipimport
+    zoneinfo
 """.split()
 """The names of the modules, without `test_`: what the language's own modules
 are, more of the language, and the library in Python and C."""

@@ -282,7 +282,7 @@ NAMES: dict[str, Any] = {
 # What tells the time or an address, or leaves something behind.
 LEFT_OUT = re.compile(
     "^_|now|today|ctypes|data_?ptr|seed|storage|cdata|share|pin_|cuda|xpu|mtia|"
-    "ipu|hpu|register|subclass|exit|close|detach|from_buffer|_weak|cache_clear"
+    "ipu|hpu|register|subclass|exit|close|detach|from_buffer|_weak|cache_clear|impl"
 )
 
 
