@@ -13,8 +13,9 @@
 #include <Python.h>
 
 #include <cstddef>
-#include <cstdlib>
 #include <utility>
+
+#include "support/check.h"
 
 namespace magneto {
 
@@ -58,9 +59,7 @@ class BasicRef {
     Py_XDECREF(reinterpret_cast<PyObject*>(object));
   }
   static void check_gil() {
-#ifdef MAGNETO_DEBUG
-    if (!PyGILState_Check()) std::abort();
-#endif
+    MG_DCHECK(PyGILState_Check(), "references are counted under the GIL");
   }
 
   T* object_ = nullptr;
