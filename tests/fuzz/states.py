@@ -17,7 +17,6 @@ import copy
 import ctypes
 import datetime
 import decimal
-import enum
 import fractions
 import functools
 import inspect
@@ -46,6 +45,7 @@ import torch
 
 import magneto
 from tests.fuzz.command import finding, is_python, run_many
+from tests.fuzz.methods import Access, Color
 
 
 class Plain:
@@ -57,20 +57,6 @@ class Plain:
     def method(self) -> Any:
         """What it holds."""
         return self.a
-
-
-class Color(enum.Enum):
-    """A plain enum."""
-
-    RED = 1
-    BLUE = 2
-
-
-class Access(enum.Flag):
-    """Flags."""
-
-    READ = 1
-    WRITE = 2
 
 
 class Pair(typing.NamedTuple):

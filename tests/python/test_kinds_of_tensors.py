@@ -113,3 +113,18 @@ def test_kinds(program, dynamic, seed):
     for kind in kinds:
         expected = outcome(program, KINDS[kind])
         compare(expected, outcome(compiled, KINDS[kind]))
+
+
+@pytest.mark.parametrize("dynamic", [None, True])
+def test_texts_of_tensors_without_data(dynamic):
+    """A text's `%` takes the tensor itself, not what stands for it."""
+
+    def program(x):
+        return "%s" % x, "%r|%s" % (x, x), f"{x}", str(x)
+
+    compiled = magneto.compile(program, backend="eager", dynamic=dynamic)
+    for size in (2, 3, 4):
+        x = torch.ones(size, device="meta")
+        assert compiled(x) == program(x)
+        parameter = torch.nn.Parameter(x)
+        assert compiled(parameter) == program(parameter)

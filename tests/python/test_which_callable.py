@@ -19,13 +19,13 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-import breaking
 import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
 
 import magneto
+from tests.python.breaking import breaks
 
 X = torch.ones(2)
 TWO: dict[str, tuple[tuple[Any, Any], tuple[Any, ...]]] = {
@@ -127,7 +127,7 @@ def as_an_argument(x, function, args):
 
 def behind_a_break(x, function, args):
     y = x + 1
-    breaking.breaks()
+    breaks()
     return y, function(*args)
 
 
