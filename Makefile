@@ -12,7 +12,7 @@ FUZZERS := attributes backends calls classes contexts control draws guards itera
 # torch's own thread pools slow the tests down when several run side by side.
 RUN := OMP_NUM_THREADS=1 PYTHONPATH=$(CURDIR)/python
 
-.PHONY: setup build test test-cpp test-python test-cpython test-asan fuzz $(FUZZERS:%=fuzz-%) demo bench sweep \
+.PHONY: setup build test test-cpp test-python test-cpython test-cuda test-asan fuzz $(FUZZERS:%=fuzz-%) demo bench sweep \
         lint format clean distclean
 
 setup: $(READY)
@@ -53,6 +53,10 @@ test-cpython: build
 # pytest comes last: its summary line is the last line.
 test: test-cpp
 	$(RUN) $(BIN)/python -m pytest -n $(JOBS) $(ARGS)
+
+# What needs an NVIDIA GPU, and a PyTorch that was built for it.
+test-cuda: build
+	$(RUN) $(BIN)/python -m pytest -m cuda -n $(JOBS) tests/python/cuda $(ARGS)
 
 # The debug build under AddressSanitizer and UBSan: the C++ tests, then the
 # Python tests with the sanitizers' runtime loaded before the interpreter.

@@ -45,9 +45,8 @@ bool is_number_for(PyObject* method, PyTypeObject* type) {
 
 // Strings, and what C code reads as bytes.
 bool may_hold_text(V value) {
-  const PyBufferProcs* buffer = value->type->tp_as_buffer;
   return PyType_IsSubtype(value->type, &PyUnicode_Type) ||
-         (buffer && buffer->bf_getbuffer && value->kind != Kind::Tensor);
+         (values::shows_memory(value->type) && value->kind != Kind::Tensor);
 }
 
 Signal unknown_text(Context& ctx, V value) {
@@ -209,8 +208,7 @@ Outcome<V> make_bytes(Context& ctx, const Arguments& args) {
       (void)ctx.take_exception();
     }
   }
-  const PyBufferProcs* buffer = source->type->tp_as_buffer;
-  if (buffer && buffer->bf_getbuffer)
+  if (values::shows_memory(source->type))
     return ctx.graph_break(
         "native-call",
         std::string("bytes() of the memory of a ") + source->type->tp_name,

@@ -107,6 +107,8 @@ constexpr StateRow kStates[] = {
      tensor::print_dtype_state},
     {Ambient::DefaultDevice, tensor::default_device_state,
      tensor::print_device_state},
+    {Ambient::CurrentDevice, tensor::current_device_state,
+     tensor::print_index_state},
     {Ambient::Deterministic, tensor::deterministic_state,
      tensor::print_deterministic_state},
     {Ambient::TorchFunction, tensor::torch_function_state,

@@ -433,9 +433,10 @@ constexpr Row kRows[] = {
     MG_READ("torch.cuda", "is_available"),
     MG_READ("torch.cuda", "is_bf16_supported"),
     MG_READ("torch.cuda", "device_count"),
-    MG_READ("torch.cuda", "is_initialized"),
-    MG_READ("torch.cuda", "get_device_capability"),
-    MG_READ("torch.cuda", "get_device_properties"),
+    MG_READ("torch.cuda", "current_device", Ambient::CurrentDevice),
+    MG_READ("torch.cuda", "get_device_name", Ambient::CurrentDevice),
+    MG_READ("torch.cuda", "get_device_capability", Ambient::CurrentDevice),
+    MG_READ("torch.cuda", "get_device_properties", Ambient::CurrentDevice),
     MG_READ("torch.xpu", "is_available"),
     MG_READ("torch.mps", "is_available"),
     MG_READ("torch.backends.mps", "is_available"),
@@ -452,7 +453,6 @@ constexpr Row kRows[] = {
             Ambient::AttentionKernels),
     MG_READ("torch.backends.cuda", "is_flash_attention_available"),
     MG_READ("torch.distributed", "is_available"),
-    MG_READ("torch.distributed.distributed_c10d", "is_initialized"),
 
     // Seldom asked for, and a program may well set them meanwhile.
     MG_REFUSE("torch", "is_warn_always_enabled"),

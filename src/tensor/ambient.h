@@ -85,6 +85,8 @@ int64_t autocast_cuda_state() noexcept;
 int64_t autocast_other_state() noexcept;
 int64_t default_dtype_state() noexcept;
 int64_t default_device_state() noexcept;
+// The number of the accelerator that is the current one; -1 without any.
+int64_t current_device_state() noexcept;
 int64_t deterministic_state() noexcept;
 // Those of torch.backends.cudnn and mkldnn.
 int64_t backend_switches_state() noexcept;
@@ -101,6 +103,7 @@ std::string print_autocast_state(int64_t value);
 std::string print_other_autocast_state(int64_t value);
 std::string print_dtype_state(int64_t value);
 std::string print_device_state(int64_t value);
+std::string print_index_state(int64_t value);
 std::string print_deterministic_state(int64_t value);
 std::string print_torch_function_state(int64_t value);
 std::string print_attention_kernels_state(int64_t value);

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "tensor/current_device.h"
 #include "tensor/metadata_log.h"
 #include "tensor/shape.h"
 #include "tensor/symbol_node.h"
@@ -260,6 +261,7 @@ void say_layout(c10::TensorImpl& impl, DimList sizes, DimList strides,
 
 at::Tensor make_tensor(DimList sizes, DimList strides, c10::ScalarType dtype,
                        c10::Device device) {
+  device = numbered(device);
   caffe2::TypeMeta type = c10::scalarTypeToTypeMeta(dtype);
   const SymbolNode* node = nullptr;
   const shapes::E count = contiguous_numel(sizes, strides, &node);

@@ -7,6 +7,7 @@
 #include <torch/csrc/Dtype.h>
 #include <torch/csrc/DynamicTypes.h>
 
+#include "tensor/current_device.h"
 #include "tensor/fake_impl.h"
 #include "tensor/metadata_log.h"
 #include "tensor/unwrap.h"
@@ -28,6 +29,7 @@ bool is_fake(PyObject* object) noexcept {
 FakeModeScope::FakeModeScope()
     : was_on_(c10::impl::tls_is_dispatch_key_included(kFakeKey)) {
   c10::impl::tls_set_dispatch_key_included(kFakeKey, true);
+  forget_current_device();
 }
 FakeModeScope::~FakeModeScope() {
   c10::impl::tls_set_dispatch_key_included(kFakeKey, was_on_);

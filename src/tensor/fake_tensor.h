@@ -74,6 +74,10 @@ class FakeModeScope {
   bool was_on_;
 };
 
+// Whether something was made on the current device of its kind (`"cuda"`
+// without a number) since the innermost FakeModeScope began.
+bool asked_for_current_device() noexcept;
+
 // Undoes a FakeModeScope for a while: real tensors are computed for real.
 class RealModeScope {
  public:

@@ -185,6 +185,8 @@ values::Capture capture_frame(values::Context& ctx,
   const natives::StateAtStart start = natives::StateAtStart::now();
   Outcome<Next> next = interpreter.run_outermost(frame);
   interpreter.end(static_cast<bool>(next));
+  if (tensor::asked_for_current_device())
+    ctx.guards.ambient(guards::Ambient::CurrentDevice);
   // A signal's handler raised, which is the program's to know at once.
   if (PyErr_Occurred()) return capture;
   capture.calls_in_blocks = interpreter.calls_in_blocks();

@@ -11,6 +11,11 @@ bool is_safe_constant(V value) {
   return value->is_constant() && is_safe_type(value->type);
 }
 
+bool shows_memory(PyTypeObject* type) {
+  const PyBufferProcs* buffer = type->tp_as_buffer;
+  return buffer && buffer->bf_getbuffer;
+}
+
 namespace {
 
 // Classes whose operators are written below, where nothing is overridden.

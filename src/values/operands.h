@@ -13,6 +13,9 @@ bool is_safe_constant(V value);
 // class, bound; null if there is none.
 Outcome<V> python_method(Context& ctx, V value, PyObject* name);
 
+// Whether the type's objects show C code their memory, as bytes do.
+bool shows_memory(PyTypeObject* type);
+
 bool is_other_sort(V operand);
 // Whether C code of the object's class answers this, of which nothing is known.
 bool answers_in_c(Context& ctx, V value, PyObject* name);

@@ -190,8 +190,7 @@ Status check_concatenation(Context& ctx, int op, V left, V right,
                                           " (not \"" + right->type->tp_name +
                                           "\") to " + what);
   }
-  const PyBufferProcs* buffer = right->type->tp_as_buffer;
-  const bool takes_bytes = op == kAdd && buffer && buffer->bf_getbuffer;
+  const bool takes_bytes = op == kAdd && shows_memory(right->type);
   if (is_bytes && (takes_bytes || (op == kModulo && !as_constant(ctx, right))))
     return unknown_operator(ctx, kBinary[op].symbol, left, right);
   if (op == kAdd && concatenates && is_bytes)

@@ -152,8 +152,6 @@ Outcome<bool> range_contains(Context& ctx, PyObject* range, V number) {
 // Whatever __iter__ a derived class has.
 Outcome<bool> bytes_contain(Context& ctx, PyObject* bytes, V item) {
   if (!is_safe_constant(item)) {
-    const PyBufferProcs* buffer = item->type->tp_as_buffer;
-    const bool shows_memory = buffer && buffer->bf_getbuffer;
     if (type_lookup(ctx, item->type, interned().dunder_index)) {
       const Outcome<V> number = own_position(ctx, item);
       if (number && number.value()) {
@@ -161,7 +159,7 @@ Outcome<bool> bytes_contain(Context& ctx, PyObject* bytes, V item) {
       } else if (!number && number.signal() != Signal::Raised) {
         return number.signal();
       }
-    } else if (!shows_memory) {
+    } else if (!shows_memory(item->type)) {
       return ctx.raise(PyExc_TypeError,
                        std::string("a bytes-like object is required, not '") +
                            item->type->tp_name + "'");

@@ -38,13 +38,18 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Leaves the slow tests out unless `-m` asks for something itself."""
+    """Leaves out what is slow or needs a GPU, unless `-m` asks for something."""
     if config.option.markexpr:
         return
-    slow = [item for item in items if item.get_closest_marker("slow")]
-    if slow:
-        config.hook.pytest_deselected(items=slow)
-        items[:] = [item for item in items if item not in set(slow)]
+    left_out = {
+        item
+        for item in items
+        for marker in ("slow", "cuda")
+        if item.get_closest_marker(marker)
+    }
+    if left_out:
+        config.hook.pytest_deselected(items=list(left_out))
+        items[:] = [item for item in items if item not in left_out]
 
 
 def has_extension():

@@ -190,6 +190,13 @@ def differences(real_out, real_in, fake_out, fake_in):
     return "; ".join(lines)
 
 
+def random_states():
+    """Of the CPU's generator and, where they are in use, of the GPUs'."""
+    used = torch.cuda.is_initialized()
+    others = torch.cuda.get_rng_state_all() if used else []
+    return [torch.get_rng_state(), *others]
+
+
 def run(fn, args, kwargs):
     """(result, None) or (None, exception)."""
     try:
@@ -206,10 +213,10 @@ def compare(fn, args, kwargs=None):
     kwargs = kwargs or {}
     real_args, real_kwargs = copy_tensors((args, kwargs))
     fake_args, fake_kwargs = to_fake((real_args, real_kwargs))
-    state = torch.get_rng_state()
+    states = random_states()
     with fake_mode():
         fake, fake_error = run(fn, fake_args, fake_kwargs)
-    if not torch.equal(state, torch.get_rng_state()):
+    if not all(map(torch.equal, states, random_states())):
         return "the fake run advanced the random number generator"
     if fake_error is not None and api.is_needs_data(fake_error):
         return ""

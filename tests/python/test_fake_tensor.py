@@ -111,10 +111,10 @@ def test_version_of_input_is_kept():
     assert api.make_fake(real)._version == real._version == 2
 
 
-def empty_cuda(*size):
+def empty_cuda(*size, device="cuda:0"):
     # torch.empty() would look for a driver first.
     empty = torch.ops.aten.empty.memory_format
-    return empty(size, device=torch.device("cuda", 0))
+    return empty(size, device=torch.device(device))
 
 
 def test_input_on_cuda_keeps_its_device_keys():
@@ -126,6 +126,13 @@ def test_input_on_cuda_keeps_its_device_keys():
     assert made.is_cuda
     assert (made + made).device == made.device
     assert torch._C._dispatch_keys(made).has(torch._C.DispatchKey.AutogradCUDA)
+
+
+def test_device_without_a_number_is_the_current_one():
+    with fake_mode():
+        made = empty_cuda(2, device="cuda")
+        assert made.device == torch.device("cuda:0")
+        assert (made + empty_cuda(2)).device == made.device
 
 
 def test_tensors_on_two_devices_are_refused():

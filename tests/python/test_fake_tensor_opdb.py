@@ -6,124 +6,17 @@ aliasing, requires_grad, version. A few samples of each operator run by default;
 `pytest -m slow` runs all of them, in all layouts.
 """
 
-import itertools
-import warnings
-
 import pytest
 import torch
-from fake_tensor_checks import compare, copy_tensors
-from torch.testing._internal.common_methods_invocations import op_db
-from torch.utils import _pytree as pytree
-
-DTYPES = (
-    torch.float32,
-    torch.int64,
-    torch.complex64,
-    torch.bool,
-    torch.bfloat16,
-    torch.int32,
+from operator_samples import (
+    LAYOUTS,
+    OPERATORS,
+    SPARSE,
+    check_inplace,
+    check_op,
+    names,
 )
-
-# Sparse tensors can't be traced.
-SPARSE = ["sparse.sampled_addmm", "sparse.mm"]
-OPERATORS = [op for op in op_db if op.name not in SPARSE]
-
-
-def names(op):
-    variant = op.variant_test_name
-    return f"{op.name}-{variant}" if variant else op.name
-
-
-def dtypes_of(op, limit):
-    supported = [d for d in DTYPES if op.supports_dtype(d, "cpu")]
-    return supported[:limit]
-
-
-def samples_of(op, dtype, limit):
-    grad = dtype.is_floating_point and op.supports_autograd
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        samples = op.sample_inputs("cpu", dtype, requires_grad=grad)
-        yield from itertools.islice(samples, limit)
-
-
-def permuted(tree):
-    """The same tensors laid out in the opposite order of dimensions."""
-
-    def move(t):
-        if t.layout != torch.strided or t.dim() < 2:
-            return t
-        dims = tuple(range(t.dim()))[::-1]
-        with torch.no_grad():
-            out = t.permute(dims).contiguous().permute(dims)
-        return out.detach().requires_grad_(t.requires_grad)
-
-    return pytree.tree_map_only(torch.Tensor, move, tree)
-
-
-def channels_last(tree):
-    """The same tensors, images in channels-last format."""
-
-    def move(t):
-        if t.layout != torch.strided or t.dim() not in (4, 5):
-            return t
-        form = torch.channels_last if t.dim() == 4 else torch.channels_last_3d
-        with torch.no_grad():
-            out = t.contiguous(memory_format=form)
-        return out.detach().requires_grad_(t.requires_grad)
-
-    return pytree.tree_map_only(torch.Tensor, move, tree)
-
-
-def strided(tree):
-    """The same tensors with holes between the elements."""
-
-    def move(t):
-        if t.layout != torch.strided or t.dim() == 0:
-            return t
-        with torch.no_grad():
-            out = torch.stack([t, t], dim=-1)[..., 0]
-        return out.detach().requires_grad_(t.requires_grad)
-
-    return pytree.tree_map_only(torch.Tensor, move, tree)
-
-
-LAYOUTS = (lambda tree: tree, permuted, channels_last, strided)
-
-
-def check_op(op, *, dtypes, samples, layouts):
-    problems = []
-    for dtype in dtypes_of(op, dtypes):
-        for i, sample in enumerate(samples_of(op, dtype, samples)):
-            args = [sample.input, *sample.args]
-            for layout in layouts:
-                moved, kwargs = layout((args, sample.kwargs))
-                result = compare(op.op, moved, kwargs)
-                if result:
-                    problems.append(f"{dtype} sample {i}: {result}")
-    return problems
-
-
-def check_inplace(op, *, samples):
-    problems = []
-    inplace = op.inplace_variant
-    for i, sample in enumerate(samples_of(op, dtypes_of(op, 1)[0], samples)):
-        if sample.broadcasts_input:
-            continue
-        args, kwargs = copy_tensors(
-            ([sample.input, *sample.args], sample.kwargs)
-        )
-        if not isinstance(args[0], torch.Tensor):
-            continue
-
-        def call(first, *rest, **named):
-            # Leaves that require grad can't be written; a copy of one can.
-            return inplace(first.clone(), *rest, **named)
-
-        result = compare(call, args, kwargs)
-        if result:
-            problems.append(f"sample {i}: {result}")
-    return problems
+from torch.testing._internal.common_methods_invocations import op_db
 
 
 @pytest.mark.parametrize("op", OPERATORS, ids=names)

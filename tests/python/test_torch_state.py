@@ -200,3 +200,33 @@ def test_switches_of_backends_that_change():
             assert compiled(x)[1] == program(x)[1]
         with torch.backends.cudnn.flags(benchmark=enabled):
             assert compiled(x)[1] == program(x)[1]
+
+
+def test_groups_of_processes_that_come_and_go():
+    distributed = torch.distributed
+
+    def program(x):
+        return x + 1, distributed.is_initialized()
+
+    compiled = magneto.compile(program, backend="eager", fullgraph=True)
+    x = torch.zeros(2)
+    assert compiled(x)[1] is False
+    distributed.init_process_group(
+        "gloo", store=distributed.HashStore(), rank=0, world_size=1
+    )
+    try:
+        assert compiled(x)[1] is True
+    finally:
+        distributed.destroy_process_group()
+    assert compiled(x)[1] is False
+
+
+def test_cuda_that_is_initialized_meanwhile(monkeypatch):
+    def program(x):
+        return x + 1, torch.cuda.is_initialized()
+
+    compiled = magneto.compile(program, backend="eager")
+    x = torch.zeros(2)
+    assert compiled(x)[1] is False
+    monkeypatch.setattr(torch.cuda, "_initialized", True)
+    assert compiled(x)[1] is True

@@ -79,7 +79,7 @@ def check_calls(
     copied too, once for each side, so that its state carries over from call to
     call. Compared after each call: result or exception (type, text, user's
     traceback), the inputs and the module as they are now, printed text, and the
-    state of Python's, NumPy's and torch's random generators.
+    state of Python's, NumPy's and torch's random generators (of GPUs, too).
 
     With `backward`, the floating point tensors of the result are summed and
     differentiated, and gradients are compared too. `graphs`, `graph_breaks` and
@@ -243,6 +243,8 @@ def _seed(seed: int) -> None:
 
 def _random_states() -> Any:
     states: list[Any] = [random.getstate(), torch.get_rng_state()]
+    if torch.cuda.is_initialized():
+        states += torch.cuda.get_rng_state_all()
     if "numpy" in sys.modules:
         kind, keys, *rest = sys.modules["numpy"].random.get_state()
         states.append((kind, keys.tolist(), *rest))
