@@ -82,6 +82,7 @@ class Entry {
   bool has_calls = false;  // of operators
   // It draws random numbers, whose state must be the same for a second run.
   bool draws = false;
+  bool uses_accelerator = false;
   // It has calls from inside with or try blocks, which may handle a failure.
   bool calls_in_blocks = false;
   // It writes to inputs, and somebody can tell if a run that fails ends there.

@@ -345,6 +345,7 @@ std::optional<Compiled> Compilation::add(const Capture& capture) {
   entry->calls_in_blocks = capture.calls_in_blocks;
   entry->asserts = ctx_.needs_rerun();
   entry->draws = tensor::hidden_effects().draws != 0;
+  entry->uses_accelerator = tensor::hidden_effects().uses_accelerator;
   entry->written = written_inputs({inputs.data(), graph_inputs});
   if (!entry->written.empty() && ctx_.needs_rerun()) {
     if (ctx_.must_be_whole) return refuse(kNotRepeatable, request_.start);
@@ -453,6 +454,10 @@ bool Compilation::add_backend_guards(
     PyObject* list, std::span<const guards::Request> requests) {
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i) {
     PyObject* guard = PyList_GET_ITEM(list, i);
+    if (PyTuple_GET_SIZE(guard) == 1) {
+      ctx_.guards.ambient(guards::Ambient::ForwardLevel);
+      continue;
+    }
     if (PyTuple_GET_SIZE(guard) == 2) {
       if (!add_condition(ctx_, PyTuple_GET_ITEM(guard, 1))) return false;
       continue;

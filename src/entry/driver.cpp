@@ -68,7 +68,7 @@ class Undo {
       if (entry.has_run && !entry.is_failure_noticed) return;
       if (!entry.has_run || entry.fails_behind_write) save(inputs);
     }
-    if (entry.draws) random_ = tensor::random_state();
+    if (entry.draws) random_ = tensor::random_state(entry.uses_accelerator);
     entry.guards->for_each_generator([this](PyObject* generator) {
       const auto is_same = [generator](const python::RandomState& state) {
         return state.generator() == generator;

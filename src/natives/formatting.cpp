@@ -8,6 +8,7 @@
 #include "natives/text.h"
 #include "python/find.h"
 #include "python/names.h"
+#include "values/digits_limit.h"
 #include "values/symbolic.h"
 
 namespace magneto::natives {
@@ -86,8 +87,10 @@ Outcome<V> format_of(Context& ctx, V value, V spec) {
         values::own_special(ctx, value->type, interned().dunder_format) !=
         nullptr;
     if (!is_own && is_plain && asks_for_text(value)) return str_of(ctx, value);
-    if (!is_own)
+    if (!is_own) {
+      values::guard_digits_limit(ctx, value->object);
       return from_text(ctx, PyObject_Format(value->object, real_spec));
+    }
   }
   V given = spec ? spec : ctx.string("");
   MG_TRY(V own,

@@ -6,6 +6,7 @@
 #include "python/pending_error.h"
 #include "values/aliases.h"
 #include "values/attributes.h"
+#include "values/digits_limit.h"
 #include "values/numpy_values.h"
 
 namespace magneto::natives {
@@ -114,7 +115,8 @@ Outcome<bool> call_really(Context& ctx, PyObject* callable,
   for (auto part : {args.positional, args.keyword_values}) {
     for (V value : part) {
       real[at] = convert(ctx, value);
-      if (!real[at++]) return false;
+      if (!real[at]) return false;
+      values::guard_digits_limit(ctx, real[at++]);
     }
   }
   Ref names = names_of(args);

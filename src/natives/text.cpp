@@ -14,6 +14,7 @@
 #include "python/find.h"
 #include "python/names.h"
 #include "values/definitions.h"
+#include "values/digits_limit.h"
 #include "values/exception_groups.h"
 #include "values/exceptions.h"
 #include "values/operands.h"
@@ -269,6 +270,7 @@ Outcome<V> real_text(Context& ctx, PyTypeObject* type, V args) {
     return ctx.graph_break("native-call",
                            std::string("the text of a ") + type->tp_name,
                            "make the text outside of the compiled function");
+  values::guard_digits_limit(ctx, real);
   Ref made =
       Ref::steal(PyObject_CallObject(reinterpret_cast<PyObject*>(type), real));
   if (!made) return ctx.raise_from_python();
@@ -287,8 +289,10 @@ Outcome<V> text_of_group(Context& ctx, V group) {
 }
 
 Outcome<V> plain_str(Context& ctx, V value) {
-  if (value->is_constant() && is_safe(value->object))
+  if (value->is_constant() && is_safe(value->object)) {
+    values::guard_digits_limit(ctx, value->object);
     return from_text(ctx, PyObject_Str(value->object));
+  }
   if (value->kind == Kind::Object && is_exception_type(value->type)) {
     V args = exception_field(ctx, value, interned().args);
     if (!args) return address_in_text(ctx, value);

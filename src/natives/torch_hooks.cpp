@@ -8,6 +8,7 @@
 #include "tensor/fake_tensor.h"
 #include "tensor/tensor_snapshot.h"
 #include "tensor/tensor_words.h"
+#include "values/digits_limit.h"
 #include "values/torch_types.h"
 
 namespace magneto::natives {
@@ -95,6 +96,8 @@ struct StateRow {
 
 constexpr StateRow kStates[] = {
     {Ambient::GradMode, tensor::grad_mode_state, tensor::print_bool_state},
+    {Ambient::ForwardLevel, tensor::forward_level_state,
+     tensor::print_bool_state},
     {Ambient::InferenceMode, tensor::inference_mode_state,
      tensor::print_bool_state},
     {Ambient::AutocastCpu, tensor::autocast_cpu_state,
@@ -115,6 +118,7 @@ constexpr StateRow kStates[] = {
      tensor::print_torch_function_state},
     {Ambient::OwnModes, tensor::own_modes_state, tensor::print_bool_state},
     {Ambient::ThreadCount, tensor::thread_count_state, nullptr},
+    {Ambient::DigitsLimit, values::digits_limit, nullptr},
     {Ambient::RecursionLimit,
      []() noexcept -> int64_t { return Py_GetRecursionLimit(); }, nullptr},
     {Ambient::AttentionKernels, tensor::attention_kernels_state,

@@ -414,7 +414,7 @@ constexpr Row kRows[] = {
     MG_READ("torch._C", "_get_deterministic_fill_uninitialized_memory",
             Ambient::Deterministic),
     MG_READ("torch._C", "get_num_threads", Ambient::ThreadCount),
-    MG_READ("torch._C", "get_num_interop_threads"),
+    MG_READ("torch._C", "get_num_interop_threads", Ambient::ThreadCount),
     MG_READ("torch._C", "_is_torch_function_enabled", Ambient::TorchFunction),
     MG_READ("torch._C", "_is_torch_function_all_disabled",
             Ambient::TorchFunction),
@@ -431,7 +431,7 @@ constexpr Row kRows[] = {
 
     // Settings of torch's backends: process-wide, set before a program runs.
     MG_READ("torch.cuda", "is_available"),
-    MG_READ("torch.cuda", "is_bf16_supported"),
+    MG_READ("torch.cuda", "is_bf16_supported", Ambient::CurrentDevice),
     MG_READ("torch.cuda", "device_count"),
     MG_READ("torch.cuda", "current_device", Ambient::CurrentDevice),
     MG_READ("torch.cuda", "get_device_name", Ambient::CurrentDevice),

@@ -18,6 +18,7 @@
 #include <torch/csrc/Dtype.h>
 #include <torch/csrc/DynamicTypes.h>
 #include <torch/csrc/PyInterpreter.h>
+#include <torch/csrc/autograd/forward_grad.h>
 
 #include <cstring>
 #include <span>
@@ -250,6 +251,11 @@ AutocastScope::~AutocastScope() {
 
 int64_t grad_mode_state() noexcept { return grad_mode(); }
 
+int64_t forward_level_state() noexcept {
+  // Levels don't nest.
+  return torch::autograd::ForwardADLevel::try_get_by_idx(0) != nullptr;
+}
+
 int64_t inference_mode_state() noexcept {
   return c10::InferenceMode::is_enabled();
 }
@@ -317,7 +323,10 @@ bool is_jit_tracing() noexcept {
 
 int64_t own_modes_state() noexcept { return has_own_modes() ? 1 : 0; }
 
-int64_t thread_count_state() noexcept { return at::get_num_threads(); }
+int64_t thread_count_state() noexcept {
+  return static_cast<int64_t>(at::get_num_interop_threads()) << 32 |
+         at::get_num_threads();
+}
 
 std::string print_bool_state(int64_t value) { return value ? "True" : "False"; }
 

@@ -79,6 +79,8 @@ class AutocastScope {
 // (torch.autograd.graph.saved_tensors_hooks, activation checkpoints).
 bool has_saved_tensor_hooks() noexcept;
 int64_t grad_mode_state() noexcept;
+// Whether a level of forward-mode differentiation is entered, in any thread.
+int64_t forward_level_state() noexcept;
 int64_t inference_mode_state() noexcept;
 int64_t autocast_cpu_state() noexcept;
 int64_t autocast_cuda_state() noexcept;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "tensor/current_device.h"
+#include "tensor/hidden_effects.h"
 #include "tensor/metadata_log.h"
 #include "tensor/shape.h"
 #include "tensor/symbol_node.h"
@@ -99,7 +100,10 @@ int64_t FakeImpl::storage_offset_custom() const {
 
 c10::Storage make_storage(const Dim& bytes, c10::Device device) {
   // As their allocators do, of which there is one each.
-  if (device.is_cpu() || device.is_meta()) device = device.type();
+  if (device.is_cpu() || device.is_meta())
+    device = device.type();
+  else
+    hidden_effects().uses_accelerator = true;
   auto storage = c10::make_intrusive<c10::StorageImpl>(
       c10::StorageImpl::use_byte_size_t(), bytes, c10::DataPtr(nullptr, device),
       /*allocator=*/nullptr,

@@ -19,6 +19,7 @@ namespace magneto::tensor {
 // Of the calls on fakes of this thread since somebody has emptied it.
 struct HiddenEffects {
   uint64_t draws = 0;
+  bool uses_accelerator = false;          // some tensor is on one
   std::unordered_set<uintptr_t> written;  // storages: see storage_id()
   // The number of the call that is run, which its caller sets, and of the first
   // one that has written to a tensor.
@@ -35,9 +36,10 @@ struct HiddenEffects {
 };
 HiddenEffects& hidden_effects() noexcept;
 
-// The state of the CPU's random numbers, to be gone back to.
+// The state of random numbers, to be gone back to: the CPU's, and those of
+// accelerators if they are asked for.
 using RandomState = std::shared_ptr<const void>;
-RandomState random_state();
+RandomState random_state(bool of_accelerators);
 void restore(const RandomState& state) noexcept;
 
 }  // namespace magneto::tensor

@@ -319,10 +319,11 @@ at::Tensor roll(const at::Tensor& self, DimList shifts, c10::IntArrayRef dims) {
       "shifts and dimensions must align. shifts: ", shifts.size(),
       ", dims:", dims.size());
   for (int64_t dim : dims) wrap_dim(dim, self.dim());
-  if (dims.empty() || (!is_empty(self.sym_sizes()) && !self.is_cuda())) {
-    // Made by concatenating its parts.
-    c10::MemoryFormat format = dims.empty() ? c10::MemoryFormat::Contiguous
-                                            : self.suggest_memory_format();
+  if (dims.empty() || self.is_cuda() || !is_empty(self.sym_sizes())) {
+    // A CPU makes it by concatenating its parts.
+    c10::MemoryFormat format = dims.empty() || self.is_cuda()
+                                   ? c10::MemoryFormat::Contiguous
+                                   : self.suggest_memory_format();
     return make_tensor(self.sym_sizes(),
                        format_strides(self.sym_sizes(), format),
                        self.scalar_type(), self.device());

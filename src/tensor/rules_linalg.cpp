@@ -182,7 +182,11 @@ MaybeTensor eigvals(const at::Tensor& self) {
 std::optional<TwoTensors> eig(const at::Tensor& self) {
   MaybeTensor values = eigvals(self);
   if (!values) return std::nullopt;
-  return TwoTensors{*values, by_columns(*values, self.sym_sizes())};
+  // A GPU's are copied to where they are given.
+  return TwoTensors{
+      *values, self.is_cuda()
+                   ? fresh(*values, self.sym_sizes(), values->scalar_type())
+                   : by_columns(*values, self.sym_sizes())};
 }
 
 MaybeTensor matrix_exp(const at::Tensor& self) {

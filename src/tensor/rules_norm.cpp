@@ -108,7 +108,9 @@ ThreeTensors batch_norm(const at::Tensor& input, OptionalTensor weight,
   // Evaluation on the CPU saves nothing.
   DimVec statistics{training || !input.is_cpu() ? input.sym_size(1) : Dim(0)};
   return {
-      make_tensor(input.sym_sizes(), format_strides(input.sym_sizes(), format),
+      make_tensor(input.sym_sizes(),
+                  input.is_cuda() ? preserved_strides(input)
+                                  : format_strides(input.sym_sizes(), format),
                   input.scalar_type(), input.device()),
       make_contiguous(statistics, type, input.device()),
       make_contiguous(statistics, type, input.device())};

@@ -224,6 +224,11 @@ std::tuple<at::Tensor, at::Tensor> native_dropout(const at::Tensor& input,
 // grad * (mask * scale): the scale makes integers floating-point numbers.
 at::Tensor native_dropout_backward(const at::Tensor& grad,
                                    const at::Tensor& mask, double) {
+  if (grad.is_cuda())
+    return make_tensor(
+        grad.sym_sizes(),
+        format_strides(grad.sym_sizes(), grad.suggest_memory_format()),
+        grad.scalar_type(), grad.device());
   TensorVec operands{grad, mask};
   c10::ScalarType type = float_type(grad.scalar_type());
   return elementwise(operands, type, type);

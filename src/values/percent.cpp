@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "python/names.h"
+#include "values/digits_limit.h"
 #include "values/operands.h"
 #include "values/protocol.h"
 #include "values/symbolic.h"
@@ -181,6 +182,7 @@ Status Percent::write(const std::string& spec, Py_UCS4 letter, V value,
     PyErr_Clear();
     format = Ref::steal(PyUnicode_FromString("%s"));
   }
+  guard_digits_limit(ctx_, real);
   Ref one = Ref::steal(PyTuple_Pack(1, real));
   Ref text = Ref::steal(one ? PyUnicode_Format(format, one) : nullptr);
   if (text) {

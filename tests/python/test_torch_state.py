@@ -2,6 +2,8 @@
 """Torch's global state, what ends a graph, and the table of torch's functions."""
 
 import operator
+import subprocess
+import sys
 
 import pytest
 import torch
@@ -230,3 +232,16 @@ def test_cuda_that_is_initialized_meanwhile(monkeypatch):
     assert compiled(x)[1] is False
     monkeypatch.setattr(torch.cuda, "_initialized", True)
     assert compiled(x)[1] is True
+
+
+def test_number_of_threads_between_operators():
+    """It can be set once in a process."""
+    source = """
+import torch, magneto
+program = lambda x: (x + 1, torch.get_num_interop_threads())
+compiled = magneto.compile(program, backend="eager", fullgraph=True)
+before = compiled(torch.ones(2))[1]
+torch.set_num_interop_threads(before + 1)
+assert compiled(torch.ones(2))[1] == before + 1
+"""
+    subprocess.run([sys.executable, "-c", source], check=True)

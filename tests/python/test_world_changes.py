@@ -116,6 +116,17 @@ class World:
         self.start = time.monotonic()
 
 
+LONG = 10**5000
+
+
+def digits_or_error(read: Callable[[], Any]) -> Any:
+    """What is read, or what the limit on digits makes of that."""
+    try:
+        return read()
+    except ValueError as error:
+        return str(error)
+
+
 def sets(name: str, *makes: Callable[[World], Any]) -> tuple[Any, ...]:
     """Changes that give an attribute of the world other values."""
     return tuple(lambda w, m=make: setattr(w, name, m(w)) for make in makes)
@@ -155,6 +166,20 @@ ROWS: dict[str, tuple[Any, ...]] = {
         lambda: sys.setrecursionlimit(sys.getrecursionlimit() + 234),
         lambda: sys.setrecursionlimit(sys.getrecursionlimit() - 234),
     ),
+    **{
+        f"digits of {name}": of(
+            read,
+            lambda: sys.set_int_max_str_digits(0),
+            lambda: sys.set_int_max_str_digits(4300),
+        )
+        for name, read in {
+            "a text": lambda: digits_or_error(lambda: str(10**5000)),
+            "a tuple's text": lambda: digits_or_error(lambda: repr((LONG,))),
+            "a formatted text": lambda: digits_or_error(lambda: f"{LONG:,}"),
+            "text and number": lambda: digits_or_error(lambda: "%d" % LONG),
+            "a number": lambda: digits_or_error(lambda: int("9" * 5000)),
+        }.items()
+    },
     "collection": of(lambda: gc.isenabled(), gc.disable, gc.enable),
     "environment": of(
         lambda: os.environ.get("MAGNETO_TEST_WORLD", "5"),

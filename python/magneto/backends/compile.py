@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 from torch._guards import CompileId, DuplicateInputs
+from torch.autograd import forward_ad
 
 from magneto import config, logs
 from magneto.backends import aliasing, grad_mode, graph_passes, safety
@@ -83,7 +84,8 @@ def compile_graph(
         guards: relations between inputs that the compiled callable relies on
             are appended: ("same", i, j), inputs i and j must be one object;
             ("condition", tree), a condition on the graph's symbols (see
-            `magneto.backends.symbols`).
+            `magneto.backends.symbols`); ("forward mode",), that the program is
+            within a level of forward-mode differentiation, or that it isn't.
         is_symbolic: whether sizes or numbers in the graph are symbols.
         may_refuse_data: whether the graph has numbers out of tensors in it, and
             can be had without.
@@ -202,6 +204,8 @@ class _Compilation:
         if begins_off:
             grad_mode.turn_off_first(gm)
         context = BackendContext(self.example_inputs, symbols)
+        relations: list[tuple[Any, ...]] = []
+        is_within_level = forward_ad._current_level >= 0
         with (
             compiling(context, self.identity),
             torch.set_grad_enabled(begins_off or torch.is_grad_enabled()),
@@ -212,6 +216,8 @@ class _Compilation:
                 # That has none, whatever the graph turns on.
                 "turns gradients on in an inference mode"
                 if turns_on and self.is_in_inference_mode
+                else "may be given tensors with tangents"
+                if is_within_level
                 else self._misleads_autograd(symbols)
             )
             try:
@@ -237,6 +243,8 @@ class _Compilation:
                 compiled = reference
             if aliasing.reshapes_inputs(context):
                 misleads = "changes the shape of an input in place"
+            if context.fw_metadata is not None or is_within_level:
+                relations.append(("forward mode",))
             if misleads and context.fw_metadata is not None:
                 log.info(
                     "backend %r gets a graph that %s; it runs uncompiled",
@@ -251,7 +259,7 @@ class _Compilation:
                 from magneto.backends.verify import verify
 
                 verify(self.backend, reference, compiled, self.example_inputs)
-        relations: list[tuple[Any, ...]] = list(_duplicate_inputs(context))
+        relations += _duplicate_inputs(context)
         if symbols is not None:
             relations += [("condition", each) for each in symbols.conditions()]
         if compiled is not reference and aliasing.writes_inputs(context):

@@ -124,6 +124,11 @@ def asks_of_the_device(x):
     )
 
 
+def draws_in_front_of_a_check_that_fails(x):
+    y = x + torch.rand_like(x)
+    return y[(x.sum() * 0 + 9).long()]
+
+
 def with_a_current_device(x):
     with torch.cuda.device(0):
         y = torch.ones(3, device="cuda")
@@ -206,6 +211,7 @@ PROGRAMS = [
     on_a_stream,
     times_itself,
     asks_of_the_device,
+    draws_in_front_of_a_check_that_fails,
     with_a_current_device,
     with_a_device_for_new_tensors,
     memory_in_use,
@@ -249,7 +255,6 @@ ONE_GRAPH = [
     draws,
     with_a_device_for_new_tensors,
     in_half,
-    asks_of_the_device,
 ]
 
 
