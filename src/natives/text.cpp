@@ -194,6 +194,7 @@ Outcome<V> plain_repr(Context& ctx, V value, const PyTypeObject* as) {
         PyCFunction_Check(value->object)) {
       if (PyFunction_Check(value->object) || PyType_Check(value->object))
         values::rely_on_name(ctx, value->object);
+      values::guard_digits_limit(ctx, value->object);
       return from_text(ctx, as->tp_repr(value->object));
     }
     return address_in_text(ctx, value);

@@ -5,6 +5,7 @@
 #include "python/find.h"
 #include "python/names.h"
 #include "support/forever.h"
+#include "values/digits_limit.h"
 #include "values/numpy_values.h"
 #include "values/operands.h"
 #include "values/percent.h"
@@ -300,6 +301,8 @@ Outcome<V> binary_operation(Context& ctx, int kind, V left, V right) {
     right = ctx.look(right);
   }
   if (is_safe_constant(left) && is_safe_constant(right)) {
+    if (op == kModulo && !PyLong_Check(left->object))
+      guard_digits_limit(ctx, right->object);
     const binaryfunc run =
         in_place ? kBinary[op].run_in_place : kBinary[op].run;
     const NumpyErrors errors(is_numpy_number(left->type) ||
