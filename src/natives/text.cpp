@@ -215,6 +215,7 @@ Outcome<V> plain_repr(Context& ctx, V value, const PyTypeObject* as) {
           return repr_of_all(ctx, {items.begin(), items.end()}, "torch.Size([",
                              "])");
       } else if (PyObject* real = safe_object(ctx, value)) {
+        values::guard_digits_limit(ctx, real);
         return from_text(ctx, as->tp_repr(real));
       }
       if (as->tp_repr != PyTuple_Type.tp_repr) break;
