@@ -43,7 +43,7 @@ void add_accelerators(GeneratorStates& states) {
   const auto accelerator = at::getAccelerator();
   if (!accelerator) return;
   const at::AcceleratorHooksInterface& hooks =
-      at::globalContext().getAcceleratorHooksInterface(*accelerator);
+      at::globalContext().getAcceleratorHooksInterface(accelerator);
   for (c10::DeviceIndex i = 0; i < hooks.deviceCount(); ++i)
     if (hooks.hasPrimaryContext(i))
       states.emplace_back(hooks.getDefaultGenerator(i));
@@ -52,15 +52,16 @@ void add_accelerators(GeneratorStates& states) {
 }  // namespace
 
 RandomState random_state(bool of_accelerators) {
-  GeneratorStates states;
-  states.emplace_back(at::detail::getDefaultCPUGenerator());
+  auto states = std::make_shared<GeneratorStates>();
+  states->emplace_back(at::detail::getDefaultCPUGenerator());
   try {
-    if (of_accelerators) add_accelerators(states);
+    if (of_accelerators) add_accelerators(*states);
   } catch (const c10::Error&) {
     // What is captured as a CUDA graph can't ask. It can't fail for what a
     // tensor holds, either.
+    states->erase(states->begin() + 1, states->end());
   }
-  return std::make_shared<const GeneratorStates>(std::move(states));
+  return states;
 }
 
 void restore(const RandomState& state) noexcept {

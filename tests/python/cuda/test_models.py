@@ -3,6 +3,7 @@
 
 import pytest
 import torch
+from models.test_models import run_step
 from models.zoo import ARCHITECTURES
 
 import magneto
@@ -16,16 +17,6 @@ ROWS = [
     for training, kind in ((False, "inference"), (True, "training"))
     if kind in row.captured
 ]
-
-
-def run_step(call, model, arguments, training):
-    torch.manual_seed(0)
-    with torch.set_grad_enabled(training):
-        result = call(**arguments)
-        if training:
-            result.loss.backward()
-    gradients = {n: p.grad for n, p in model.named_parameters()}
-    return dict(result=result, gradients=gradients)
 
 
 @pytest.mark.parametrize("half", [False, True], ids=["float32", "autocast"])
