@@ -13,6 +13,8 @@ namespace magneto::trace {
 
 namespace {
 
+constexpr auto kHolders = values::Reachable::Leaves::Dropped;
+
 // Whether the interpreter's own instructions called all frames from here on
 // out: C code may hold what it hands to a function.
 bool is_called_by_instructions(const Frame& frame) {
@@ -30,19 +32,7 @@ bool is_called_by_instructions(const Frame& frame) {
 // Whether a generator that the trace made may be reached from it. What the
 // caller's objects hold, they go on holding.
 bool may_hold_generator(V value) {
-  if (!value || value->source.valid()) return false;
-  switch (value->kind) {
-    case Kind::Null:
-    case Kind::Lazy:
-    case Kind::Symbol:
-    case Kind::Text:
-    case Kind::Tensor:
-      return false;
-    case Kind::Constant:
-      return value->heap.valid();
-    default:
-      return true;
-  }
+  return value && !value->source.valid() && !values::leads_nowhere(value);
 }
 
 // How many entries of the stack an instruction takes off, at most.
@@ -109,7 +99,7 @@ void Interpreter::follow_generators(values::Reachable& reachable) const {
 // What somebody holds when the step of the frame is over.
 values::Reachable Interpreter::held_behind(const Frame& frame,
                                            const Outcome<Next>& next) const {
-  values::Reachable held(ctx);
+  values::Reachable held(ctx, kHolders);
   size_t given_away = 0;
   const Frame* each = &frame;
   if (next && next.value() != Next::Continue) held.add(frame.result);
@@ -137,10 +127,14 @@ values::Reachable Interpreter::held_behind(const Frame& frame,
 // if there is none.
 V Interpreter::generator_to_end(const Frame& frame, const Outcome<Next>& next,
                                 std::span<const V> lost) const {
+  const auto is_left = [this](size_t number) {
+    return is_in_block(*generators_[number]);
+  };
+  if (std::ranges::none_of(unfinished_, is_left)) return nullptr;
   std::vector<V> gone;
   for (V value : lost) {
     if (!may_hold_generator(value)) continue;
-    values::Reachable reached(ctx);
+    values::Reachable reached(ctx, kHolders);
     reached.add_contents(value);
     follow_generators(reached);
     // What is in a cycle lives until the collector comes.
@@ -149,7 +143,7 @@ V Interpreter::generator_to_end(const Frame& frame, const Outcome<Next>& next,
     follow_generators(reached);
     for (size_t number : unfinished_) {
       V generator = generators_[number]->frame.generator;
-      if (is_in_block(*generators_[number]) && reached.contains(generator))
+      if (is_left(number) && reached.contains(generator))
         gone.push_back(generator);
     }
   }
@@ -157,7 +151,7 @@ V Interpreter::generator_to_end(const Frame& frame, const Outcome<Next>& next,
   const values::Reachable held = held_behind(frame, next);
   std::erase_if(gone, [&](V generator) { return held.contains(generator); });
   const auto holds = [this](V holder, V generator) {
-    values::Reachable reached(ctx);
+    values::Reachable reached(ctx, kHolders);
     add_frame(reached, static_cast<size_t>(ctx.heap[holder->heap].number));
     follow_generators(reached);
     return reached.contains(generator);

@@ -3,6 +3,20 @@
 
 namespace magneto::values {
 
+bool leads_nowhere(V value) {
+  switch (value->kind) {
+    case Kind::Null:
+    case Kind::Lazy:
+    case Kind::Symbol:
+    case Kind::Text:
+    case Kind::Tensor:
+    case Kind::Constant:
+      return !value->heap.valid();
+    default:
+      return false;
+  }
+}
+
 void Reachable::add(V value) {
   push(value);
   drain();
@@ -17,8 +31,13 @@ void Reachable::drain() {
 }
 
 void Reachable::push(V value) {
-  if (!value) return;
+  const auto is_dropped = [this](V each) {
+    return leaves_ == Leaves::Dropped && leads_nowhere(each);
+  };
+  // Constants stand for nothing else.
+  if (!value || (value->kind == Kind::Constant && is_dropped(value))) return;
   value = ctx_.looked_at(value);
+  if (is_dropped(value)) return;
   if (found_.insert(value).second) waiting_.push_back(value);
 }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <span>
 #include <unordered_set>
 #include <utility>
@@ -14,9 +15,15 @@
 
 namespace magneto::values {
 
+// Whether a value can't lead to another one.
+bool leads_nowhere(V value);
+
 class Reachable {
  public:
-  explicit Reachable(const Context& ctx) : ctx_(ctx) {}
+  // What leads nowhere may be of no interest; then it is dropped.
+  enum class Leaves : uint8_t { Kept, Dropped };
+  explicit Reachable(const Context& ctx, Leaves leaves = Leaves::Kept)
+      : ctx_(ctx), leaves_(leaves) {}
 
   // A value and all that it leads to; null adds nothing.
   void add(V value);
@@ -70,6 +77,7 @@ class Reachable {
   void push_state(HeapId id);
 
   const Context& ctx_;
+  Leaves leaves_;
   std::unordered_set<V> found_;
   std::vector<V> waiting_;
 };
