@@ -311,7 +311,10 @@ std::optional<Compiled> Compilation::add(const Capture& capture) {
 
   auto* entry = new Entry;
   EntryHold hold(entry);
+  const bool is_failure_noticed =
+      capture.calls_in_blocks || writes_objects(ctx_.heap);
   ctx_.guard_written_leaves();
+  if (is_failure_noticed) ctx_.guard_refusals();
   const std::vector<guards::Request> wanted = requests();
   entry->guards = compile_guards(wanted);
   std::vector<PyObject*> inputs(wanted.size() + 1);
@@ -355,8 +358,7 @@ std::optional<Compiled> Compilation::add(const Capture& capture) {
   if (!entry->written.empty()) {
     entry->places = CallPlaces(graph);
     const tensor::HiddenEffects& effects = tensor::hidden_effects();
-    entry->is_failure_noticed =
-        entry->calls_in_blocks || writes_objects(ctx_.heap);
+    entry->is_failure_noticed = is_failure_noticed;
     entry->fails_behind_write =
         entry->is_failure_noticed && effects.may_fail_behind_write;
     entry->first_write = graph::NodeId(effects.first_write.value_or(0));

@@ -121,6 +121,14 @@ ViewRule view_rule(PyObject* tensor) {
                                                 : ViewRule::Writable;
 }
 
+bool is_refused(PyObject* tensor) {
+  const at::Tensor& of = tensor_of(tensor);
+  const auto* view = torch::autograd::impl::get_view_autograd_meta(of);
+  return view && view->has_bw_view() &&
+         view->get_creation_meta() != torch::autograd::CreationMeta::DEFAULT &&
+         view->get_attr_version() != of._version();
+}
+
 void set_gradient(PyObject* tensor, PyObject* gradient) noexcept {
   tensor_of(tensor).mutable_grad() =
       gradient == Py_None ? at::Tensor() : tensor_of(gradient);

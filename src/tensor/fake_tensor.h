@@ -150,6 +150,9 @@ enum class ViewRule : uint8_t {
   Inference,
 };
 ViewRule view_rule(PyObject* tensor);
+// Whether it is a view that torch refuses to differentiate, since its base was
+// written to.
+bool is_refused(PyObject* tensor);
 bool is_view(PyObject* tensor);
 bool is_inference(PyObject* tensor);
 bool is_conj(PyObject* tensor);

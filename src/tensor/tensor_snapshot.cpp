@@ -125,6 +125,7 @@ TensorSnapshot take_snapshot(PyObject* tensor) {
   if (!snapshot.plain) return snapshot;
   snapshot.history = history(tensor);
   snapshot.view_rule = view_rule(tensor);
+  snapshot.is_refused = is_refused(tensor);
   snapshot.storage_offset = impl->storage_offset();
   snapshot.sizes.assign(span_of(impl->sizes()));
   snapshot.strides.assign(span_of(impl->strides()));
@@ -167,6 +168,10 @@ bool matches(PyObject* object, const TensorSnapshot& snapshot) noexcept {
   }
   if ((snapshot.extra & TensorSnapshot::kViewRule) &&
       view_rule(object) != snapshot.view_rule) {
+    return false;
+  }
+  if ((snapshot.extra & TensorSnapshot::kRefusal) &&
+      is_refused(object) != snapshot.is_refused) {
     return false;
   }
   return !(snapshot.extra & TensorSnapshot::kHistory) ||
@@ -221,6 +226,10 @@ std::string explain_mismatch(PyObject* object, const TensorSnapshot& snapshot) {
   if (snapshot.extra & TensorSnapshot::kViewRule) {
     compare("kind of view", rule_name(snapshot.view_rule),
             rule_name(now.view_rule));
+  }
+  if (snapshot.extra & TensorSnapshot::kRefusal) {
+    compare("view that can't be differentiated", snapshot.is_refused,
+            now.is_refused);
   }
   if (!snapshot.plain || !now.plain) {
     lines.push_back("not a plain strided tensor");

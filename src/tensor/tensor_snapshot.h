@@ -48,6 +48,7 @@ struct TensorSnapshot {
     kHistory = 1,        // history
     kStorageOffset = 2,  // storage_offset
     kViewRule = 4,       // view_rule
+    kRefusal = 8,        // is_refused
   };
 
   Ref type;                 // the exact Python type
@@ -59,6 +60,7 @@ struct TensorSnapshot {
   bool requires_grad = false;
   History history = History::None;
   ViewRule view_rule = ViewRule::Writable;
+  bool is_refused = false;
   bool is_inference = false;
   bool is_conj = false;
   bool is_neg = false;

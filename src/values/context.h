@@ -327,6 +327,9 @@ class Context final : public Backing,
   // and to some views, so of what was written to, guards say whether it is one
   // (wrapping.cpp).
   void guard_written_leaves();
+  // Of a piece that writes to tensors and shows where it fails: such a failure
+  // can't be undone, so no view of the caller's may cause one.
+  void guard_refusals();
   // Guards what history a tensor of the caller's that requires grad has, such
   // as none; false if it is no such tensor.
   bool guard_history(V tensor);

@@ -7,6 +7,7 @@
 #include "python/find.h"
 #include "python/layout.h"
 #include "python/names.h"
+#include "tensor/hidden_effects.h"
 #include "tensor/tensor_snapshot.h"
 #include "values/callers_objects.h"
 #include "values/identity.h"
@@ -253,6 +254,18 @@ void Context::guard_written_leaves() {
     if (tensor::requires_grad(fake))
       snapshot->extra |= tensor::TensorSnapshot::kViewRule;
   }
+}
+
+void Context::guard_refusals() {
+  const auto& storages = tensor::hidden_effects().written;
+  const auto is_written = [&](const auto& given) {
+    PyObject* fake = as<TensorValue>(given.first)->fake;
+    return tensor::version(fake) != tensor::version(given.first->object) ||
+           storages.contains(tensor::storage_id(fake));
+  };
+  if (std::ranges::none_of(given_tensors_, is_written)) return;
+  for (const auto& [value, snapshot] : given_tensors_)
+    snapshot->extra |= tensor::TensorSnapshot::kRefusal;
 }
 
 bool Context::guard_history(V value) {

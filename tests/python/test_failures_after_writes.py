@@ -535,3 +535,62 @@ def test_versions_of_parameters_are_put_back(mode):
 
     compiled = magneto.compile(program, backend="eager", dynamic=True)
     assert run(compiled) == run(program)
+
+
+class Reversed(torch.autograd.Function):
+    """Gives a view, which autograd gives up when its base is written to."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return -gradient
+
+
+def uses_a_view(x, view, weight):
+    notes = []
+    x.data.add_(1)
+    try:
+        notes.append("begun")
+        y = view * weight
+    except RuntimeError as error:
+        notes.append(str(error)[:70])
+        y = x * 2
+    return y, notes
+
+
+def undifferentiated(base):
+    base = base.detach()
+    with torch.no_grad():
+        return base, base[:]
+
+
+REFUSED = {
+    "a Function's": lambda base: (base, Reversed.apply(base)),
+    "one of several": lambda base: (base, base.unbind(0)[0]),
+    "made where nothing is differentiated": undifferentiated,
+}
+
+
+@pytest.mark.parametrize("make", REFUSED.values(), ids=REFUSED)
+def test_a_view_that_autograd_refuses_in_a_later_call(make):
+    """The first calls run, so nothing is kept that would undo the write."""
+
+    def results(call):
+        found = []
+        for is_refused in (False, False, True, True):
+            weight = torch.ones(3, requires_grad=True)
+            x = torch.zeros(3)
+            base, view = make(torch.ones(2, 3, requires_grad=True) * 1)
+            if is_refused:
+                base.add_(weight)
+            y, notes = call(x, view, weight)
+            found.append((y.tolist(), notes, x.tolist()))
+        return found
+
+    compiled = magneto.compile(uses_a_view, backend="eager")
+    expected = results(uses_a_view)
+    assert len(expected[-1][1]) == 2, "refused"
+    assert results(compiled) == expected
