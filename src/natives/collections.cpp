@@ -317,8 +317,10 @@ Outcome<V> field_of_tuple(Context& ctx, const Arguments& args) {
     auto span = tuple_items(object);
     items.assign(span.begin(), span.end());
   } else {
-    Ref plain = Ref::steal(PySequence_Tuple(object->object));
-    if (!plain) return ctx.raise_from_python();
+    // Without what a class derived from it says of its items.
+    Ref plain = Ref::steal(
+        PyTuple_GetSlice(object->object, 0, PyTuple_GET_SIZE(object->object)));
+    MG_CHECK(plain, "out of memory");
     MG_DO(unpack(ctx, ctx.constant(std::move(plain)), items));
   }
   Ref positions =

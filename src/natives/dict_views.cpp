@@ -84,7 +84,11 @@ Outcome<V> contains_key(Context& ctx, const Arguments& args) {
 Outcome<V> contains_item(Context& ctx, const Arguments& args) {
   V pair = ctx.look(args.positional[1]);
   std::vector<V> parts;
-  if (is_instance_of(pair, &PyTuple_Type)) MG_DO(unpack(ctx, pair, parts));
+  // Its own, whatever the __iter__ of its class says.
+  if (is_instance_of(pair, &PyTuple_Type)) {
+    MG_TRY(V iterator, values::plain_iterate(ctx, pair));
+    MG_DO(unpack(ctx, iterator, parts));
+  }
   if (parts.size() != 2) return ctx.boolean(false);
   MG_TRY(V dict, dict_of(ctx, receiver(ctx, args)));
   MG_TRY(V found, dict_get(ctx, dict, parts[0]));

@@ -8,6 +8,7 @@
 #include "natives/torch_rows.h"
 #include "python/find.h"
 #include "python/names.h"
+#include "values/operands.h"
 #include "values/recursion.h"
 
 namespace magneto::natives {
@@ -188,11 +189,11 @@ Outcome<V> is_instance(Context& ctx, const Arguments& args) {
 }
 
 // A tuple of nothing but such tuples.
-bool holds_nothing(PyObject* object) {
-  if (!PyTuple_CheckExact(object)) return false;
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)
-    if (!holds_nothing(PyTuple_GET_ITEM(object, i))) return false;
-  return true;
+bool holds_nothing(Context& ctx, V value) {
+  value = ctx.look(value);
+  return values::is_instance_of(value, &PyTuple_Type) &&
+         std::ranges::all_of(values::items_of(ctx, value),
+                             [&](V item) { return holds_nothing(ctx, item); });
 }
 
 Outcome<V> is_subclass(Context& ctx, const Arguments& args) {
@@ -204,9 +205,7 @@ Outcome<V> is_subclass(Context& ctx, const Arguments& args) {
       return ctx.graph_break("native-call",
                              "issubclass() of an object with __bases__");
     // There is nothing to compare it with.
-    V options = ctx.look(args.positional[1]);
-    if (options->is_constant() && holds_nothing(options->object))
-      return ctx.boolean(false);
+    if (holds_nothing(ctx, args.positional[1])) return ctx.boolean(false);
     return ctx.raise(PyExc_TypeError, "issubclass() arg 1 must be a class");
   }
   MG_TRY(bool matches,

@@ -6,6 +6,7 @@
 #include "natives/signature.h"
 #include "python/find.h"
 #include "python/names.h"
+#include "values/numpy_values.h"
 #include "values/operands.h"
 #include "values/symbolic.h"
 
@@ -316,6 +317,8 @@ Outcome<V> divide(Context& ctx, const Arguments& args) {
   MG_TRY(V plain, try_really(ctx, function, args));
   if (plain) return plain;
   V left = ctx.look(args.positional[0]), right = ctx.look(args.positional[1]);
+  if (values::are_made_arrays(left, right))
+    return unknown_operator(ctx, "divmod()", left, right);
   OperatorMethods methods{.name = name<"__divmod__">(),
                           .reflected = name<"__rdivmod__">()};
   if (left->kind != Kind::Tensor) {

@@ -116,19 +116,16 @@ namespace {
 // What has an __index__, for C to ask.
 Outcome<PyObject*> with_index(Context& ctx, V value) {
   value = ctx.look(value);
-  if (!value->is_constant() || !PyIndex_Check(value->object)) {
-    if (value->kind == Kind::Tensor)
-      return ctx.graph_break("data-dependent",
-                             "a tensor in the place of an integer",
-                             "pass a Python integer");
-    MG_TRY(V number, values::own_position(ctx, value));
-    if (!number)
-      return ctx.raise(PyExc_TypeError,
-                       std::string("'") + value->type->tp_name +
-                           "' object cannot be interpreted as an integer");
-    value = number;
-  }
-  return value->object;
+  if (value->kind == Kind::Tensor)
+    return ctx.graph_break("data-dependent",
+                           "a tensor in the place of an integer",
+                           "pass a Python integer");
+  MG_TRY(V number, values::own_position(ctx, value));
+  if (number) return number->object;
+  if (value->is_constant() && PyIndex_Check(value->object))
+    return value->object;
+  MG_TRY(number, values::as_index(ctx, value));
+  return number->object;
 }
 
 }  // namespace

@@ -43,11 +43,21 @@ Outcome<V> file_path(Context& ctx, const Arguments& args) {
       (PyUnicode_Check(path->object) || PyBytes_Check(path->object)))
     return path;
   MG_TRY(V method, special_method(ctx, path, name<"__fspath__">()));
-  if (method) return call(ctx, method, {});
-  return ctx.raise(PyExc_TypeError,
-                   std::string("expected str, bytes or os.PathLike object, "
-                               "not ") +
-                       path->type->tp_name);
+  if (!method)
+    return ctx.raise(PyExc_TypeError,
+                     std::string("expected str, bytes or os.PathLike object, "
+                                 "not ") +
+                         _PyType_Name(path->type));
+  MG_TRY(V found, call(ctx, method, {}));
+  found = ctx.look(found);
+  if (PyType_IsSubtype(found->type, &PyUnicode_Type) ||
+      PyType_IsSubtype(found->type, &PyBytes_Type))
+    return found;
+  return ctx.raise(PyExc_TypeError, std::string("expected ") +
+                                        _PyType_Name(path->type) +
+                                        ".__fspath__() to return str or "
+                                        "bytes, not " +
+                                        _PyType_Name(found->type));
 }
 
 // weakref.ref.__call__

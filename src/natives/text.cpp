@@ -311,6 +311,9 @@ Outcome<V> plain_str(Context& ctx, V value) {
                : str_of(ctx, items[0]);
   }
   if (value->kind == Kind::Tensor) return data_in_text(ctx);
+  if (values::answers_in_c(ctx, value, interned().dunder_str))
+    return ctx.graph_break(
+        "native-call", std::string("the text of a ") + value->type->tp_name);
   return repr_for(ctx, value, "__str__");
 }
 

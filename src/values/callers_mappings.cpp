@@ -223,6 +223,17 @@ V Context::read(HeapId dict, V key, PyObject* token) {
 
 namespace {
 
+// An OrderedDict's keys; null if its iterator raises. A list would ask a class
+// derived from it how long it is.
+Ref keys_in_order(PyObject* ordered_dict) {
+  Ref iterator = Ref::steal(PyODict_Type.tp_iter(ordered_dict));
+  Ref keys = Ref::steal(PyList_New(0));
+  if (!iterator || !keys) return {};
+  while (Ref key = Ref::steal(PyIter_Next(iterator)))
+    if (PyList_Append(keys, key) != 0) return {};
+  return PyErr_Occurred() ? Ref() : std::move(keys);
+}
+
 void expect_plain_key(PyObject* key, bool of_instance) {
   if (of_instance && !PyUnicode_CheckExact(key))
     throw BreakException{
@@ -263,7 +274,7 @@ std::vector<V> Context::keys(HeapId dict) {
   if (Py_TYPE(real.get())->tp_iter == PyODict_Type.tp_iter) {
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(listed.get()); ++i)
       expect_plain_key(PyList_GET_ITEM(listed.get(), i), of_instance);
-    listed = Ref::steal(PySequence_List(real));
+    listed = keys_in_order(real);
   }
   if (!listed || PyList_GET_SIZE(listed.get()) != PyDict_GET_SIZE(real.get())) {
     PyErr_Clear();

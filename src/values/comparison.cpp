@@ -4,6 +4,7 @@
 #include "python/find.h"
 #include "python/names.h"
 #include "support/forever.h"
+#include "values/numpy_values.h"
 #include "values/operands.h"
 #include "values/protocol.h"
 #include "values/recursion.h"
@@ -130,6 +131,17 @@ Outcome<V> compare_identity(Context& ctx, int kind, V left, V right) {
   return ctx.boolean(same == (kind == Py_EQ));
 }
 
+// Neither has said how they compare.
+Outcome<V> compare_declined(Context& ctx, int kind, V left, V right) {
+  if (kind == Py_EQ || kind == Py_NE)
+    return compare_identity(ctx, kind, left, right);
+  return ctx.raise(PyExc_TypeError,
+                   std::string("'") + kCompare[kind].symbol +
+                       "' not supported between instances of '" +
+                       left->type->tp_name + "' and '" + right->type->tp_name +
+                       "'");
+}
+
 // Methods are equal that call equal functions with the same object.
 Outcome<V> compare_methods(Context& ctx, int kind, V left, V right) {
   const auto* a = as<MethodValue>(left);
@@ -210,6 +222,12 @@ Outcome<V> compare(Context& ctx, int kind, V left, V right) {
       MG_TRY(V answer,
              answer_to(ctx, method, asked, other, name, kCompare[kind].symbol));
       if (answer) return answer;
+      // Both have declined.
+      if (is_other_sort(asked)) return compare_declined(ctx, kind, left, right);
+      // The operator would ask the number again.
+      V operands[] = {right, left};
+      return record_function(ctx, table.function[mirrored],
+                             {.positional = operands});
     }
     if (hears_of_look_ups(ctx, left)) return unknown();
     V operands[] = {left, right};
@@ -218,7 +236,8 @@ Outcome<V> compare(Context& ctx, int kind, V left, V right) {
   const bool equality = kind == Py_EQ || kind == Py_NE;
   const auto mirrored = static_cast<size_t>(kCompare[kind].reflected);
   if (answers_in_c(ctx, left, table.method[at]) ||
-      answers_in_c(ctx, right, table.method[mirrored]))
+      answers_in_c(ctx, right, table.method[mirrored]) ||
+      are_made_arrays(left, right))
     return unknown_operator(ctx, kCompare[kind].symbol, left, right);
   MG_TRY(V forward, python_method(ctx, left, table.method[at]));
   MG_TRY(V backward, python_method(ctx, right, table.method[mirrored]));
@@ -235,12 +254,7 @@ Outcome<V> compare(Context& ctx, int kind, V left, V right) {
                                  kCompare[kind].symbol));
       if (result) return result;
     }
-    if (equality) return compare_identity(ctx, kind, left, right);
-    return ctx.raise(PyExc_TypeError,
-                     std::string("'") + kCompare[kind].symbol +
-                         "' not supported between instances of '" +
-                         left->type->tp_name + "' and '" +
-                         right->type->tp_name + "'");
+    return compare_declined(ctx, kind, left, right);
   }
   // __ne__ is the opposite of a __eq__ that Python code defines.
   if (kind == Py_NE && has_plain_method(left, Py_NE)) {
@@ -296,12 +310,7 @@ Outcome<V> plain_compare(Context& ctx, int kind, V left, V right) {
     return ctx.graph_break("operator", std::string(kCompare[kind].symbol) +
                                            " of " + _PyType_Name(left->type) +
                                            " and " + _PyType_Name(right->type));
-  if (equality) return compare_identity(ctx, kind, left, right);
-  return ctx.raise(PyExc_TypeError,
-                   std::string("'") + kCompare[kind].symbol +
-                       "' not supported between instances of '" +
-                       left->type->tp_name + "' and '" + right->type->tp_name +
-                       "'");
+  return compare_declined(ctx, kind, left, right);
 }
 
 Outcome<bool> equal(Context& ctx, V left, V right) {

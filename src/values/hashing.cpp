@@ -273,6 +273,11 @@ Outcome<PyObject*> key_token(Context& ctx, V key) {
   if (key->type && key->type->tp_hash == PyObject_HashNotImplemented)
     return ctx.raise(PyExc_TypeError, std::string("unhashable type: '") +
                                           key->type->tp_name + "'");
+  // C code compares what they hold, which isn't guarded.
+  if (key->kind == Kind::Object && is_static_type(key->type) &&
+      !hashes_by_identity(key->type))
+    return ctx.graph_break("dict-key",
+                           std::string("a key of type ") + key->type->tp_name);
   if (key->object) {
     if (key->source.valid()) ctx.object_keys.push_back(key);
     return key->object;

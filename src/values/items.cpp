@@ -9,12 +9,17 @@
 #include "values/hashing.h"
 #include "values/operands.h"
 #include "values/protocol.h"
+#include "values/symbolic.h"
 #include "values/tensor_items.h"
 #include "values/torch_types.h"
 
 namespace magneto::values {
 
 namespace {
+
+bool has_index(PyTypeObject* type) {
+  return type->tp_as_number && type->tp_as_number->nb_index;
+}
 
 // The method, where it is the program's own; null otherwise.
 Outcome<V> overridden(Context& ctx, V value, PyObject* name) {
@@ -124,7 +129,10 @@ Outcome<PyObject*> index_object(Context& ctx, V key) {
                            "that aren't plain numbers",
                            "use plain ints");
   MG_TRY(V number, own_position(ctx, key));
-  return number ? number->object : nullptr;
+  if (number) return number->object;
+  if (!has_index(key->type)) return nullptr;
+  MG_TRY(number, as_index(ctx, key));
+  return number->object;
 }
 
 Py_ssize_t size_of(Context& ctx, V sequence) {
@@ -303,16 +311,25 @@ Outcome<V> plain_get_item(Context& ctx, V container, V key) {
 
 namespace {
 
-bool has_index(PyTypeObject* type) {
-  return type->tp_as_number && type->tp_as_number->nb_index;
-}
-
 // Whether the type has the C function that stands for both of __setitem__ and
 // __delitem__.
 bool writes_items(PyTypeObject* type, V key) {
   return (type->tp_as_mapping && type->tp_as_mapping->mp_ass_subscript) ||
          (type->tp_as_sequence && type->tp_as_sequence->sq_ass_item &&
           has_index(key->type));
+}
+
+// What has neither: CPython takes the key for a position, and asks it which,
+// before it says that the container takes none.
+Status ask_for_position(Context& ctx, V container, V key) {
+  if (!container->type->tp_as_sequence || !has_index(key->type)) return done;
+  if (is_symbol(key)) return done;
+  MG_TRY(V number, as_index(ctx, key));
+  if (PyLong_AsSsize_t(number->object) != -1 || !PyErr_Occurred()) return done;
+  PyErr_Clear();
+  return ctx.raise(PyExc_IndexError, std::string("cannot fit '") +
+                                         key->type->tp_name +
+                                         "' into an index-sized integer");
 }
 
 }  // namespace
@@ -377,8 +394,10 @@ Status plain_set_item(Context& ctx, V container, V key, V value) {
   MG_TRY(V answer,
          call_special(ctx, container, interned().dunder_setitem, {key, value}));
   if (answer) return done;
-  if (writes_items(container->type, ctx.look(key)))
+  key = ctx.look_symbolic(key);
+  if (writes_items(container->type, key))
     return ctx.raise(PyExc_AttributeError, "__setitem__");
+  MG_DO(ask_for_position(ctx, container, key));
   return ctx.raise(PyExc_TypeError,
                    std::string("'") + container->type->tp_name +
                        "' object does not support item assignment");
@@ -428,9 +447,10 @@ Status plain_delete_item(Context& ctx, V container, V key) {
   MG_TRY(V answer,
          call_special(ctx, container, interned().dunder_delitem, {key}));
   if (answer) return done;
-  key = ctx.look(key);
+  key = ctx.look_symbolic(key);
   if (writes_items(container->type, key))
     return ctx.raise(PyExc_AttributeError, "__delitem__");
+  MG_DO(ask_for_position(ctx, container, key));
   const bool by_position =
       container->type->tp_as_sequence && has_index(key->type);
   return ctx.raise(PyExc_TypeError, std::string("'") +

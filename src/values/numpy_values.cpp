@@ -3,6 +3,7 @@
 
 #include "python/find.h"
 #include "python/pending_error.h"
+#include "values/operands.h"
 
 namespace magneto::values {
 
@@ -25,6 +26,14 @@ bool is_numpy_number(PyTypeObject* type) {
          class_of_numpy("numpy.number", number) &&
          class_of_numpy("numpy.bool_", boolean) &&
          (type == generic || type == boolean || PyType_IsSubtype(type, number));
+}
+
+bool are_made_arrays(V left, V right) {
+  const auto is_unknown = [](V value) {
+    return !is_safe_constant(value) && value->kind != Kind::Tensor;
+  };
+  return (is_unknown(right) && is_numpy_number(left->type)) ||
+         (is_unknown(left) && is_numpy_number(right->type));
 }
 
 NumpyErrors::NumpyErrors(bool is_active) {

@@ -11,6 +11,11 @@ namespace magneto::values {
 // while nobody has imported NumPy.
 bool is_numpy_number(PyTypeObject* type);
 
+// Whether an operator is NumPy's of a number and something that it doesn't
+// know: it makes arrays of both, and gives the other one's methods a Python
+// number.
+bool are_made_arrays(V left, V right);
+
 // While one exists that is active, NumPy raises FloatingPointError where it
 // would warn: a warning belongs to each call, not to the trace.
 class NumpyErrors {

@@ -152,15 +152,18 @@ Outcome<V> operator_method(Context& ctx, int op, V value, PyObject* name) {
   return bind_descriptor(ctx, found, value, value->type, name);
 }
 
-bool is_plain_deque(V value) {
-  static PyObject* const type = find_object("collections.deque");
-  return value->type == reinterpret_cast<PyTypeObject*>(type);
-}
-
 bool repeats(V value) {
   const PySequenceMethods* methods = value->type->tp_as_sequence;
   return methods && methods->sq_repeat;
 }
+
+// Whether `*` is that of a sequence only.
+bool is_repeated(V value) {
+  const PyNumberMethods* numbers = value->type->tp_as_number;
+  return repeats(value) && !(numbers && numbers->nb_multiply);
+}
+
+bool is_repeated_deque(V value) { return is_deque(value) && repeats(value); }
 
 // The operand of `*` that is repeated; null if neither is. In place, a left one
 // that has any method of sequences is asked alone.
@@ -359,13 +362,32 @@ Outcome<V> binary_operation(Context& ctx, int kind, V left, V right) {
   }
   // A deque has the operators of a sequence, which wait for those of numbers,
   // as user classes have them.
-  if (is_deque(left) &&
-      ((in_place && own_special(ctx, left->type, table.method[at])) ||
-       own_special(ctx, right->type, table.reflected[at])))
+  if ((is_deque(left) &&
+       ((in_place && own_special(ctx, left->type, table.method[at])) ||
+        own_special(ctx, right->type, table.reflected[at]))) ||
+      (is_deque(right) && op == kMultiply &&
+       own_special(ctx, left->type, table.method[at])))
     return unknown_operator(ctx, kBinary[op].symbol, left, right);
+  // A class with an __radd__ has the method of numbers, too, which goes before
+  // torch.Size's.
+  if (op == kAdd && right->type == torch_types().size &&
+      own_special(ctx, left->type, table.reflected[at]))
+    return unknown_operator(ctx, kBinary[op].symbol, left, right);
+  const bool may_repeat =
+      op == kMultiply && (is_repeated(left) || is_repeated(right));
+  if (!may_repeat && are_made_arrays(left, right))
+    return unknown_operator(ctx, kBinary[op].symbol, left, right);
+  // A set's own method is one of numbers, which goes first.
+  if (in_place && left->type == &PySet_Type && is_set(right)) {
+    MG_TRY(V united, container_operation(ctx, op, left, right, in_place));
+    if (united) return united;
+  }
   // What C code does in place, a class of the user's may do in another way.
   bool in_place_in_c = in_place;
   if (in_place) {
+    if (op == kMultiply && is_repeated_deque(left) &&
+        !own_special(ctx, left->type, table.in_place_method[at]))
+      MG_DO(check_concatenation(ctx, op, left, right, in_place));
     MG_TRY(V method, operator_method(ctx, op, left, table.in_place_method[at]));
     if (method) {
       MG_TRY(V result, call(ctx, method, {right}));
@@ -387,8 +409,11 @@ Outcome<V> binary_operation(Context& ctx, int kind, V left, V right) {
       (is_list(left) || is_tuple_like(left)))
     forward = nullptr;
   // A deque's is that of a sequence, which takes numbers only.
-  if (op == kMultiply && (is_plain_deque(left) || is_plain_deque(right)))
+  if (op == kMultiply &&
+      (is_repeated_deque(left) || (is_repeated_deque(right) && !forward))) {
     MG_DO(check_concatenation(ctx, op, left, right, in_place));
+    if (!repeated_sequence(left, right, in_place)) backward = nullptr;
+  }
   // Numbers' slots go before those of sequences, which user classes don't have.
   const bool users = is_users_method(forward) || is_users_method(backward);
   if (!users) {
@@ -402,6 +427,9 @@ Outcome<V> binary_operation(Context& ctx, int kind, V left, V right) {
   if (op == kModulo && left->is_constant() && PyUnicode_Check(left->object) &&
       !forward && !is_backward_first(ctx, left, right, methods))
     return percent_format(ctx, left, right);
+  if (op == kModulo && left->type == &PyBytes_Type &&
+      !is_backward_first(ctx, left, right, methods) && backward)
+    return unknown_operator(ctx, kBinary[op].symbol, left, right);
   MG_TRY(V answer,
          answer_of_either(ctx, left, right, methods, kBinary[op].symbol));
   if (answer) return answer;

@@ -217,6 +217,14 @@ V Percent::text_of_symbol(const std::string& spec, Py_UCS4 letter, V number) {
   return text_of_number(ctx_, number, ctx_.keep(std::move(format)));
 }
 
+// Whether C code of the type's makes the number that a letter asks for.
+bool turns_into_number(PyTypeObject* type, bool real, bool integral) {
+  const PyNumberMethods* methods = type->tp_as_number;
+  if (!methods || (type->tp_flags & Py_TPFLAGS_HEAPTYPE)) return false;
+  return methods->nb_index || (!integral && methods->nb_float) ||
+         (!integral && !real && methods->nb_int);
+}
+
 // A number's letter, and an object that is none; it may turn into one by a
 // method of its own.
 Status Percent::refuse(Py_UCS4 letter, V value) {
@@ -235,6 +243,10 @@ Status Percent::refuse(Py_UCS4 letter, V value) {
                               "convert it with int() or float()");
     }
   }
+  if (turns_into_number(value->type, real, integral || letter == 'c'))
+    return ctx_.graph_break("operator",
+                            std::string("% of a ") + value->type->tp_name,
+                            "convert it with int() or float()");
   if (letter == 'c')
     return ctx_.raise(PyExc_TypeError, "%c requires int or char");
   const std::string type = value->type->tp_name;

@@ -57,9 +57,25 @@ bool says_its_items(Context& ctx, V value) {
     return true;  // a deque
   if (!(value->type->tp_flags & Py_TPFLAGS_HEAPTYPE)) return false;
   for (PyObject* name : {interned().dunder_iter, interned().dunder_getitem,
-                         interned().dunder_len})
+                         interned().dunder_len, interned().dunder_index})
     if (own_special(ctx, value->type, name)) return true;
   return false;
+}
+
+// Whether torch may ask a number or text for another number, or for items: a
+// class derived from such may run code then, and does at each look.
+bool says_its_number(Context& ctx, V value) {
+  if (value->kind != Kind::Constant ||
+      !(value->type->tp_flags & Py_TPFLAGS_HEAPTYPE) ||
+      is_instance_of(value, &PyType_Type) ||
+      PyType_IsSubtype(Py_TYPE(value->type), torch_types().enum_meta))
+    return false;
+  const Names& names = interned();
+  return std::ranges::any_of(
+      std::initializer_list{names.dunder_index, names.dunder_int,
+                            names.dunder_float, names.dunder_len,
+                            names.dunder_getitem, names.dunder_iter},
+      [&](PyObject* name) { return own_special(ctx, value->type, name); });
 }
 
 // Whether torch may ask the class of something that a graph can hold for its
@@ -98,6 +114,12 @@ Outcome<Both> lower(Context& ctx, V value, int depth) {
                                ", whose class says what its items are, as the "
                                "argument of a tensor operation",
                            "pass a plain tuple, list or dict");
+  if (says_its_number(ctx, value))
+    return ctx.graph_break("graph-argument",
+                           std::string("a ") + _PyType_Name(value->type) +
+                               ", whose class makes numbers or items itself, "
+                               "as the argument of a tensor operation",
+                           "pass a plain number or text");
   if (answers_to_torch(ctx, value))
     return ctx.graph_break("graph-argument",
                            std::string("a ") + _PyType_Name(value->type) +

@@ -242,6 +242,8 @@ Outcome<bool> plain_contains(Context& ctx, V container, V item) {
       return truth(ctx, result);
     }
     default:
+      if (answers_in_c(ctx, container, interned().dunder_contains))
+        return unknown_operator(ctx, "in", item, container);
       break;
   }
   return contains_by_iteration(ctx, container, item);
