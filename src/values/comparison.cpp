@@ -222,6 +222,7 @@ Outcome<V> compare(Context& ctx, int kind, V left, V right) {
       MG_TRY(V answer,
              answer_to(ctx, method, asked, other, name, kCompare[kind].symbol));
       if (answer) return answer;
+      if (hears_of_look_ups(ctx, left)) return unknown();
       // Both have declined.
       if (is_other_sort(asked)) return compare_declined(ctx, kind, left, right);
       // The operator would ask the number again.
