@@ -48,6 +48,10 @@ Outcome<V> size_numel(Context& ctx, const Arguments& args) {
   MG_DO(values::unpack(ctx, size, items));
   V product = ctx.integer(1);
   for (V item : items) {
+    int overflow = 0;
+    if (item->is_constant() && PyLong_Check(item->object) &&
+        PyLong_AsLongLongAndOverflow(item->object, &overflow) && overflow)
+      return ctx.raise(PyExc_ValueError, "Overflow when unpacking long long");
     MG_TRY(product, values::binary_operation(ctx, NB_MULTIPLY, product, item));
   }
   return product;

@@ -4,6 +4,9 @@
 #include <algorithm>
 
 #include "natives/torch_rows.h"
+#include "values/numpy_values.h"
+#include "values/operands.h"
+#include "values/recursion.h"
 
 namespace magneto::natives {
 
@@ -22,12 +25,30 @@ Outcome<V> construct(Context& ctx, const Arguments& args) {
   return call_real<path>(ctx, args);
 }
 
+bool holds_numpy_number(Context& ctx, V value) {
+  // A container may hold itself.
+  const values::RecursionScope scope;
+  if (!scope.has_room()) return false;
+  value = ctx.look_open(value);
+  if (value->kind != Kind::Tuple && value->kind != Kind::List)
+    return values::is_numpy_number(value->type);
+  return std::ranges::any_of(
+      values::items_of(ctx, value),
+      [&](V item) { return holds_numpy_number(ctx, item); });
+}
+
 // Its own code stores plain numbers; PyTorch has the same in terms of
-// operators, which take any.
+// operators, which take any, but no dtype from NumPy's.
 Outcome<V> tensor_of_numbers(Context& ctx, const Arguments& args) {
   V data = argument(args, 0, name<"data">());
-  if (data && holds_symbol(ctx, data))
+  if (data && holds_symbol(ctx, data)) {
+    if (holds_numpy_number(ctx, data))
+      return ctx.graph_break(
+          "data-dependent",
+          "torch.tensor of one of NumPy's numbers and one that varies",
+          "make Python numbers of NumPy's, with item()");
     return construct<"torch._refs.tensor">(ctx, args);
+  }
   return construct<"torch.tensor">(ctx, args);
 }
 

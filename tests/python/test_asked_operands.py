@@ -155,6 +155,8 @@ ASKED = {
     "a tensor and a number": (
         lambda a, b: b == a,
         lambda: (torch.ones(2), noting("__eq__", NotImplemented, float))),
+    "a size that is too large": (
+        lambda a, b: torch.Size([a, b]).numel(), lambda: (10**20, 2)),
     "a size": (
         lambda a, b: b + a,
         lambda: (torch.Size([1]), noting("__radd__", NotImplemented, tuple))),
@@ -166,3 +168,13 @@ def test_what_is_asked(program, make):
     compiled = magneto.compile(program, backend="eager")
     for _ in range(2):
         assert told(compiled, *make()) == told(program, *make())
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.complex128, np.float32])
+def test_a_tensor_of_a_number_that_varies_and_one_of_numpys(kind):
+    def program(n, other):
+        return torch.tensor([n, other]), torch.tensor([[other], (n,)])
+
+    compiled = magneto.compile(program, backend="eager")
+    for n in (1, 2, 3):
+        assert told(compiled, n, kind(2)) == told(program, n, kind(2))
