@@ -52,6 +52,10 @@ Outcome<V> size_numel(Context& ctx, const Arguments& args) {
     if (item->is_constant() && PyLong_Check(item->object) &&
         PyLong_AsLongLongAndOverflow(item->object, &overflow) && overflow)
       return ctx.raise(PyExc_ValueError, "Overflow when unpacking long long");
+    // One of NumPy's is kept as it is.
+    if (!is_symbol(item)) {
+      MG_TRY(item, values::as_index(ctx, item));
+    }
     MG_TRY(product, values::binary_operation(ctx, NB_MULTIPLY, product, item));
   }
   return product;

@@ -32,9 +32,9 @@ bool holds_numpy_number(Context& ctx, V value) {
   value = ctx.look_open(value);
   if (value->kind != Kind::Tuple && value->kind != Kind::List)
     return values::is_numpy_number(value->type);
-  return std::ranges::any_of(
-      values::items_of(ctx, value),
-      [&](V item) { return holds_numpy_number(ctx, item); });
+  return std::ranges::any_of(values::items_of(ctx, value), [&](V item) {
+    return holds_numpy_number(ctx, item);
+  });
 }
 
 // Its own code stores plain numbers; PyTorch has the same in terms of

@@ -44,6 +44,7 @@ NUMPY = {
     "an item that is written": lambda items, n: items.__setitem__(n, 0),
     "an item that is deleted": lambda items, n: items.pop(n),
     "a slice": lambda items, n: items[n:],
+    "a size": lambda items, n: torch.Size([n, 2]).numel(),
     "where to insert": lambda items, n: items.insert(n, 5),
     "among others": lambda items, n: n in items,
     "in a set": lambda items, n: n in {1, 2},
