@@ -80,10 +80,6 @@ REASONS: dict[str, str] = {
         )
     },
     "test_xml_etree.BugsTest.test_bug_xmltoolkit63": _COUNTS_REFERENCES,
-    "test_decimal.CContextFlags.test_float_comparison": (
-        "looks at a flag that comparing a Decimal with a float sets: keys of "
-        "a container are compared once, while tracing"
-    ),
     "test_logging.LoggerTest.test_caching": (
         "looks into a logger's cache of levels, which a compiled piece "
         "neither reads nor fills"
