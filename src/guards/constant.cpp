@@ -110,6 +110,10 @@ bool is_constant(PyObject* value, int depth) {
     const auto* slice = reinterpret_cast<PySliceObject*>(value);
     return nested(slice->start) && nested(slice->stop) && nested(slice->step);
   }
+  // A torch.Size may hold numbers of the program's, which compare in Python.
+  if (PyTuple_Check(value) &&
+      !all_items(value, [](PyObject* item) { return PyLong_CheckExact(item); }))
+    return false;
   return is_value_type(Py_TYPE(value));
 }
 
@@ -199,7 +203,7 @@ bool same_constant(PyObject* a, PyObject* b) noexcept {
     const Py_complex y = reinterpret_cast<PyComplexObject*>(b)->cval;
     return same_bits(x.real, y.real) && same_bits(x.imag, y.imag);
   }
-  if (type == &PyTuple_Type) return same_tuple(a, b);
+  if (PyTuple_Check(a)) return same_tuple(a, b);
   if (type == &PyFrozenSet_Type) return same_frozenset(a, b);
   if (type == &PySlice_Type) {
     const auto* x = reinterpret_cast<PySliceObject*>(a);

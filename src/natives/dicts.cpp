@@ -101,6 +101,30 @@ Status update_from_pairs(Context& ctx, V into, V pairs, bool through_items) {
   }
 }
 
+// From what has a method `keys`. A dict looks for it once more to call it, and
+// lists the keys before it asks for the first item.
+Status update_from_keys(Context& ctx, V into, V other, V keys,
+                        bool through_items) {
+  if (through_items) {
+    MG_TRY(V listed, call(ctx, keys, {}));
+    MG_TRY(V iterator, iterate(ctx, listed));
+    for (;;) {
+      MG_TRY(V key, next(ctx, iterator));
+      if (!key) return done;
+      MG_TRY(V value, get_item(ctx, other, key));
+      MG_DO(set_item(ctx, into, key, value));
+    }
+  }
+  MG_TRY(keys, get_attribute(ctx, other, interned().keys));
+  std::vector<V> each;
+  MG_DO(values::take_keys(ctx, other, keys, each));
+  for (V key : each) {
+    MG_TRY(V value, get_item(ctx, other, key));
+    MG_DO(dict_set(ctx, into, key, value));
+  }
+  return done;
+}
+
 // The same of what an OrderedDict is updated from, which looks at no __iter__.
 bool is_taken_directly(Context& ctx, PyTypeObject* type) {
   return !own_special(ctx, type, interned().keys) &&
@@ -123,17 +147,7 @@ Status update_dict(Context& ctx, V into, V other, const Arguments& keywords,
     } else {
       MG_TRY(V keys, find_attribute(ctx, other, interned().keys));
       if (keys) {
-        std::vector<V> each;
-        if (through_items) {
-          MG_TRY(V listed, call(ctx, keys, {}));
-          MG_DO(unpack(ctx, listed, each));
-        } else {
-          MG_DO(values::take_keys(ctx, other, keys, each));
-        }
-        for (V key : each) {
-          MG_TRY(V value, get_item(ctx, other, key));
-          MG_DO(store(ctx, into, key, value, through_items));
-        }
+        MG_DO(update_from_keys(ctx, into, other, keys, through_items));
       } else {
         MG_DO(update_from_pairs(ctx, into, other, through_items));
       }
@@ -191,11 +205,13 @@ Outcome<V> make_of_class(Context& ctx, const Arguments& args) {
 Outcome<V> from_keys(Context& ctx, const Arguments& args) {
   V type = ctx.look(args.positional[0]);
   MG_TRY(V made, call(ctx, type, {}));
-  std::vector<V> keys;
-  MG_DO(unpack(ctx, args.positional[1], keys));
   V value = args.count() > 2 ? args.positional[2] : ctx.none();
-  for (V key : keys) MG_DO(set_item(ctx, made, key, value));
-  return made;
+  MG_TRY(V iterator, iterate(ctx, args.positional[1]));
+  for (;;) {
+    MG_TRY(V key, next(ctx, iterator));
+    if (!key) return made;
+    MG_DO(set_item(ctx, made, key, value));
+  }
 }
 
 Outcome<V> get(Context& ctx, const Arguments& args) {

@@ -145,11 +145,19 @@ Outcome<V> exact_sum(Context& ctx, const Arguments& args) {
   static PyObject* const real = function_of_math("fsum");
   std::vector<V> items;
   MG_DO(unpack(ctx, args.positional[0], items));
-  V listed = ctx.list(items);
-  Ref result;
-  MG_TRY(bool called,
-         call_really(ctx, real, {.positional = {&listed, 1}}, result));
-  if (called) return ctx.constant(std::move(result));
+  // Where one isn't a number, the others behind it aren't asked for.
+  const bool are_numbers = std::ranges::all_of(items, [&](V item) {
+    item = ctx.look(item);
+    return item->is_constant() &&
+           (PyFloat_Check(item->object) || PyLong_Check(item->object));
+  });
+  if (are_numbers) {
+    V listed = ctx.list(items);
+    Ref result;
+    MG_TRY(bool called,
+           call_really(ctx, real, {.positional = {&listed, 1}}, result));
+    if (called) return ctx.constant(std::move(result));
+  }
   return ctx.graph_break("native-call", "math.fsum of unknown values",
                          "use Python numbers");
 }

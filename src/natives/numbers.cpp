@@ -69,7 +69,7 @@ Outcome<V> convert(Context& ctx, V value, PyTypeObject* type,
                             : try_special(ctx, value, method);
     if (!result) return result;
     if (!result.value()) continue;
-    if (method == name<"__trunc__">())
+    if (method == interned().dunder_trunc)
       return ctx.graph_break("c-protocol", "int() by __trunc__, which warns",
                              "give the class an __int__ method");
     V number = ctx.look_symbolic(result.value());
@@ -105,7 +105,9 @@ Outcome<V> make_int(Context& ctx, const Arguments& args) {
     if (value && may_hold_text(value)) return unknown_text(ctx, value);
     // The base is looked at first.
     if (args.count() == 2) {
-      MG_TRY(Py_ssize_t base, index_argument(ctx, args.positional[1]));
+      MG_TRY(V given, as_index(ctx, args.positional[1]));
+      const Py_ssize_t base = PyNumber_AsSsize_t(given->object, nullptr);
+      if (base == -1 && PyErr_Occurred()) return ctx.raise_from_python();
       constexpr Py_ssize_t kLeast = 2, kMost = 36;
       if (base && (base < kLeast || base > kMost))
         return ctx.raise(PyExc_ValueError,
@@ -115,7 +117,7 @@ Outcome<V> make_int(Context& ctx, const Arguments& args) {
                      "int() can't convert non-string with explicit base");
   }
   PyObject* const methods[] = {interned().dunder_int, interned().dunder_index,
-                               name<"__trunc__">()};
+                               interned().dunder_trunc};
   return convert(ctx, value, &PyLong_Type, methods,
                  "int() argument must be a string, a bytes-like object or a "
                  "real number");

@@ -15,7 +15,9 @@ Status sort(Context& ctx, std::vector<V>& items, const Arguments& args) {
   bool reverse = false;
   if (V given = args.keyword(interned().reverse)) {
     MG_TRY(V number, as_index(ctx, given));
-    MG_TRY(reverse, truth(ctx, number));
+    const int flag = _PyLong_AsInt(number->object);
+    if (flag == -1 && PyErr_Occurred()) return ctx.raise_from_python();
+    reverse = flag != 0;
   }
   std::vector<Keyed> keyed(items.size());
   for (size_t i = 0; i < items.size(); ++i) {

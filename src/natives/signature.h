@@ -51,8 +51,6 @@ Outcome<PyObject*> attribute_name(Context& ctx, V value,
 Outcome<Py_ssize_t> index_argument(Context& ctx, V value);
 Outcome<Py_ssize_t> slot_index(Context& ctx, V value);
 
-// operator.index(): an int of any size; of a tensor, one that the graph's run
-// tells.
 // What is only called, looked at for that (Context::look_function). Null for
 // None.
 V callable_argument(Context& ctx, V value);
@@ -60,6 +58,8 @@ V callable_argument(Context& ctx, V value);
 // tuple, set and frozenset take. `name`: whose text it is.
 Status check_iterable_argument(Context& ctx, const Arguments& args,
                                const char* name, bool takes_keywords);
+// operator.index(): an int of any size; of a tensor, one that the graph's run
+// tells.
 Outcome<V> operator_index(Context& ctx, V value);
 
 }  // namespace magneto::natives

@@ -125,10 +125,10 @@ Outcome<V> substitute_really(Context& ctx, PyObject* real,
   if (is_text) {
     MG_TRY(bool called, call_really(ctx, real, args, result, examined_object));
     if (called) return from_constant(ctx, std::move(result));
-  } else if (!replacement->type->tp_call) {
-    return ctx.graph_break("native-call", "re.sub() with what is no text",
-                           "pass a text or a function");
   }
+  if (is_text || !replacement->type->tp_call)
+    return ctx.graph_break("native-call", "re.sub() of what isn't plain data",
+                           "pass texts and numbers, or a function");
   return call_polyfill(ctx, polyfill, args);
 }
 
@@ -192,8 +192,14 @@ Outcome<V> convert_json(Context& ctx, const Arguments& args) {
           return PyUnicode_CompareWithASCIIString(given, known) == 0;
         });
       });
+  // It asks each option whether it is true, and sorts keys by what they say.
+  const auto is_safe_value = [&](V value) { return safe_object(ctx, value); };
+  const bool is_safe_call =
+      std::ranges::all_of(args.keyword_values, is_safe_value) &&
+      (!args.keyword(name<"sort_keys">()) ||
+       std::ranges::all_of(args.positional, is_safe_value));
   Ref result;
-  if (is_plain) {
+  if (is_plain && is_safe_call) {
     MG_TRY(bool called, call_really(ctx, real, args, result, examined_object));
     if (called) return from_constant(ctx, std::move(result));
   }

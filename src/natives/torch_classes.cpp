@@ -3,6 +3,7 @@
 #include <opcode.h>
 
 #include "natives/torch_rows.h"
+#include "values/numpy_values.h"
 #include "values/symbolic.h"
 #include "values/torch_types.h"
 
@@ -10,11 +11,16 @@ namespace magneto::natives {
 
 namespace {
 
-// One item: an int (which may be a symbol), or what stands for one.
+// One item: an int (which may be a symbol), or what stands for one. A number of
+// a class derived from int stays what it is, and so does one of NumPy's.
 Outcome<V> size_item(Context& ctx, V given, size_t position) {
   V item = ctx.look_symbolic(given);
   if (item->type == &PyLong_Type) return item;
+  if (item->is_constant() && PyLong_Check(item->object) &&
+      !PyBool_Check(item->object))
+    return item;
   Outcome<V> number = operator_index(ctx, item);
+  if (number && values::is_numpy_number(item->type)) return item;
   if (number || number.signal() != Signal::Raised) return number;
   (void)ctx.take_exception();
   return ctx.raise(PyExc_TypeError,
@@ -28,13 +34,14 @@ Outcome<V> make_size(Context& ctx, const Arguments& args) {
   std::vector<V> items;
   if (args.count())
     MG_DO(values::unpack_to_list(ctx, args.positional[0], items));
-  bool is_symbolic = false;
+  bool is_known = true;
   for (size_t i = 0; i < items.size(); ++i) {
     MG_TRY(items[i], size_item(ctx, items[i], i));
-    is_symbolic = is_symbolic || is_symbol(items[i]);
+    is_known = is_known && items[i]->is_constant() &&
+               PyLong_CheckExact(items[i]->object);
   }
   V made = ctx.tuple(items, values::torch_types().size);
-  if (is_symbolic) return made;
+  if (!is_known) return made;
   // Of numbers that are known it is one object.
   if (PyObject* real = values::as_constant(ctx, made))
     return ctx.constant_share(real);

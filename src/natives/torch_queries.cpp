@@ -28,10 +28,20 @@ Outcome<V> is_tensor(Context& ctx, const Arguments& args) {
 // part. (Modes that are active see the calls as they are made.)
 Outcome<bool> overrides_functions(Context& ctx, V value) {
   value = ctx.look_symbolic(value);
-  if (value->kind == Kind::Object)
-    return values::type_lookup(ctx, value->type,
-                               interned().dunder_torch_function) != nullptr;
-  return false;
+  if (value->kind == Kind::Tensor ||
+      !(value->type->tp_flags & Py_TPFLAGS_HEAPTYPE))
+    return false;
+  // torch asks the object itself.
+  for (PyObject* hook :
+       {interned().dunder_getattr, interned().dunder_getattribute})
+    if (values::own_special(ctx, value->type, hook))
+      return ctx.graph_break("native-call",
+                             std::string("a function of torch with a ") +
+                                 value->type->tp_name +
+                                 ", which makes its attributes itself",
+                             "pass tensors and plain data");
+  return values::type_lookup(ctx, value->type,
+                             interned().dunder_torch_function) != nullptr;
 }
 
 Outcome<V> has_torch_function(Context& ctx, const Arguments& args) {

@@ -477,15 +477,17 @@ Outcome<V> get_attribute(Context& ctx, V object, PyObject* name) {
 
 Outcome<V> load_method(Context& ctx, V object, PyObject* name, V* self) {
   MG_TRY(V value, get_attribute(ctx, object, name));
-  // Where the class looks its attributes up in another way, a method in C comes
-  // bound, and names the class in its errors.
-  const auto comes_bound = [&](V function) {
-    return object->type->tp_getattro != PyObject_GenericGetAttr &&
-           function->object &&
-           Py_IS_TYPE(function->object, &PyMethodDescr_Type);
+  // Where the class looks its attributes up in another way, or the object holds
+  // the method of another one, a method in C comes bound, and names the class
+  // in its errors.
+  const auto comes_bound = [&](const MethodValue* method) {
+    PyObject* function = method->function->object;
+    return function && Py_IS_TYPE(function, &PyMethodDescr_Type) &&
+           (object->type->tp_getattro != PyObject_GenericGetAttr ||
+            ctx.look(method->self) != ctx.look(object));
   };
   if (value->kind == Kind::BoundMethod && value->object == nullptr &&
-      !comes_bound(as<MethodValue>(value)->function)) {
+      !comes_bound(as<MethodValue>(value))) {
     *self = as<MethodValue>(value)->self;
     return as<MethodValue>(value)->function;
   }

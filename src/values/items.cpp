@@ -97,6 +97,16 @@ struct Index {
 
 enum class Access : uint8_t { Read, Write, Delete };
 
+// Whether a key, or a bound of it, is of a class with an __index__ of its own;
+// which may be derived from that of a constant.
+bool has_own_index(Context& ctx, V key) {
+  key = ctx.look(key);
+  if (key->kind == Kind::Slice)
+    return std::ranges::any_of(
+        tuple_items(key), [&](V bound) { return has_own_index(ctx, bound); });
+  return own_special(ctx, key->type, interned().dunder_index);
+}
+
 // The integer or slice of integers that a key is; null if it is neither.
 Outcome<PyObject*> index_object(Context& ctx, V key) {
   key = ctx.look(key);
@@ -104,16 +114,20 @@ Outcome<PyObject*> index_object(Context& ctx, V key) {
     return ctx.graph_break("tensor-as-index",
                            "a list or tuple is indexed with a tensor",
                            "index with a Python integer");
-  if (PyObject* real = as_constant(ctx, key)) return real;
+  if (!has_own_index(ctx, key)) {
+    if (PyObject* real = as_constant(ctx, key)) return real;
+  }
   if (key->kind == Kind::Slice) {
     PyObject* bounds[3];
     auto given = tuple_items(key);
     for (size_t i : {2, 0, 1}) {  // CPython asks for the step first
       MG_TRY(bounds[i], index_object(ctx, given[i]));
-      if (!bounds[i])
+      if (!bounds[i] || (bounds[i] != Py_None && !PyIndex_Check(bounds[i])))
         return ctx.raise(PyExc_TypeError,
                          "slice indices must be integers or None or have an "
                          "__index__ method");
+      if (i == 2 && PyLong_Check(bounds[i]) && !PyObject_IsTrue(bounds[i]))
+        return ctx.raise(PyExc_ValueError, "slice step cannot be zero");
     }
     Ref slice = Ref::steal(PySlice_New(bounds[0], bounds[1], bounds[2]));
     MG_CHECK(slice, "out of memory");
@@ -146,11 +160,15 @@ Py_ssize_t size_of(Context& ctx, V sequence) {
 Outcome<Index> sequence_index(Context& ctx, V container, V key,
                               Access access = Access::Read) {
   key = ctx.look(key);
-  MG_TRY(PyObject * real, index_object(ctx, key));
+  const bool deque = is_deque(container);
+  PyObject* real = nullptr;
+  // A deque asks no slice for its bounds.
+  if (!deque || key->type != &PySlice_Type) {
+    MG_TRY(real, index_object(ctx, key));
+  }
   const Py_ssize_t size = size_of(ctx, container);
   Index index;
-  const bool deque = is_deque(container);
-  if (real && PySlice_Check(real) && !deque) {
+  if (real && PySlice_Check(real)) {
     index.is_slice = true;
     if (PySlice_Unpack(real, &index.start, &index.stop, &index.step) < 0)
       return ctx.raise_from_python();
@@ -270,7 +288,15 @@ Outcome<V> plain_get_item(Context& ctx, V container, V key) {
         return get_class_item(ctx, container, key);
       if (V attribute = item_of_namespace(ctx, container, key))
         return attribute;
-      PyObject* real = as_constant(ctx, key);
+      const PySequenceMethods* sequence = container->type->tp_as_sequence;
+      const bool takes_positions = (sequence && sequence->sq_item) ||
+                                   container->type == torch_types().match;
+      PyObject* real = nullptr;
+      if (takes_positions && has_own_index(ctx, key)) {
+        MG_TRY(real, index_object(ctx, key));
+      } else {
+        real = as_constant(ctx, key);
+      }
       if (!real)
         return ctx.graph_break("tensor-as-index",
                                std::string("a ") + container->type->tp_name +

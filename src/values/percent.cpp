@@ -104,10 +104,11 @@ Status Percent::number(Py_ssize_t& i, std::string& spec) {
     given = ctx_.look(given);
     if (!given->is_constant() || !PyLong_Check(given->object))
       return ctx_.raise(PyExc_TypeError, "* wants int");
-    const Py_ssize_t width = PyLong_AsSsize_t(given->object);
-    if (width == -1 && PyErr_Occurred()) return ctx_.raise_from_python();
     // A negative precision is none; a negative width pads on the right.
     const bool is_precision = !spec.empty() && spec.back() == '.';
+    const Py_ssize_t width = is_precision ? _PyLong_AsInt(given->object)
+                                          : PyLong_AsSsize_t(given->object);
+    if (width == -1 && PyErr_Occurred()) return ctx_.raise_from_python();
     spec +=
         std::to_string(is_precision ? std::max<Py_ssize_t>(width, 0) : width);
     return done;
@@ -189,7 +190,8 @@ Status Percent::write(const std::string& spec, Py_UCS4 letter, V value,
     parts_.push_back(ctx_.constant(std::move(text)));
     return done;
   }
-  if (!PyErr_ExceptionMatches(PyExc_ValueError))
+  const bool is_known = letter < 128 && std::strchr("diuoxXeEfFgGcrsa", letter);
+  if (is_known || !PyErr_ExceptionMatches(PyExc_ValueError))
     return ctx_.raise_from_python();
   // "unsupported format character ... at index 1": ours is further on.
   PyErr_Clear();
@@ -233,9 +235,13 @@ Status Percent::refuse(Py_UCS4 letter, V value) {
   if (value->type->tp_flags & Py_TPFLAGS_HEAPTYPE) {
     const Names& names = interned();
     const bool any = !real && !integral && letter != 'c';
+    // What counts as a number, as a complex one does, may be truncated, too.
+    const bool may_truncate =
+        any && PyType_IsSubtype(value->type, &PyComplex_Type);
     for (PyObject* asked :
          {any ? names.dunder_int : names.dunder_index, names.dunder_index,
-          any || real ? names.dunder_float : names.dunder_index}) {
+          any || real ? names.dunder_float : names.dunder_index,
+          may_truncate ? names.dunder_trunc : names.dunder_index}) {
       MG_TRY(V method, special_method(ctx_, value, asked));
       if (!method) continue;
       return ctx_.graph_break("operator",
@@ -267,8 +273,7 @@ Outcome<V> Percent::run() {
     items_ = items_of(ctx_, values_);
   } else {
     items_.push_back(values_);
-    is_mapping_ = values_->kind != Kind::Tensor &&
-                  values_->type->tp_as_mapping &&
+    is_mapping_ = values_->type->tp_as_mapping &&
                   values_->type->tp_as_mapping->mp_subscript &&
                   !PyType_IsSubtype(values_->type, &PyUnicode_Type);
   }

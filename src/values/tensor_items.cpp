@@ -97,26 +97,46 @@ Outcome<Part> selected(Context& ctx, V tensor, V key) {
   return part;
 }
 
+// A slice with the numbers that tensors in it are. What it has else is asked
+// for its number in its turn, the step first.
+Outcome<V> slice_with_numbers(Context& ctx, V slice) {
+  V bounds[3];
+  bool has_tensor = false;
+  for (size_t i = 0; i < 3; ++i) {
+    bounds[i] = ctx.look_symbolic(tuple_items(slice)[i]);
+    has_tensor |= bounds[i]->kind == Kind::Tensor;
+  }
+  if (!has_tensor) return slice;
+  for (size_t i : {2, 0, 1}) {
+    V& bound = bounds[i];
+    if (bound == ctx.none() || is_symbol(bound)) continue;
+    if (bound->kind == Kind::Tensor) {
+      MG_TRY(bound, call_method(ctx, bound, interned().dunder_index, {}));
+      continue;
+    }
+    const PyNumberMethods* methods = bound->type->tp_as_number;
+    if (!methods || !methods->nb_index)
+      return ctx.raise(PyExc_TypeError,
+                       "slice indices must be integers or None or have an "
+                       "__index__ method");
+    MG_TRY(bound, as_index(ctx, bound));
+  }
+  return ctx.slice(bounds[0], bounds[1], bounds[2]);
+}
+
 // Tensors in slices are numbers.
 Outcome<V> with_numbers(Context& ctx, V key) {
   key = ctx.look_symbolic(key);
-  const bool is_slice = key->kind == Kind::Slice;
-  if (!is_slice && key->kind != Kind::Tuple) return key;
+  if (key->kind == Kind::Slice) return slice_with_numbers(ctx, key);
+  if (key->kind != Kind::Tuple) return key;
   std::vector<V> items;
   bool is_changed = false;
   for (V item : tuple_items(key)) {
-    V now = ctx.look_symbolic(item);
-    if (!is_slice) {
-      MG_TRY(now, with_numbers(ctx, now));
-    } else if (now->kind == Kind::Tensor) {
-      MG_TRY(now, call_method(ctx, now, interned().dunder_index, {}));
-    }
+    MG_TRY(V now, with_numbers(ctx, item));
     is_changed = is_changed || now != ctx.look_symbolic(item);
     items.push_back(now);
   }
-  if (!is_changed) return key;
-  return is_slice ? ctx.slice(items[0], items[1], items[2])
-                  : ctx.tuple(items, key->type);
+  return is_changed ? ctx.tuple(items, key->type) : key;
 }
 
 }  // namespace
@@ -135,7 +155,12 @@ Outcome<V> get_tensor_item(Context& ctx, V tensor, V key) {
 
 Status set_tensor_item(Context& ctx, V tensor, V key, V value) {
   static const Functions setitem("setitem");
-  MG_TRY(key, with_numbers(ctx, key));
+  // What can't be assigned is refused before the key is looked at.
+  value = ctx.look_symbolic(value);
+  if (value->kind == Kind::Tensor || is_symbol(value) ||
+      (value->is_constant() && PyNumber_Check(value->object))) {
+    MG_TRY(key, with_numbers(ctx, key));
+  }
   MG_TRY(const Part part, selected(ctx, tensor, key));
   const bool has_data = part.has_tensor_position || ctx.has_data_symbols();
   return record_effect(ctx, setitem.plain,

@@ -181,6 +181,8 @@ def is_huge(value: Any) -> bool:
 def shown(value: Any) -> str:
     """In words that two runs share."""
     try:
+        if isinstance(value, set | frozenset):
+            return type(value).__name__ + repr(sorted(map(shown, value)))
         text = repr(value)
         if "iterator" in text or "object at" in text:
             text += repr([*itertools.islice(value, 5)])
@@ -189,18 +191,19 @@ def shown(value: Any) -> str:
     return type(value).__name__ + cleaned(text)
 
 
-def told_of(call: Callable[[Any, Any], Any], a: Any, b: Any) -> str:
+def told_of(call: Callable[..., Any], *operands: Any) -> str:
     """What a call gives, asks, prints and leaves, as text."""
     ASKED.clear()
     torch.manual_seed(0)
     with contextlib.redirect_stdout(io.StringIO()) as printed:
         try:
-            result = shown(call(a, b))
+            result = shown(call(*operands))
         except BaseException as error:
             result = f"raised {error!r}"
     # Where torch's own code has raised is none of ours.
     result = result.split("Exception raised from")[0]
-    return repr((result, ASKED, shown(a), cleaned(printed.getvalue())))
+    left = [shown(operand) for operand in operands]
+    return repr((result, ASKED, left, cleaned(printed.getvalue())))
 
 
 def try_seed(seed: int) -> str:
@@ -210,6 +213,7 @@ def try_seed(seed: int) -> str:
     source = choose.choice(STATEMENTS if is_statement else EXPRESSIONS)
     function = function_of(source, is_statement)
     is_swapped = choose.random() < 0.3
+    kept: dict[bool, Any] = {}
     make = choose.choice(VALUES)
     about = source
     if choose.random() < 0.6:
@@ -219,6 +223,10 @@ def try_seed(seed: int) -> str:
         odd = one_method(*special, base)
         about += f"\n{special} of {base.__name__}"
         operands = [(make, odd)] * 2
+        # The same one in each call, so that nothing but the method is asked.
+        if choose.random() < 0.5:
+            kept = {True: odd(), False: odd()}
+            operands = [(make, odd)] * 3
         dynamic = None
     else:
         vary = choose.choice(VARYING)
@@ -236,7 +244,10 @@ def try_seed(seed: int) -> str:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for first, second in operands:
-            pairs = [(first(), second()) for _ in range(2)]
+            pairs = [
+                (first(), kept[is_first] if kept else second())
+                for is_first in (True, False)
+            ]
             if is_swapped:
                 pairs = [(b, a) for a, b in pairs]
             expected = told_of(function, *pairs[0])

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import magneto
 from tests.fuzz import (
+    arguments,
     attributes,
     backends,
     calls,
@@ -100,6 +101,7 @@ def test_programs_over_sizes(first):
 
 # How many seeds of each generator are tried here; `make fuzz-NAME` tries more.
 SEEDS = {
+    arguments: 1500,
     attributes: 900,
     backends: 150,
     calls: 900,

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import bisect as bisect_module
+import operator
 import types
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -35,9 +36,11 @@ def _search(
     is_before: Callable[[Any], bool],
 ) -> int:
     """The first position whose item, or its key, isn't before the place."""
-    if lo < 0:
+    # Plain numbers, whatever their classes add.
+    low = operator.index(lo)
+    if low < 0:
         raise ValueError("lo must be non-negative")
-    low, high = lo, len(a) if hi is None else hi
+    high = len(a) if hi is None else operator.index(hi)
     while low < high:
         middle = (low + high) // 2
         item = a[middle] if key is None else key(a[middle])

@@ -8,6 +8,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from magneto.polyfills import leave_to_c
+
 _CONVERSIONS = {"s": str, "r": repr, "a": ascii}
 
 
@@ -105,17 +107,22 @@ def pattern_subn(
     count: int = 0,
 ) -> tuple[Any, int]:
     """``Pattern.subn`` with a function."""
+    if type(string) not in (str, bytes):
+        leave_to_c("re.sub() in what is no plain text")
+        return self.subn(repl, string, count)
     parts, position, made = [], 0, 0
     for match in matches(self, string):
         if count and made >= count:
             break
-        parts.append(string[position : match.start()])
+        if position < match.start():
+            parts.append(string[position : match.start()])
         text = repl(match)
         if text is not None:
             parts.append(text)
         position = match.end()
         made += 1
-    parts.append(string[position:])
+    if position < len(string):
+        parts.append(string[position:])
     return string[:0].join(parts), made
 
 
