@@ -145,13 +145,14 @@ Outcome<V> exact_sum(Context& ctx, const Arguments& args) {
   static PyObject* const real = function_of_math("fsum");
   std::vector<V> items;
   MG_DO(unpack(ctx, args.positional[0], items));
-  // Where one isn't a number, the others behind it aren't asked for.
+  // Behind one that isn't a number, an iterator stands where it is.
+  const bool is_iterator = ctx.look(args.positional[0])->type->tp_iternext;
   const bool are_numbers = std::ranges::all_of(items, [&](V item) {
     item = ctx.look(item);
     return item->is_constant() &&
            (PyFloat_Check(item->object) || PyLong_Check(item->object));
   });
-  if (are_numbers) {
+  if (are_numbers || !is_iterator) {
     V listed = ctx.list(items);
     Ref result;
     MG_TRY(bool called,

@@ -84,6 +84,27 @@ def difference_of(
     return "\n".join(results)
 
 
+def by_calls(
+    results: Callable[[str, bool], list[str]],
+) -> Callable[[str], str]:
+    """What says of a program which of its calls differs; empty if none.
+    `results` gives what each of them gave, in plain Python or compiled.
+    """
+
+    def try_program(source: str) -> str:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            eager = results(source, False)
+            compiled = results(source, True)
+            magneto.reset()
+        for a, b in zip(eager, compiled, strict=True):
+            if a != b:
+                return f"{a}\n{b}"
+        return ""
+
+    return try_program
+
+
 def run_many(description: str | None, try_seed: Callable[[int], str]) -> int:
     """Try as many seeds as the command line asks for; print what each says
     that differs. 1 if one did, else 0.

@@ -12,7 +12,6 @@ from __future__ import annotations
 import random
 import re
 import sys
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -23,7 +22,7 @@ from torch.utils.checkpoint import checkpoint
 
 import magneto
 from tests.fuzz.classes import cleaned
-from tests.fuzz.command import of_sources, run_many
+from tests.fuzz.command import by_calls, of_sources, run_many
 from tests.fuzz.control import indented
 from tests.fuzz.running import NoEnd, limited
 from tests.fuzz.tensors import told as told_exactly
@@ -438,20 +437,7 @@ def results(source: str, is_compiled: bool) -> list[str]:
     return found
 
 
-def try_program(source: str) -> str:
-    """What differs for a program; empty if nothing."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        eager = results(source, False)
-        compiled = results(source, True)
-        magneto.reset()
-    for a, b in zip(eager, compiled, strict=True):
-        if a != b:
-            return f"{a}\n{b}"
-    return ""
-
-
-try_seed = of_sources(Writer, try_program)
+try_seed = of_sources(Writer, by_calls(results))
 
 if __name__ == "__main__":
     sys.exit(run_many(__doc__, try_seed))

@@ -114,6 +114,8 @@ PROGRAMS = {
     "a named place": lambda: (
         bisect.bisect_left([], 1, Place.SECOND, Place.SECOND),
         bisect.bisect([1, 2], 1, False, True),
+        bisect.bisect_left([1, 2, 3], 5, 0, -1),
+        bisect.bisect_left([1, 2, 3], 5, 0, -2),
     ),
     "a dict of any attribute": lambda: dict(Anything()),
     "a dict that is updated with any attribute": lambda: {}.update(Anything()),

@@ -40,7 +40,9 @@ def _search(
     low = operator.index(lo)
     if low < 0:
         raise ValueError("lo must be non-negative")
-    high = len(a) if hi is None else operator.index(hi)
+    high = -1 if hi is None else operator.index(hi)
+    if high == -1:  # to the end, be it given
+        high = len(a)
     while low < high:
         middle = (low + high) // 2
         item = a[middle] if key is None else key(a[middle])
