@@ -15,28 +15,35 @@ namespace {
 
 bool always(const Node&) { return true; }
 
-bool has_list(PyObject* constant) {
-  if (!PyTuple_Check(constant)) return PyList_Check(constant);
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(constant); ++i)
-    if (has_list(PyTuple_GET_ITEM(constant, i))) return true;
-  return false;
+// What selects a part by itself, and is checked against a size while tracing.
+bool is_position(PyObject* key) {
+  return key == Py_None || key == Py_Ellipsis || PyLong_Check(key) ||
+         PySlice_Check(key) || PyUnicode_Check(key);
 }
 
-bool has_list(const Arg& arg) {
-  if (arg.is_constant()) return has_list(arg.constant());
-  return arg.tag() == ArgTag::List ||
-         std::ranges::any_of(arg.items(),
-                             [](const Arg& item) { return has_list(item); });
+bool is_position(const Arg& key) {
+  return key.is_constant() ? is_position(key.constant())
+                           : key.is_node() || key.tag() == ArgTag::Slice;
+}
+
+// A position, or a tuple of them.
+bool holds_positions(const Arg& key) {
+  if (key.tag() == ArgTag::Tuple)
+    return std::ranges::all_of(
+        key.items(), [](const Arg& item) { return is_position(item); });
+  if (!key.is_constant() || !PyTuple_Check(key.constant()))
+    return is_position(key);
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key.constant()); ++i)
+    if (!is_position(PyTuple_GET_ITEM(key.constant(), i))) return false;
+  return true;
 }
 
 // An index that only the call knows may be out of range, and so may what is in
-// a list: that only the run looks at.
+// a sequence within the key: that only the run looks at.
 bool index_is_constant(const Node& node) {
   size_t operands = 0;
   visit_operands(node, [&](NodeId) { ++operands; });
-  return operands == 1 && std::ranges::none_of(node.args, [](const Arg& arg) {
-           return has_list(arg);
-         });
+  return operands == 1 && std::ranges::all_of(node.args, holds_positions);
 }
 
 // Assertions about a value that was known while tracing.

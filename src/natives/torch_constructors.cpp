@@ -25,15 +25,19 @@ Outcome<V> construct(Context& ctx, const Arguments& args) {
   return call_real<path>(ctx, args);
 }
 
-bool holds_numpy_number(Context& ctx, V value) {
+// Whether data has something in it that PyTorch's tensor() takes otherwise than
+// the same in terms of operators: one of NumPy's numbers, or a tensor that has
+// dimensions.
+bool is_taken_otherwise(Context& ctx, V value) {
   // A container may hold itself.
   const values::RecursionScope scope;
   if (!scope.has_room()) return false;
   value = ctx.look_open(value);
+  if (value->kind == Kind::Tensor) return tensor::dim(as<TensorValue>(value)->fake) > 0;
   if (value->kind != Kind::Tuple && value->kind != Kind::List)
     return values::is_numpy_number(value->type);
   return std::ranges::any_of(values::items_of(ctx, value), [&](V item) {
-    return holds_numpy_number(ctx, item);
+    return is_taken_otherwise(ctx, item);
   });
 }
 
@@ -42,11 +46,12 @@ bool holds_numpy_number(Context& ctx, V value) {
 Outcome<V> tensor_of_numbers(Context& ctx, const Arguments& args) {
   V data = argument(args, 0, name<"data">());
   if (data && holds_symbol(ctx, data)) {
-    if (holds_numpy_number(ctx, data))
+    if (is_taken_otherwise(ctx, data))
       return ctx.graph_break(
           "data-dependent",
-          "torch.tensor of one of NumPy's numbers and one that varies",
-          "make Python numbers of NumPy's, with item()");
+          "torch.tensor of a number that varies, and a tensor with dimensions "
+          "or one of NumPy's numbers",
+          "make Python numbers of them, with item()");
     return construct<"torch._refs.tensor">(ctx, args);
   }
   return construct<"torch.tensor">(ctx, args);

@@ -109,7 +109,8 @@ Outcome<V> slice_with_numbers(Context& ctx, V slice) {
   if (!has_tensor) return slice;
   for (size_t i : {2, 0, 1}) {
     V& bound = bounds[i];
-    if (bound == ctx.none() || is_symbol(bound)) continue;
+    const bool is_number = is_symbol(bound) && bound->type != &PyFloat_Type;
+    if (bound == ctx.none() || is_number) continue;
     if (bound->kind == Kind::Tensor) {
       MG_TRY(bound, call_method(ctx, bound, interned().dunder_index, {}));
       continue;

@@ -348,3 +348,41 @@ def test_a_complex_number_that_is_truncated():
     compiled = magneto.compile(program, backend="eager")
     for _ in range(2):
         assert compiled(odd) == "3"
+
+
+@pytest.mark.parametrize("dynamic", [None, True])
+@pytest.mark.parametrize(
+    "data",
+    [
+        lambda x, n: [x, (n, 2)],
+        lambda x, n: [(n, 2), x],
+        lambda x, n: [x[0], n],
+        lambda x, n: [n, x],
+        lambda x, n: [x[:1], n],
+        lambda x, n: [n, x.sum()],
+    ],
+)
+def test_a_tensor_of_numbers_that_vary_and_tensors(data, dynamic):
+    def program(x, n):
+        try:
+            return torch.tensor(data(x, n))
+        except Exception as error:
+            return type(error), str(error)
+
+    compiled = magneto.compile(program, backend="eager", dynamic=dynamic)
+    for n in (1, 2, 3):
+        assert str(compiled(torch.ones(2), n)) == str(program(torch.ones(2), n))
+
+
+@pytest.mark.parametrize("dynamic", [None, True])
+def test_a_slice_of_a_tensor_by_a_real_number_and_a_tensor(dynamic):
+    def program(x, start, stop):
+        try:
+            return x[start:stop]
+        except Exception as error:
+            return type(error), str(error)
+
+    compiled = magneto.compile(program, backend="eager", dynamic=dynamic)
+    for start, stop in ((2.0, torch.ones(2)), (3.0, torch.tensor(1))):
+        expected = program(torch.ones(4), start, stop)
+        assert compiled(torch.ones(4), start, stop) == expected

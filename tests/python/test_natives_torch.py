@@ -627,7 +627,13 @@ def test_sizes_in_sums(call, dynamic):
     check_calls(program, calls, dynamic=dynamic)
 
 
-@pytest.mark.parametrize("index", [[0], [5], ([0], 1), (slice(None), [3])])
+@pytest.mark.parametrize(
+    "index",
+    [
+        [0], [5], ([0], 1), (slice(None), [3]), range(1), range(3), ((0, 4),),
+        (0, range(4)), (0, 1), (..., None, 2), slice(9),
+    ],
+)  # fmt: skip
 def test_an_index_that_nobody_needs_may_be_out_of_range(index):
     def program(x):
         x[index]
