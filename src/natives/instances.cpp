@@ -79,7 +79,7 @@ Outcome<bool> is_of_tensor_type(Context& ctx, V value, V tensor_type) {
   if (tensor_type->source.valid())
     ctx.guards.identity(tensor_type->source, tensor_type->object);
   if (value->kind != Kind::Tensor) return false;
-  PyObject* fake = as<TensorValue>(value)->fake;
+  PyObject* fake = fake_of(value);
   for (PyObject* each :
        {name<"dtype">(), name<"layout">(), name<"is_cuda">()}) {
     Ref wanted = Ref::steal(PyObject_GetAttr(tensor_type->object, each));

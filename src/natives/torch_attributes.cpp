@@ -16,8 +16,6 @@ namespace magneto::natives {
 
 namespace {
 
-PyObject* fake_of(V tensor) { return as<TensorValue>(tensor)->fake; }
-
 Signal refuse_attribute(Context& ctx, PyObject* name, const char* why) {
   return ctx.graph_break(
       "tensor-attribute",

@@ -15,8 +15,7 @@ bool is_differentiated(Context& ctx, const Arguments& args) {
   if (!tensor::grad_mode()) return false;
   for (V value : args.positional) {
     value = ctx.look(value);
-    if (value->kind == Kind::Tensor &&
-        tensor::requires_grad(as<TensorValue>(value)->fake))
+    if (value->kind == Kind::Tensor && tensor::requires_grad(fake_of(value)))
       return true;
   }
   return false;
@@ -40,7 +39,7 @@ Outcome<bool> holds_differentiated(Context& ctx, std::span<const V> values) {
   for (V value : values) {
     value = ctx.look(value);
     if (value->kind == Kind::Tensor) {
-      PyObject* fake = as<TensorValue>(value)->fake;
+      PyObject* fake = fake_of(value);
       if (tensor::requires_grad(fake) && tensor::device(fake).first == kCpu)
         return true;
     }

@@ -33,7 +33,7 @@ bool is_taken_otherwise(Context& ctx, V value) {
   const values::RecursionScope scope;
   if (!scope.has_room()) return false;
   value = ctx.look_open(value);
-  if (value->kind == Kind::Tensor) return tensor::dim(as<TensorValue>(value)->fake) > 0;
+  if (value->kind == Kind::Tensor) return tensor::dim(fake_of(value)) > 0;
   if (value->kind != Kind::Tuple && value->kind != Kind::List)
     return values::is_numpy_number(value->type);
   return std::ranges::any_of(values::items_of(ctx, value), [&](V item) {

@@ -28,7 +28,7 @@ Ref fakes_of(std::span<const std::vector<V>> lists) {
     for (V each : list) {
       const bool is_none = each->is_constant() && each->object == Py_None;
       if (!is_none && each->kind != Kind::Tensor) return {};
-      PyObject* fake = is_none ? Py_None : as<TensorValue>(each)->fake;
+      PyObject* fake = is_none ? Py_None : fake_of(each);
       MG_CHECK(PyList_Append(fakes, fake) == 0, "out of memory");
     }
     MG_CHECK(PyList_Append(all, fakes) == 0, "out of memory");

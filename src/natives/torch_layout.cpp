@@ -14,8 +14,8 @@ bool is_known_at_run_only(Context& ctx, V tensor) {
   const graph::NodeId node = ctx.heap[tensor->heap].node;
   // The caller's tensors have the strides that guards ask for.
   if (ctx.graph.node(node).op == graph::Op::Placeholder) return false;
-  for (shapes::E size : tensor::size_expressions(ctx.environment(),
-                                                 as<TensorValue>(tensor)->fake))
+  for (shapes::E size :
+       tensor::size_expressions(ctx.environment(), fake_of(tensor)))
     if (ctx.environment()->has_unbacked(size)) return true;
   return false;
 }
@@ -36,8 +36,7 @@ Outcome<V> stride(Context& ctx, const Arguments& args) {
   V self = ctx.look(args.positional[0]);
   V given = argument(args, 1, name<"dim">());
   PyObject* dim = given ? as_constant(ctx, given) : nullptr;
-  const auto ndim =
-      static_cast<int64_t>(tensor::dim(as<TensorValue>(self)->fake));
+  const auto ndim = static_cast<int64_t>(tensor::dim(fake_of(self)));
   if (!is_known_at_run_only(ctx, self) || args.count() > 2 || (given && !dim) ||
       (dim && dim != Py_None && !PyLong_CheckExact(dim)))
     return values::record_method(ctx, name<"stride">(), args);

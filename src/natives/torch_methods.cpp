@@ -19,8 +19,6 @@ V receiver(Context& ctx, const Arguments& args) {
   return self;
 }
 
-PyObject* fake_of(V tensor) { return as<TensorValue>(tensor)->fake; }
-
 Outcome<V> method_iter(Context& ctx, const Arguments& args) {
   V self = receiver(ctx, args);
   return iterate(ctx, self);
@@ -119,13 +117,11 @@ Outcome<V> method_new_tensor(Context& ctx, const Arguments& args) {
                                args.keyword_names.end());
   if (!args.keyword(name<"dtype">())) {
     names.push_back(name<"dtype">());
-    values.push_back(
-        ctx.constant(tensor::dtype_object(as<TensorValue>(self)->fake)));
+    values.push_back(ctx.constant(tensor::dtype_object(fake_of(self))));
   }
   if (!args.keyword(name<"device">())) {
     names.push_back(name<"device">());
-    values.push_back(
-        ctx.constant(tensor::device_object(as<TensorValue>(self)->fake)));
+    values.push_back(ctx.constant(tensor::device_object(fake_of(self))));
   }
   return call(ctx, ctx.constant_share(object_at<"torch.tensor">()),
               {.positional = args.positional.subspan(1),

@@ -16,8 +16,6 @@ using shapes::Type;
 // Numbers of more elements stay in their tensor: each is a node of the graph.
 constexpr int64_t kMostElements = 1024;
 
-PyObject* fake_of(V tensor) { return as<TensorValue>(tensor)->fake; }
-
 Outcome<bool> has_one_element(Context& ctx, V tensor) {
   if (!tensor::has_symbolic_shape(fake_of(tensor)))
     return tensor::numel(fake_of(tensor)) == 1;

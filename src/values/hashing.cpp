@@ -220,7 +220,7 @@ Outcome<PyObject*> key_token(Context& ctx, V key) {
                              std::string("a key of type ") + type->tp_name);
     }
     case Kind::Tensor:
-      if (!key->source.valid()) return as<TensorValue>(key)->fake;
+      if (!key->source.valid()) return fake_of(key);
       ctx.object_keys.push_back(key);
       return key->object;
     case Kind::Tuple: {

@@ -133,7 +133,7 @@ Outcome<bool> identical(Context& ctx, V left, V right) {
     right = ctx.look(right);
   }
   if (left->kind == Kind::Tensor && right->kind == Kind::Tensor &&
-      as<TensorValue>(left)->fake == as<TensorValue>(right)->fake)
+      fake_of(left) == fake_of(right))
     return true;
   if (left->object && right->object) {
     if (left->is_constant() && right->is_constant() &&
@@ -288,7 +288,7 @@ bool are_as_given(Context& ctx, const std::vector<shapes::E>& expressions,
 // Whether an in-place operation has given the tensor a history or another
 // shape: of its values the trace knows nothing anyway.
 bool has_other_metadata(Context& ctx, V tensor) {
-  PyObject* fake = as<TensorValue>(tensor)->fake;
+  PyObject* fake = fake_of(tensor);
   PyObject* real = tensor->object;
   if (tensor::version(fake) == tensor::version(real)) return false;
   if (tensor::requires_grad(fake) != tensor::requires_grad(real) ||

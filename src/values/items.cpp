@@ -519,7 +519,7 @@ Outcome<V> length(Context& ctx, V container) {
 }
 
 Outcome<V> first_size(Context& ctx, V tensor) {
-  PyObject* fake = as<TensorValue>(tensor)->fake;
+  PyObject* fake = fake_of(tensor);
   if (tensor::has_symbolic_shape(fake))
     return ctx.symbol(
         tensor::size_expressions(ctx.environment(), fake).front());
@@ -544,7 +544,7 @@ Outcome<V> plain_length(Context& ctx, V container) {
       return ctx.integer(
           static_cast<int64_t>(ctx.heap[container->heap].dict->live));
     case Kind::Tensor: {
-      if (tensor::dim(as<TensorValue>(container)->fake) == 0)
+      if (tensor::dim(fake_of(container)) == 0)
         return ctx.raise(PyExc_TypeError, "len() of a 0-d tensor");
       return first_size(ctx, container);
     }

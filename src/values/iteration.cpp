@@ -102,8 +102,7 @@ Outcome<V> tensor_rows(Context& ctx, V tensor) {
   const int64_t count = PyLong_AsLongLong(ctx.look(size)->object);
   // Several views of one operation can't be written to, if they have a history.
   ctx.guards.ambient(guards::Ambient::GradMode);
-  if (tensor::requires_grad(as<TensorValue>(tensor)->fake) &&
-      tensor::grad_mode()) {
+  if (tensor::requires_grad(fake_of(tensor)) && tensor::grad_mode()) {
     V operands[] = {tensor, ctx.integer(0)};
     return record_method(ctx, interned().unbind, {.positional = operands});
   }
@@ -148,7 +147,7 @@ Outcome<V> plain_iterate(Context& ctx, V iterable) {
     case Kind::Set:
       return set_iterator(ctx, iterable);
     case Kind::Tensor: {
-      if (tensor::dim(as<TensorValue>(iterable)->fake) == 0)
+      if (tensor::dim(fake_of(iterable)) == 0)
         return ctx.raise(PyExc_TypeError, "iteration over a 0-d tensor");
       MG_TRY(V rows, tensor_rows(ctx, iterable));
       return over(ctx, &PyTupleIter_Type, rows);

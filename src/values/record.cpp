@@ -137,7 +137,7 @@ Outcome<Both> lower(Context& ctx, V value, int depth) {
     case Kind::Constant:
       return Both{ctx.graph.constant(value->object), value->object};
     case Kind::Tensor:
-      return Both{ctx.heap[value->heap].node, as<TensorValue>(value)->fake};
+      return Both{ctx.heap[value->heap].node, fake_of(value)};
     case Kind::Tuple: {
       std::vector<graph::Arg> args;
       std::vector<PyObject*> reals;

@@ -26,7 +26,7 @@ struct Functions {
 };
 
 bool is_mask(V tensor) {
-  const auto type = tensor::number_type(as<TensorValue>(tensor)->fake);
+  const auto type = tensor::number_type(fake_of(tensor));
   return type && (type->type == shapes::Type::Boolean ||
                   type->range == shapes::Range{0, 255});
 }
@@ -38,13 +38,13 @@ bool is_symbolic_position(V item) {
 
 bool is_tensor_position(V item) {
   return item->kind == Kind::Tensor && !is_mask(item) &&
-         tensor::dim(as<TensorValue>(item)->fake) == 0;
+         tensor::dim(fake_of(item)) == 0;
 }
 
 // How many dimensions an item of a key is about.
 int64_t width(V item) {
   if (item->kind == Kind::Tensor && is_mask(item))
-    return tensor::dim(as<TensorValue>(item)->fake);
+    return tensor::dim(fake_of(item));
   return item->type == &PyBool_Type ? 0 : 1;
 }
 

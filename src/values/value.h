@@ -115,6 +115,8 @@ const T* as(V value) {
   return static_cast<const T*>(value);
 }
 
+inline PyObject* fake_of(V tensor) { return as<TensorValue>(tensor)->fake; }
+
 inline std::span<const V> tuple_items(V tuple) {
   return as<TupleValue>(tuple)->items;
 }

@@ -247,7 +247,7 @@ V Context::wrap_tensor(PyObject* object, SourceId source) {
 
 void Context::guard_written_leaves() {
   for (const auto& [value, snapshot] : given_tensors_) {
-    PyObject* fake = as<TensorValue>(value)->fake;
+    PyObject* fake = fake_of(value);
     if (tensor::version(fake) == tensor::version(value->object)) continue;
     if (snapshot->requires_grad)
       snapshot->extra |= tensor::TensorSnapshot::kHistory;
