@@ -97,9 +97,10 @@ static_assert(std::ranges::is_sorted(kDivisions));
 DataFailure data_failure(std::string_view name) {
   name = plain_name(name);
   if (std::ranges::binary_search(kOperators, name)) return DataFailure::Any;
-  return std::ranges::binary_search(kDivisions, name)
-             ? DataFailure::IntegerDivisor
-             : DataFailure::Never;
+  if (std::ranges::binary_search(kDivisions, name))
+    return DataFailure::IntegerDivisor;
+  // Integers to a negative power.
+  return name == "pow" ? DataFailure::IntegerExponent : DataFailure::Never;
 }
 
 }  // namespace magneto::tensor

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which operators fail for what their tensors hold, an index that is out of
-// range, a matrix without an inverse: no shape rule can tell.
+// range, a matrix without an inverse, or for a number that only the run knows:
+// no shape rule can tell.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,8 @@ namespace magneto::tensor {
 
 enum class DataFailure : uint8_t {
   Never,
-  IntegerDivisor,  // only where the second argument is a tensor of integers
+  IntegerDivisor,   // where the second argument holds integers, or varies
+  IntegerExponent,  // where the second argument of integers varies
   Any,
 };
 

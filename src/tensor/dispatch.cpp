@@ -54,13 +54,26 @@ bool draws(const OpInfo& op, const c10::IValue* args) {
          args[*dropout].toDouble() != 0;
 }
 
-// Whether a call may fail for what the tensors hold.
+bool holds_integers(const c10::IValue& arg) {
+  return arg.isTensor() && at::isIntegralType(arg.toTensor().scalar_type(),
+                                              /*includeBool=*/true);
+}
+
+// Whether a call may fail for what the tensors hold, or for a number that isn't
+// known.
 bool may_fail(const OpInfo& op, const c10::IValue* args) {
-  if (op.failure != DataFailure::IntegerDivisor)
-    return op.failure == DataFailure::Any || op.route == Route::Python;
-  return args[1].isTensor() &&
-         at::isIntegralType(args[1].toTensor().scalar_type(),
-                            /*includeBool=*/true);
+  switch (op.failure) {
+    case DataFailure::Never:
+      return op.route == Route::Python;
+    case DataFailure::Any:
+      return true;
+    case DataFailure::IntegerDivisor:
+      return holds_integers(args[1]) ||
+             (args[1].isSymInt() && holds_integers(args[0]));
+    case DataFailure::IntegerExponent:
+      return args[1].isSymInt() && holds_integers(args[0]);
+  }
+  return true;
 }
 
 void fallback(const c10::OperatorHandle& handle, c10::DispatchKeySet,
