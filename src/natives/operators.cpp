@@ -6,7 +6,9 @@
 #include "natives/signature.h"
 #include "python/find.h"
 #include "python/names.h"
+#include "values/numpy_values.h"
 #include "values/operands.h"
+#include "values/torch_types.h"
 
 namespace magneto::natives {
 
@@ -234,12 +236,27 @@ Outcome<V> concatenate(Context& ctx, const Arguments& args) {
     return ctx.raise(PyExc_TypeError, std::string("'") + left->type->tp_name +
                                           "' object can't be concatenated");
   // A tuple's own, whatever is added to it.
-  if (left->type == &PyTuple_Type && values::is_tuple_like(right)) {
+  const bool is_of_tuple =
+      methods && methods->sq_concat == PyTuple_Type.tp_as_sequence->sq_concat;
+  if (is_of_tuple && values::is_tuple_like(right)) {
     std::vector<V> items = values::items_of(ctx, left);
     const std::vector<V> more = values::items_of(ctx, right);
     items.insert(items.end(), more.begin(), more.end());
     return ctx.tuple(items);
   }
+  // `+` asks these for their own operators first.
+  const auto has_own = [&](V value) {
+    return (value->type->tp_flags & Py_TPFLAGS_HEAPTYPE) ||
+           value->kind == Kind::Tensor ||
+           value->type == values::torch_types().size ||
+           values::is_numpy_number(value->type);
+  };
+  if (has_own(left) || has_own(right))
+    return ctx.graph_break("native-call",
+                           std::string("operator.concat of a ") +
+                               left->type->tp_name + " and a " +
+                               right->type->tp_name,
+                           "use +");
   return binary<operation>(ctx, args);
 }
 

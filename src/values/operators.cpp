@@ -243,13 +243,18 @@ Outcome<V> container_operation(Context& ctx, int op, V left, V right,
     V sequence = repeated_sequence(left, right, in_place);
     const bool has_items =
         sequence && (is_list(sequence) || is_tuple_like(sequence));
-    const bool is_text = sequence && sequence->is_constant() &&
-                         is_safe_constant(sequence) && !has_items;
+    const bool is_text =
+        sequence && sequence->is_constant() && !has_items &&
+        (is_safe_constant(sequence) || PyUnicode_Check(sequence->object) ||
+         PyBytes_Check(sequence->object));
     if (has_items || is_text) {
       MG_TRY(V count, repetitions(ctx, sequence == left ? right : left));
       if (count && is_text) {
-        Ref all =
-            Ref::steal(PyNumber_Multiply(sequence->object, count->object));
+        const Py_ssize_t times =
+            PyNumber_AsSsize_t(count->object, PyExc_OverflowError);
+        if (times == -1 && PyErr_Occurred()) return ctx.raise_from_python();
+        Ref all = Ref::steal(sequence->type->tp_as_sequence->sq_repeat(
+            sequence->object, times));
         if (!all) return ctx.raise_from_python();
         return ctx.constant(std::move(all));
       }

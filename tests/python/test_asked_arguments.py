@@ -8,6 +8,7 @@ import collections
 import enum
 import json
 import math
+import operator
 import re
 import warnings
 from typing import Any
@@ -189,6 +190,60 @@ def noting(base, name, answer):
 
 BASES = [str, float, bytes, tuple, frozenset, complex, int]
 SEQUENCES = ["abcd", b"abcd", range(4), [1, 2, 3], (1, 2, 3), torch.arange(4)]
+REPEATED = {
+    "a text": lambda odd: "ab" * odd,
+    "itself": lambda odd: odd * odd,
+    "bytes": lambda odd: odd * b"ab",
+}
+
+
+@pytest.mark.parametrize("repeated", REPEATED.values(), ids=REPEATED)
+@pytest.mark.parametrize("base", [str, bytes])
+def test_a_count_derived_from_a_constant_is_asked_in_each_call(base, repeated):
+    def program(odd):
+        try:
+            return repeated(odd)
+        except Exception as error:
+            return type(error), str(error)
+
+    odd = noting(base, "__index__", 2)
+    compiled = magneto.compile(program, backend="eager")
+    for _ in range(3):
+        assert told(lambda: compiled(odd)) == told(lambda: program(odd))
+
+
+CONCATENATED = {
+    "a list and what adds": lambda: operator.concat(
+        [1], noting(object, "__radd__", 1)
+    ),
+    "a tuple and a size": lambda: operator.concat((1.5,), torch.Size([2])),
+    "a size and a tuple": lambda: operator.concat(torch.Size([2]), (1,)),
+    "a named tuple": lambda: operator.concat(Two(1.5, 2), torch.Size([2])),
+    "what has items": lambda: operator.concat(noting(list, "__add__", 1), [1]),
+    "a list and a tensor": lambda: operator.concat([1], torch.ones(1)),
+    "a tensor": lambda: operator.concat(torch.ones(1), [1]),
+    "a list and an array": lambda: operator.concat([1], np.ones(1)),
+    "in place": lambda: operator.iconcat([1], noting(object, "__radd__", 1)),
+    "in place of a tuple": lambda: operator.iconcat((1,), (2,)),
+    "in place of a list": lambda: operator.iconcat([1], (2,)),
+}
+Two = collections.namedtuple("Two", "p q")
+
+
+@pytest.mark.parametrize("program", CONCATENATED.values(), ids=CONCATENATED)
+def test_concat_adds_sequences_only(program):
+    def attempted():
+        try:
+            result = program()
+            return type(result), repr(result)
+        except Exception as error:
+            return type(error), str(error)
+
+    compiled = magneto.compile(attempted, backend="eager")
+    for _ in range(2):
+        assert told(compiled) == told(attempted)
+
+
 SUBSCRIPTS = {
     "an item": lambda items, odd: items[odd],
     "a slice": lambda items, odd: items[odd:odd],
