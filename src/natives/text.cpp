@@ -117,6 +117,18 @@ Outcome<V> repr_of_all(Context& ctx, const std::vector<V>& items,
   return join_parts(ctx, open, parts, close);
 }
 
+// A torch.Size shows plain numbers, whatever their classes say.
+Outcome<V> repr_of_size(Context& ctx, std::span<const V> sizes) {
+  std::vector<V> items(sizes.begin(), sizes.end());
+  for (V& item : items) {
+    item = ctx.look_symbolic(item);
+    if (!is_symbol(item)) {
+      MG_TRY(item, values::as_index(ctx, item));
+    }
+  }
+  return repr_of_all(ctx, items, "torch.Size([", "])");
+}
+
 Outcome<V> repr_of_mapping(Context& ctx, V value) {
   std::vector<V> keys, values, parts;
   for (const DictEntry* entry : dict_entries(ctx, value)) {
@@ -210,14 +222,13 @@ Outcome<V> plain_repr(Context& ctx, V value, const PyTypeObject* as) {
   switch (value->kind) {
     case Kind::Tuple: {
       auto items = tuple_items(value);
-      if (holds_symbol(ctx, value)) {
-        if (as == values::torch_types().size)
-          return repr_of_all(ctx, {items.begin(), items.end()}, "torch.Size([",
-                             "])");
-      } else if (PyObject* real = safe_object(ctx, value)) {
+      PyObject* real =
+          holds_symbol(ctx, value) ? nullptr : safe_object(ctx, value);
+      if (real) {
         values::guard_digits_limit(ctx, real);
         return from_text(ctx, as->tp_repr(real));
       }
+      if (as == values::torch_types().size) return repr_of_size(ctx, items);
       if (as->tp_repr != PyTuple_Type.tp_repr) break;
       return repr_of_all(ctx, {items.begin(), items.end()}, "(",
                          items.size() == 1 ? ",)" : ")");

@@ -145,7 +145,8 @@ Outcome<V> operator_method(Context& ctx, int op, V value, PyObject* name) {
     MG_TRY(V method, method_by_name(ctx, value, name));
     if (method) return method;
   }
-  if (op != kOr || value->type != &PyDict_Type)
+  if (op != kOr ||
+      (value->type != &PyDict_Type && value->type != &PyDictProxy_Type))
     return python_method(ctx, value, name);
   PyObject* found = type_lookup(ctx, value->type, name);
   if (!found) return nullptr;
@@ -253,8 +254,8 @@ Outcome<V> container_operation(Context& ctx, int op, V left, V right,
         const Py_ssize_t times =
             PyNumber_AsSsize_t(count->object, PyExc_OverflowError);
         if (times == -1 && PyErr_Occurred()) return ctx.raise_from_python();
-        Ref all = Ref::steal(sequence->type->tp_as_sequence->sq_repeat(
-            sequence->object, times));
+        Ref all = Ref::steal(
+            sequence->type->tp_as_sequence->sq_repeat(sequence->object, times));
         if (!all) return ctx.raise_from_python();
         return ctx.constant(std::move(all));
       }

@@ -368,6 +368,9 @@ class Writer:
             body = self.filled(self.choose.choice(STATEMENTS))
         else:
             body = "return " + self.call_of(self.choose.choice("nnssttdxx"))
+            # What fails behind a write has to leave it behind.
+            if self.choose.random() < 0.3:
+                body = f"{self.operand('x')}.add_(1)\n{body}"
         lines = ["def program(a, b, c):", "    try:"]
         lines += [f"        {line}" for line in body.split("\n")]
         lines += ["    except Exception as error:"]

@@ -112,6 +112,8 @@ PROGRAMS = {
     "a position before a tensor": lambda: torch.ones(3)[
         Counting() : torch.tensor(2)
     ],
+    "a place that is too large": lambda: bisect.bisect_left([1], 1, 10**20),
+    "a place that is too small": lambda: bisect.insort([1], 1, 0, -(10**20)),
     "a named place": lambda: (
         bisect.bisect_left([], 1, Place.SECOND, Place.SECOND),
         bisect.bisect([1, 2], 1, False, True),
@@ -343,7 +345,9 @@ def test_a_size_keeps_its_numbers(item, dynamic):
         size = torch.Size(items)
         of_tensor = torch.Size((torch.tensor(2), *items))
         kinds = [type(item) for item in (*size, *of_tensor)]
-        return kinds, size.numel(), x.expand(2, *size).shape, size + size
+        texts = str(size), f"{of_tensor}", repr([size])
+        both = size + size
+        return kinds, size.numel(), x.expand(2, *size).shape, both, texts
 
     compiled = magneto.compile(program, backend="eager", dynamic=dynamic)
     for _ in range(2):

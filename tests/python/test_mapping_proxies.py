@@ -202,3 +202,18 @@ def test_guards_hold_for_what_is_shown():
         assert compiled(torch.zeros(1)) == program(torch.zeros(1))
     shown["b"] = 0
     assert compiled(torch.zeros(1)) == program(torch.zeros(1))
+
+
+def test_a_namespace_is_united_with_a_mapping():
+    class Settings:
+        depth = 3
+
+    def program(x):
+        united = vars(Settings) | {"width": 2}
+        other = {"width": 2} | vars(Settings)
+        return x + united["depth"], "width" in united, other["depth"]
+
+    compiled = magneto.compile(program, backend="eager")
+    for depth in (3, 3, 4):
+        Settings.depth = depth
+        assert compiled(torch.ones(())) == program(torch.ones(()))

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import bisect as bisect_module
 import operator
+import sys
 import types
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -14,11 +15,17 @@ from magneto.polyfills import leave_to_c
 Key = Callable[[Any], Any] | None
 
 
+def _is_position(value: Any) -> bool:
+    if not isinstance(value, int):
+        return False
+    return -sys.maxsize <= operator.index(value) <= sys.maxsize
+
+
 def _is_left_to_c(a: Any, lo: Any, hi: Any) -> bool:
     cls = type(a)
     if (
-        isinstance(lo, int)
-        and (hi is None or isinstance(hi, int))
+        _is_position(lo)
+        and (hi is None or _is_position(hi))
         and not isinstance(a, (dict, types.MappingProxyType))
         and hasattr(cls, "__getitem__") == hasattr(cls, "__len__")
         and (hi is None or hasattr(cls, "__getitem__"))
