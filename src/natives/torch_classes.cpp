@@ -2,6 +2,9 @@
 // Torch's small classes: device, Size, finfo and the like.
 #include <opcode.h>
 
+#include <limits>
+#include <utility>
+
 #include "natives/torch_rows.h"
 #include "values/numpy_values.h"
 #include "values/symbolic.h"
@@ -48,6 +51,19 @@ Outcome<V> make_size(Context& ctx, const Arguments& args) {
   return made;
 }
 
+// Whether a number that varies fits into 64 bits.
+Outcome<bool> fits(Context& ctx, V number) {
+  constexpr auto kMost = std::numeric_limits<int64_t>::max();
+  for (const auto& [comparison, bound] :
+       {std::pair{Py_LE, kMost}, std::pair{Py_GE, -kMost}}) {
+    MG_TRY(V within,
+           values::compare(ctx, comparison, number, ctx.integer(bound)));
+    MG_TRY(bool is_within, values::truth(ctx, within));
+    if (!is_within) return false;
+  }
+  return true;
+}
+
 // The product of a torch.Size's items.
 Outcome<V> size_numel(Context& ctx, const Arguments& args) {
   V size = ctx.look_symbolic(args.positional[0]);
@@ -55,9 +71,15 @@ Outcome<V> size_numel(Context& ctx, const Arguments& args) {
   MG_DO(values::unpack(ctx, size, items));
   V product = ctx.integer(1);
   for (V item : items) {
+    item = ctx.look_symbolic(item);
     int overflow = 0;
-    if (item->is_constant() && PyLong_Check(item->object) &&
-        PyLong_AsLongLongAndOverflow(item->object, &overflow) && overflow)
+    if (is_symbol(item)) {
+      MG_TRY(bool is_fitting, fits(ctx, item));
+      overflow = !is_fitting;
+    } else if (item->is_constant() && PyLong_Check(item->object)) {
+      PyLong_AsLongLongAndOverflow(item->object, &overflow);
+    }
+    if (overflow)
       return ctx.raise(PyExc_ValueError, "Overflow when unpacking long long");
     // One of NumPy's is kept as it is.
     if (!is_symbol(item)) {

@@ -384,12 +384,16 @@ Status plain_set_item(Context& ctx, V container, V key, V value) {
       }
       const Py_ssize_t size = size_of(ctx, container);
       std::vector<V> items;
-      MG_TRY(V iterator, iterator_or_error(ctx, iterate(ctx, value), [&] {
-               return index.step == 1 ? "can only assign an iterable"
-                                      : "must assign iterable to extended "
-                                        "slice";
-             }));
-      MG_DO(unpack_to_list(ctx, iterator, items));
+      if (ctx.look(value) == container) {  // whatever its own __iter__ says
+        items = ctx.heap.items(container->heap);
+      } else {
+        MG_TRY(V iterator, iterator_or_error(ctx, iterate(ctx, value), [&] {
+                 return index.step == 1 ? "can only assign an iterable"
+                                        : "must assign iterable to extended "
+                                          "slice";
+               }));
+        MG_DO(unpack_to_list(ctx, iterator, items));
+      }
       if (size_of(ctx, container) != size)
         return ctx.graph_break(
             "c-protocol", "a list that changes while a slice of it is assigned",

@@ -48,6 +48,13 @@ int64_t width(V item) {
   return item->type == &PyBool_Type ? 0 : 1;
 }
 
+bool is_full_slice(Context& ctx, V item) {
+  return item->kind == Kind::Slice &&
+         std::ranges::all_of(tuple_items(item), [&](V bound) {
+           return ctx.look_symbolic(bound) == ctx.none();
+         });
+}
+
 struct Part {
   V tensor;
   V key;
@@ -68,6 +75,13 @@ Outcome<Part> selected(Context& ctx, V tensor, V key) {
   Part part{tensor, key};
   for (V item : items) part.has_tensor_position |= is_tensor_position(item);
   if (!std::ranges::any_of(items, is_symbolic_position)) return part;
+  const auto is_ellipsis = [](V item) { return item->object == Py_Ellipsis; };
+  if (std::ranges::count_if(items, is_ellipsis) > 1) {
+    // Which dimension comes next is told by torch alone.
+    for (V& item : items) item = ctx.look(item);
+    part.key = ctx.tuple(items);
+    return part;
+  }
   std::vector<V> rest;
   int64_t dim = 0;
   for (size_t i = 0; i < items.size(); ++i) {
@@ -93,7 +107,13 @@ Outcome<Part> selected(Context& ctx, V tensor, V key) {
     }
   }
   part.key = ctx.tuple(rest);
-  part.is_whole = rest.empty();
+  const auto is_whole = [&](V item) {
+    return is_ellipsis(item) || is_full_slice(ctx, item);
+  };
+  const auto slices =
+      std::ssize(rest) - std::ranges::count_if(rest, is_ellipsis);
+  part.is_whole = std::ranges::all_of(rest, is_whole) &&
+                  slices <= tensor::dim(fake_of(part.tensor));
   return part;
 }
 

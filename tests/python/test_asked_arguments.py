@@ -317,6 +317,36 @@ def test_a_text_of_a_derived_class_is_searched_without_its_methods():
         )
 
 
+def test_a_slice_of_itself_asks_no_iterator():
+    class Items(list):
+        def __iter__(self):
+            NOTES.append("iterated")
+            return super().__iter__()
+
+    def program(items, other):
+        items[1:1] = items
+        items[::2] = other
+        return [*items]
+
+    compiled = magneto.compile(program, backend="eager")
+    for _ in range(2):
+        expected = told(lambda: program(Items([1, 2]), Items([3, 4])))
+        assert told(lambda: compiled(Items([1, 2]), Items([3, 4]))) == expected
+
+
+@pytest.mark.parametrize("dynamic", [None, True])
+def test_sizes_that_vary_beyond_64_bits(dynamic):
+    def program(n):
+        try:
+            return torch.Size([n, 2]).numel()
+        except Exception as error:
+            return type(error), str(error)
+
+    compiled = magneto.compile(program, backend="eager", dynamic=dynamic)
+    for n in (3, 4, 10**20, 5, -(10**20), 10**20 + 1, -7):
+        assert compiled(n) == program(n)
+
+
 class Equal(int):
     """A number that notes that it was compared."""
 
