@@ -178,12 +178,30 @@ def is_huge(value: Any) -> bool:
     return isinstance(value, int) and value > 10**9
 
 
+def layout(tensor: torch.Tensor) -> tuple[Any, ...]:
+    """How it lies in its memory."""
+    return tensor.stride(), tensor.storage_offset(), tensor.is_contiguous()
+
+
+def shares(result: Any, operand: Any) -> Any:
+    """Whether a result is an operand, or has the memory of it."""
+    if isinstance(result, torch.Tensor) and isinstance(operand, torch.Tensor):
+        memory = result.untyped_storage().data_ptr()
+        if memory and memory == operand.untyped_storage().data_ptr():
+            return "is" if result is operand else "shares"
+        return ""
+    is_plain = isinstance(result, int | float | complex | str | bytes)
+    return result is operand and not is_plain
+
+
 def shown(value: Any) -> str:
     """In words that two runs share."""
     try:
         if isinstance(value, set | frozenset):
             return type(value).__name__ + repr(sorted(map(shown, value)))
         text = repr(value)
+        if type(value) is torch.Tensor:
+            text += repr((layout(value), value.is_leaf, value._version))
         if "iterator" in text or "object at" in text:
             text += repr([*itertools.islice(value, 5)])
     except Exception as error:
@@ -197,7 +215,11 @@ def told_of(call: Callable[..., Any], *operands: Any) -> str:
     torch.manual_seed(0)
     with contextlib.redirect_stdout(io.StringIO()) as printed:
         try:
-            result = shown(call(*operands))
+            made = call(*operands)
+            result = shown(made)
+            if not isinstance(made, tuple | list):
+                made = [made]
+            result += repr([shares(m, o) for m in made for o in operands])
         except BaseException as error:
             result = f"raised {error!r}"
     # Where torch's own code has raised is none of ours.
