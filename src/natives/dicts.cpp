@@ -112,7 +112,7 @@ Status update_from_keys(Context& ctx, V into, V other, V keys,
       MG_TRY(V key, next(ctx, iterator));
       if (!key) return done;
       MG_TRY(V value, get_item(ctx, other, key));
-      MG_DO(set_item(ctx, into, key, value));
+      MG_DO(store(ctx, into, key, value, through_items));
     }
   }
   MG_TRY(keys, get_attribute(ctx, other, interned().keys));
@@ -120,7 +120,7 @@ Status update_from_keys(Context& ctx, V into, V other, V keys,
   MG_DO(values::take_keys(ctx, other, keys, each));
   for (V key : each) {
     MG_TRY(V value, get_item(ctx, other, key));
-    MG_DO(dict_set(ctx, into, key, value));
+    MG_DO(store(ctx, into, key, value, through_items));
   }
   return done;
 }

@@ -53,9 +53,9 @@ Outcome<V> make_size(Context& ctx, const Arguments& args) {
 
 // Whether a number that varies fits into 64 bits.
 Outcome<bool> fits(Context& ctx, V number) {
-  constexpr auto kMost = std::numeric_limits<int64_t>::max();
+  using Limits = std::numeric_limits<int64_t>;
   for (const auto& [comparison, bound] :
-       {std::pair{Py_LE, kMost}, std::pair{Py_GE, -kMost}}) {
+       {std::pair{Py_LE, Limits::max()}, std::pair{Py_GE, Limits::min()}}) {
     MG_TRY(V within,
            values::compare(ctx, comparison, number, ctx.integer(bound)));
     MG_TRY(bool is_within, values::truth(ctx, within));
