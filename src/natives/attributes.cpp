@@ -240,6 +240,7 @@ Outcome<V> hash(Context& ctx, const Arguments& args) {
     if (result == -1) return ctx.raise_from_python();
     return ctx.integer(result);
   }
+  values::rely_on_hash(ctx, value->type);
   if (value->type->tp_hash == PyObject_HashNotImplemented)
     return ctx.raise(PyExc_TypeError, std::string("unhashable type: '") +
                                           value->type->tp_name + "'");

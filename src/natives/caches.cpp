@@ -38,6 +38,7 @@ PyObject* plain_object(Context& ctx, V value) {
   if (holds_symbol(ctx, value)) return nullptr;
   value = ctx.look(value);
   if (PyObject* constant = as_constant(ctx, value)) return constant;
+  values::rely_on_hash(ctx, value->type);
   const bool is_by_address =
       value->type->tp_hash == PyBaseObject_Type.tp_hash &&
       value->type->tp_richcompare == PyBaseObject_Type.tp_richcompare;
@@ -249,6 +250,7 @@ Outcome<Known> trace_cached(Context& ctx, const CachedCall& traced) {
 // Hashes an argument as the making of a key does: what can't be hashed raises,
 // and the program's own __hash__ runs.
 Status hash_argument(Context& ctx, V value) {
+  values::rely_on_hash(ctx, value->type);
   if (value->type->tp_hash == PyObject_HashNotImplemented)
     return ctx.raise(PyExc_TypeError, std::string("unhashable type: '") +
                                           value->type->tp_name + "'");

@@ -371,8 +371,7 @@ template <bool in_place>
 Outcome<V> repeat(Context& ctx, const Arguments& args) {
   MG_TRY(V deque, list_receiver(ctx, args));
   V given = ctx.look(args.positional[1]);
-  const PyNumberMethods* methods = given->type->tp_as_number;
-  if (!methods || !methods->nb_index)
+  if (!values::has_index(ctx, given->type))
     return ctx.raise(PyExc_TypeError,
                      std::string("'") + given->type->tp_name +
                          "' object cannot be interpreted as an integer");

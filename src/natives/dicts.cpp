@@ -8,6 +8,7 @@
 #include "values/construction.h"
 #include "values/dict_iterators.h"
 #include "values/exceptions.h"
+#include "values/hashing.h"
 
 namespace magneto::natives {
 
@@ -234,10 +235,11 @@ Outcome<V> pop(Context& ctx, const Arguments& args) {
   MG_TRY(V dict, receiver(ctx, args));
   // An empty one asks for no hash.
   V key = ctx.look_symbolic(args.positional[1]);
-  const bool may_be_unhashable =
-      key->type->tp_hash == PyObject_HashNotImplemented ||
-      key->kind == Kind::Tuple;
-  if (!may_be_unhashable || !dict_entries(ctx, dict).empty()) {
+  values::rely_on_hash(ctx, key->type);
+  const bool may_be_heard = key->type->tp_hash == PyObject_HashNotImplemented ||
+                            key->kind == Kind::Tuple ||
+                            (key->type->tp_flags & Py_TPFLAGS_HEAPTYPE);
+  if (!may_be_heard || !dict_entries(ctx, dict).empty()) {
     MG_TRY(V value, dict_pop(ctx, dict, args.positional[1]));
     if (value) return value;
   }

@@ -120,13 +120,13 @@ Outcome<Py_ssize_t> find_item(Context& ctx, std::span<const V> items, V wanted,
 
 Outcome<Py_ssize_t> bound_argument(Context& ctx, V value) {
   value = ctx.look(value);
-  const bool has_index =
-      value->type->tp_as_number && value->type->tp_as_number->nb_index;
-  if (!has_index)
+  if (!values::has_index(ctx, value->type))
     return ctx.raise(PyExc_TypeError,
                      "slice indices must be integers or have an __index__ "
                      "method");
-  if (!value->is_constant()) return index_argument(ctx, value);
+  MG_TRY(V own, values::own_position(ctx, value));
+  if (own || !value->is_constant())
+    return index_argument(ctx, own ? own : value);
   // A bound beyond all sequences is their end.
   Py_ssize_t bound = PyNumber_AsSsize_t(value->object, nullptr);
   if (bound == -1 && PyErr_Occurred()) return ctx.raise_from_python();

@@ -3,6 +3,7 @@
 #include "natives/pure.h"
 #include "natives/signature.h"
 #include "python/find.h"
+#include "python/names.h"
 
 namespace magneto::natives {
 
@@ -65,9 +66,12 @@ PyObject* function_of_math(const char* function) {
   return found;
 }
 
-bool may_be_a_number(V value, bool may_be_real) {
+bool may_be_a_number(Context& ctx, V value, bool may_be_real) {
   const PyNumberMethods* methods = value->type->tp_as_number;
-  return methods && ((may_be_real && methods->nb_float) || methods->nb_index);
+  if (value->type->tp_flags & Py_TPFLAGS_HEAPTYPE)
+    (void)type_lookup(ctx, value->type, interned().dunder_float);
+  return (may_be_real && methods && methods->nb_float) ||
+         values::has_index(ctx, value->type);
 }
 
 // Functions of numbers; objects are asked for one, in order.
@@ -121,7 +125,7 @@ Outcome<V> of_numbers(Context& ctx, const Arguments& args) {
     }
     numbers.push_back(value);
     // The others aren't looked at.
-    if (!may_be_a_number(value, sizeof...(methods) > 1)) break;
+    if (!may_be_a_number(ctx, value, sizeof...(methods) > 1)) break;
     if (is_logarithm && numbers.size() == 1)
       MG_DO(call_really(ctx, real, {.positional = numbers}, result));
   }

@@ -274,10 +274,12 @@ Status unpack_iterable(Context& ctx, V iterable, size_t most, size_t before,
   const bool is_sequence =
       type->tp_as_sequence && type->tp_as_sequence->sq_item &&
       !PyType_HasFeature(iterable->type, Py_TPFLAGS_DICT_SUBCLASS);
-  if (!type->tp_iter && !is_sequence && iterable->kind != Kind::Tensor)
+  if (!type->tp_iter && !is_sequence && iterable->kind != Kind::Tensor) {
+    values::rely_on_no_iteration(ctx, iterable->type);
     return ctx.raise(
         PyExc_TypeError,
         std::string("cannot unpack non-iterable ") + type->tp_name + " object");
+  }
   const bool has_end =
       iterable->type == &PyTuple_Type || iterable->type == &PyList_Type;
   if (has_end) return values::unpack(ctx, iterable, items);

@@ -43,6 +43,12 @@ bool has_own_keys(PyObject* dict) {
   return false;
 }
 
+void rely_on_hash(Context& ctx, PyTypeObject* type) {
+  if (!type || !(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) return;
+  (void)type_lookup(ctx, type, interned().dunder_hash);
+  (void)type_lookup(ctx, type, interned().dunder_eq);
+}
+
 Outcome<V> own_hash(Context& ctx, V value) {
   PyObject* found = own_special(ctx, value->type, interned().dunder_hash);
   if (!found || found == Py_None) return nullptr;
@@ -182,6 +188,7 @@ Outcome<PyObject*> own_token(Context& ctx, V key) {
 
 Outcome<PyObject*> key_token(Context& ctx, V key) {
   key = ctx.look(key);
+  rely_on_hash(ctx, key->type);
   if (hashes_itself(key)) return own_token(ctx, key);
   if (key->object && is_unsettled_reference(key->object))
     return user_key(ctx, key);
@@ -196,6 +203,7 @@ Outcome<PyObject*> key_token(Context& ctx, V key) {
       if (PyTuple_CheckExact(object)) {
         for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i) {
           PyTypeObject* item = Py_TYPE(PyTuple_GET_ITEM(object, i));
+          rely_on_hash(ctx, item);
           if (!is_plain_key_type(item) && !is_static_type(item) &&
               !hashes_by_identity(item))
             return ctx.graph_break(

@@ -17,10 +17,6 @@ namespace magneto::values {
 
 namespace {
 
-bool has_index(PyTypeObject* type) {
-  return type->tp_as_number && type->tp_as_number->nb_index;
-}
-
 // The method, where it is the program's own; null otherwise.
 Outcome<V> overridden(Context& ctx, V value, PyObject* name) {
   PyObject* found = own_special(ctx, value->type, name);
@@ -48,7 +44,15 @@ Outcome<V> own_index(Context& ctx, V value) {
 
 }  // namespace
 
+bool has_index(Context& ctx, PyTypeObject* type) {
+  if (type->tp_flags & Py_TPFLAGS_HEAPTYPE)
+    return type_lookup(ctx, type, interned().dunder_index);
+  return type->tp_as_number && type->tp_as_number->nb_index;
+}
+
 Outcome<V> own_position(Context& ctx, V value) {
+  // An int is one, whatever the __index__ of its class says.
+  if (PyType_IsSubtype(value->type, &PyLong_Type)) return nullptr;
   MG_TRY(V number, own_index(ctx, value));
   if (!number) return nullptr;
   // Some of Python's functions clamp it, some raise, each in words of its own.
@@ -144,7 +148,7 @@ Outcome<PyObject*> index_object(Context& ctx, V key) {
                            "use plain ints");
   MG_TRY(V number, own_position(ctx, key));
   if (number) return number->object;
-  if (!has_index(key->type)) return nullptr;
+  if (!has_index(ctx, key->type)) return nullptr;
   MG_TRY(number, as_index(ctx, key));
   return number->object;
 }
@@ -339,16 +343,17 @@ namespace {
 
 // Whether the type has the C function that stands for both of __setitem__ and
 // __delitem__.
-bool writes_items(PyTypeObject* type, V key) {
+bool writes_items(Context& ctx, PyTypeObject* type, V key) {
   return (type->tp_as_mapping && type->tp_as_mapping->mp_ass_subscript) ||
          (type->tp_as_sequence && type->tp_as_sequence->sq_ass_item &&
-          has_index(key->type));
+          has_index(ctx, key->type));
 }
 
 // What has neither: CPython takes the key for a position, and asks it which,
 // before it says that the container takes none.
 Status ask_for_position(Context& ctx, V container, V key) {
-  if (!container->type->tp_as_sequence || !has_index(key->type)) return done;
+  if (!container->type->tp_as_sequence || !has_index(ctx, key->type))
+    return done;
   if (is_symbol(key)) return done;
   MG_TRY(V number, as_index(ctx, key));
   if (PyLong_AsSsize_t(number->object) != -1 || !PyErr_Occurred()) return done;
@@ -425,7 +430,7 @@ Status plain_set_item(Context& ctx, V container, V key, V value) {
          call_special(ctx, container, interned().dunder_setitem, {key, value}));
   if (answer) return done;
   key = ctx.look_symbolic(key);
-  if (writes_items(container->type, key))
+  if (writes_items(ctx, container->type, key))
     return ctx.raise(PyExc_AttributeError, "__setitem__");
   MG_DO(ask_for_position(ctx, container, key));
   return ctx.raise(PyExc_TypeError,
@@ -478,11 +483,11 @@ Status plain_delete_item(Context& ctx, V container, V key) {
          call_special(ctx, container, interned().dunder_delitem, {key}));
   if (answer) return done;
   key = ctx.look_symbolic(key);
-  if (writes_items(container->type, key))
+  if (writes_items(ctx, container->type, key))
     return ctx.raise(PyExc_AttributeError, "__delitem__");
   MG_DO(ask_for_position(ctx, container, key));
   const bool by_position =
-      container->type->tp_as_sequence && has_index(key->type);
+      container->type->tp_as_sequence && has_index(ctx, key->type);
   return ctx.raise(PyExc_TypeError, std::string("'") +
                                         container->type->tp_name + "' object " +
                                         (by_position ? "doesn't" : "does not") +

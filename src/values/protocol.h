@@ -86,6 +86,8 @@ Outcome<V> length(Context& ctx, V container);
 Outcome<V> first_size(Context& ctx, V tensor);
 // operator.index(): a constant int.
 Outcome<V> as_index(Context& ctx, V value);
+// Whether the class has an __index__.
+bool has_index(Context& ctx, PyTypeObject* type);
 // What an __index__ of the program's own gives, as a position; null where there
 // is none. What is beyond any position breaks the graph.
 Outcome<V> own_position(Context& ctx, V value);

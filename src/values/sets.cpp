@@ -210,9 +210,10 @@ Status set_add(Context& ctx, V set, V item) {
 V set_key(Context& ctx, V item) {
   item = ctx.look(item);
   if (item->kind != Kind::Set ||
-      PyType_IsSubtype(item->type, &PyFrozenSet_Type) ||
-      item->type->tp_hash != PyObject_HashNotImplemented)
+      PyType_IsSubtype(item->type, &PyFrozenSet_Type))
     return item;
+  rely_on_hash(ctx, item->type);
+  if (item->type->tp_hash != PyObject_HashNotImplemented) return item;
   V frozen = ctx.set(&PyFrozenSet_Type);
   for (const DictEntry* entry : dict_entries(ctx, item))
     ctx.heap.dict_set(frozen->heap, entry->key, entry->value, entry->token);

@@ -135,8 +135,7 @@ Outcome<V> slice_with_numbers(Context& ctx, V slice) {
       MG_TRY(bound, call_method(ctx, bound, interned().dunder_index, {}));
       continue;
     }
-    const PyNumberMethods* methods = bound->type->tp_as_number;
-    if (!methods || !methods->nb_index)
+    if (!has_index(ctx, bound->type))
       return ctx.raise(PyExc_TypeError,
                        "slice indices must be integers or None or have an "
                        "__index__ method");
