@@ -2,7 +2,6 @@
 // Torch's small classes: device, Size, finfo and the like.
 #include <opcode.h>
 
-#include <limits>
 #include <utility>
 
 #include "natives/torch_rows.h"
@@ -51,11 +50,11 @@ Outcome<V> make_size(Context& ctx, const Arguments& args) {
   return made;
 }
 
-// Whether a number that varies fits into 64 bits.
-Outcome<bool> fits(Context& ctx, V number) {
-  using Limits = std::numeric_limits<int64_t>;
+// Whether a number that varies is far from the ends of 64 bits.
+Outcome<bool> is_moderate(Context& ctx, V number) {
+  constexpr int64_t kBound = int64_t{1} << 62;
   for (const auto& [comparison, bound] :
-       {std::pair{Py_LE, Limits::max()}, std::pair{Py_GE, Limits::min()}}) {
+       {std::pair{Py_LE, kBound}, std::pair{Py_GE, -kBound}}) {
     MG_TRY(V within,
            values::compare(ctx, comparison, number, ctx.integer(bound)));
     MG_TRY(bool is_within, values::truth(ctx, within));
@@ -72,14 +71,13 @@ Outcome<V> size_numel(Context& ctx, const Arguments& args) {
   V product = ctx.integer(1);
   for (V item : items) {
     item = ctx.look_symbolic(item);
-    int overflow = 0;
     if (is_symbol(item)) {
-      MG_TRY(bool is_fitting, fits(ctx, item));
-      overflow = !is_fitting;
-    } else if (item->is_constant() && PyLong_Check(item->object)) {
-      PyLong_AsLongLongAndOverflow(item->object, &overflow);
+      MG_TRY(bool is_small, is_moderate(ctx, item));
+      if (!is_small) item = ctx.look(item);
     }
-    if (overflow)
+    int overflow = 0;
+    if (item->is_constant() && PyLong_Check(item->object) &&
+        PyLong_AsLongLongAndOverflow(item->object, &overflow) && overflow)
       return ctx.raise(PyExc_ValueError, "Overflow when unpacking long long");
     // One of NumPy's is kept as it is.
     if (!is_symbol(item)) {

@@ -190,7 +190,8 @@ def shares(result: Any, operand: Any) -> Any:
         if memory and memory == operand.untyped_storage().data_ptr():
             return "is" if result is operand else "shares"
         return ""
-    is_plain = isinstance(result, int | float | complex | str | bytes)
+    plain = int | float | complex | str | bytes | np.generic
+    is_plain = isinstance(result, plain)
     return result is operand and not is_plain
 
 
@@ -201,7 +202,7 @@ def shown(value: Any) -> str:
             return type(value).__name__ + repr(sorted(map(shown, value)))
         text = repr(value)
         if type(value) is torch.Tensor:
-            text += repr((layout(value), value.is_leaf, value._version))
+            text += repr((layout(value), value.is_leaf))
         if "iterator" in text or "object at" in text:
             text += repr([*itertools.islice(value, 5)])
     except Exception as error:
