@@ -140,6 +140,25 @@ PROGRAMS = {
 }
 
 
+# Sequences only, whatever `+` does.
+CONCATENATED = {
+    "a list and what adds": lambda: operator.concat(
+        [1], noting(object, "__radd__", 1)
+    ),
+    "a tuple and a size": lambda: operator.concat((1.5,), torch.Size([2])),
+    "a size and a tuple": lambda: operator.concat(torch.Size([2]), (1,)),
+    "a named tuple": lambda: operator.concat(Two(1.5, 2), torch.Size([2])),
+    "what has items": lambda: operator.concat(noting(list, "__add__", 1), [1]),
+    "a list and a tensor": lambda: operator.concat([1], torch.ones(1)),
+    "a tensor": lambda: operator.concat(torch.ones(1), [1]),
+    "a list and an array": lambda: operator.concat([1], np.ones(1)),
+    "in place": lambda: operator.iconcat([1], noting(object, "__radd__", 1)),
+    "in place of a tuple": lambda: operator.iconcat((1,), (2,)),
+    "in place of a list": lambda: operator.iconcat([1], (2,)),
+}
+Two = collections.namedtuple("Two", "p q")
+
+
 def told(call):
     NOTES.clear()
     try:
@@ -150,7 +169,10 @@ def told(call):
     return result, [*NOTES]
 
 
-@pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
+ALL = PROGRAMS | CONCATENATED
+
+
+@pytest.mark.parametrize("program", ALL.values(), ids=ALL)
 def test_arguments_are_asked_as_in_python(program):
     def attempted():
         try:
@@ -212,38 +234,6 @@ def test_a_count_derived_from_a_constant_is_asked_in_each_call(base, repeated):
     compiled = magneto.compile(program, backend="eager")
     for _ in range(3):
         assert told(lambda: compiled(odd)) == told(lambda: program(odd))
-
-
-CONCATENATED = {
-    "a list and what adds": lambda: operator.concat(
-        [1], noting(object, "__radd__", 1)
-    ),
-    "a tuple and a size": lambda: operator.concat((1.5,), torch.Size([2])),
-    "a size and a tuple": lambda: operator.concat(torch.Size([2]), (1,)),
-    "a named tuple": lambda: operator.concat(Two(1.5, 2), torch.Size([2])),
-    "what has items": lambda: operator.concat(noting(list, "__add__", 1), [1]),
-    "a list and a tensor": lambda: operator.concat([1], torch.ones(1)),
-    "a tensor": lambda: operator.concat(torch.ones(1), [1]),
-    "a list and an array": lambda: operator.concat([1], np.ones(1)),
-    "in place": lambda: operator.iconcat([1], noting(object, "__radd__", 1)),
-    "in place of a tuple": lambda: operator.iconcat((1,), (2,)),
-    "in place of a list": lambda: operator.iconcat([1], (2,)),
-}
-Two = collections.namedtuple("Two", "p q")
-
-
-@pytest.mark.parametrize("program", CONCATENATED.values(), ids=CONCATENATED)
-def test_concat_adds_sequences_only(program):
-    def attempted():
-        try:
-            result = program()
-            return type(result), repr(result)
-        except Exception as error:
-            return type(error), str(error)
-
-    compiled = magneto.compile(attempted, backend="eager")
-    for _ in range(2):
-        assert told(compiled) == told(attempted)
 
 
 SUBSCRIPTS = {
