@@ -190,7 +190,7 @@ def shares(result: Any, operand: Any) -> Any:
         if memory and memory == operand.untyped_storage().data_ptr():
             return "is" if result is operand else "shares"
         return ""
-    plain = int | float | complex | str | bytes | np.generic
+    plain = int | float | complex | str | bytes | frozenset | np.generic
     is_plain = isinstance(result, plain)
     return result is operand and not is_plain
 

@@ -81,7 +81,7 @@ CALLS = {
         "operator.itemgetter({n}, {n})({s})",
         "(lambda p, *q, k=3: [p, q, k])(*{s}, k={n})",
         "[[v] * {n} for v in {s}]", "operator.concat({s}, {s})",
-        "random.Random({n}).sample({s}, {n})", "np.array({s})",
+        "random.Random({n}).sample({s}, {n})", "np.array({s}).tolist()",
         "dict.fromkeys({s}, {n})", "(lambda q, *r: [r, q])(*{s})",
         "[x for x, *_ in [{s}, {s}]]", "(v := {s})",
         "[(p, q) for p, q in [{s}]]",
