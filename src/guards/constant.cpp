@@ -63,11 +63,6 @@ bool is_scalar(PyObject* value) {
          value == Py_Ellipsis || value == Py_NotImplemented;
 }
 
-bool has_identity_hash(PyTypeObject* type) {
-  return type->tp_hash == PyBaseObject_Type.tp_hash &&
-         type->tp_richcompare == PyBaseObject_Type.tp_richcompare;
-}
-
 // Applies `accepts` to every item of a tuple, or of a set or frozenset.
 template <class Accepts>
 bool all_items(PyObject* value, Accepts accepts) {
@@ -183,6 +178,11 @@ void add_value_type(PyTypeObject* type, SameValue same) {
 }
 
 bool is_plain_key(PyObject* key) noexcept { return is_plain_key(key, 0); }
+
+bool has_identity_hash(PyTypeObject* type) noexcept {
+  return type->tp_hash == PyBaseObject_Type.tp_hash &&
+         type->tp_richcompare == PyBaseObject_Type.tp_richcompare;
+}
 
 bool is_constant(PyObject* value) noexcept { return is_constant(value, 0); }
 

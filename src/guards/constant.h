@@ -8,6 +8,9 @@
 
 namespace magneto::guards {
 
+// Whether objects of the type hash and compare by their identity, as object's.
+bool has_identity_hash(PyTypeObject* type) noexcept;
+
 // True for keys whose hash and equality are C code of the interpreter's: str,
 // int, bool, float, complex, bytes, None, tuples and frozensets of such, types
 // declared with add_value_type(), and objects that keep object's identity hash

@@ -240,10 +240,7 @@ Outcome<V> hash(Context& ctx, const Arguments& args) {
     if (result == -1) return ctx.raise_from_python();
     return ctx.integer(result);
   }
-  values::rely_on_hash(ctx, value->type);
-  if (value->type->tp_hash == PyObject_HashNotImplemented)
-    return ctx.raise(PyExc_TypeError, std::string("unhashable type: '") +
-                                          value->type->tp_name + "'");
+  MG_DO(values::check_hashable(ctx, value->type));
   if (value->is_constant() && inherits_plain_key(value->type) &&
       !(is_nan(value->object) && value->heap.valid()))
     return ctx.integer(PyObject_Hash(value->object));

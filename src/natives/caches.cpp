@@ -2,6 +2,7 @@
 // Functions behind functools.lru_cache.
 #include <algorithm>
 
+#include "guards/constant.h"
 #include "natives/descriptor_get.h"
 #include "natives/pure.h"
 #include "natives/signature.h"
@@ -39,10 +40,9 @@ PyObject* plain_object(Context& ctx, V value) {
   value = ctx.look(value);
   if (PyObject* constant = as_constant(ctx, value)) return constant;
   values::rely_on_hash(ctx, value->type);
-  const bool is_by_address =
-      value->type->tp_hash == PyBaseObject_Type.tp_hash &&
-      value->type->tp_richcompare == PyBaseObject_Type.tp_richcompare;
-  return value->source.valid() && is_by_address ? value->object : nullptr;
+  return value->source.valid() && guards::has_identity_hash(value->type)
+             ? value->object
+             : nullptr;
 }
 
 // The key under which the cache has the result of a call, as lru_cache makes
@@ -250,10 +250,7 @@ Outcome<Known> trace_cached(Context& ctx, const CachedCall& traced) {
 // Hashes an argument as the making of a key does: what can't be hashed raises,
 // and the program's own __hash__ runs.
 Status hash_argument(Context& ctx, V value) {
-  values::rely_on_hash(ctx, value->type);
-  if (value->type->tp_hash == PyObject_HashNotImplemented)
-    return ctx.raise(PyExc_TypeError, std::string("unhashable type: '") +
-                                          value->type->tp_name + "'");
+  MG_DO(values::check_hashable(ctx, value->type));
   MG_TRY(V own, own_hash(ctx, value));
   if (own) {
     MG_TRY(V result, call(ctx, own, {}));

@@ -36,8 +36,7 @@ bool has_own_keys(PyObject* dict) {
   while (PyDict_Next(dict, &position, &key, &value)) {
     PyTypeObject* type = Py_TYPE(key);
     if (!guards::is_plain_key(key) && (type->tp_flags & Py_TPFLAGS_HEAPTYPE) &&
-        (type->tp_richcompare != PyBaseObject_Type.tp_richcompare ||
-         type->tp_hash != PyBaseObject_Type.tp_hash))
+        !guards::has_identity_hash(type))
       return true;
   }
   return false;
@@ -47,6 +46,22 @@ void rely_on_hash(Context& ctx, PyTypeObject* type) {
   if (!type || !(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) return;
   (void)type_lookup(ctx, type, interned().dunder_hash);
   (void)type_lookup(ctx, type, interned().dunder_eq);
+}
+
+namespace {
+
+Signal unhashable(Context& ctx, PyTypeObject* type) {
+  return ctx.raise(PyExc_TypeError,
+                   std::string("unhashable type: '") + type->tp_name + "'");
+}
+
+}  // namespace
+
+Status check_hashable(Context& ctx, PyTypeObject* type) {
+  rely_on_hash(ctx, type);
+  if (type->tp_hash == PyObject_HashNotImplemented)
+    return unhashable(ctx, type);
+  return done;
 }
 
 Outcome<V> own_hash(Context& ctx, V value) {
@@ -91,11 +106,6 @@ void expect_closed_comparisons() {
 
 namespace {
 
-bool hashes_by_identity(PyTypeObject* type) {
-  return type->tp_hash == PyBaseObject_Type.tp_hash &&
-         type->tp_richcompare == PyBaseObject_Type.tp_richcompare;
-}
-
 // C types outside the list above whose hash and equality are C code over
 // immutable content: torch.dtype, torch.device, functions, classes with the
 // plain metaclass and so on.
@@ -120,7 +130,7 @@ bool hashes_itself(V key) {
 bool is_unsettled_reference(PyObject* object) {
   if (!PyWeakref_Check(object)) return false;
   PyObject* target = PyWeakref_GET_OBJECT(object);
-  return target == Py_None || !hashes_by_identity(Py_TYPE(target));
+  return target == Py_None || !guards::has_identity_hash(Py_TYPE(target));
 }
 
 Outcome<PyObject*> user_key(Context& ctx, V key) {
@@ -152,8 +162,7 @@ Outcome<std::optional<bool>> are_equal(Context& ctx, V one, V other) {
 // dict may have any of them.
 Outcome<PyObject*> own_token(Context& ctx, V key) {
   if (key->type->tp_hash == PyObject_HashNotImplemented)
-    return ctx.raise(PyExc_TypeError, std::string("unhashable type: '") +
-                                          key->type->tp_name + "'");
+    return unhashable(ctx, key->type);
   const Heap::Counting counting(ctx.heap);
   const size_t calls = ctx.graph.call_count();
   MG_TRY(V hashed, hash_by_own_method(ctx, key));
@@ -198,25 +207,22 @@ Outcome<PyObject*> key_token(Context& ctx, V key) {
       PyTypeObject* type = Py_TYPE(object);
       if (is_plain_key_type(type) || inherits_plain_key(type)) return object;
       if (type->tp_hash == PyObject_HashNotImplemented)
-        return ctx.raise(PyExc_TypeError, std::string("unhashable type: '") +
-                                              type->tp_name + "'");
+        return unhashable(ctx, type);
       if (PyTuple_CheckExact(object)) {
         for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i) {
           PyTypeObject* item = Py_TYPE(PyTuple_GET_ITEM(object, i));
           rely_on_hash(ctx, item);
           if (!is_plain_key_type(item) && !is_static_type(item) &&
-              !hashes_by_identity(item))
+              !guards::has_identity_hash(item))
             return ctx.graph_break(
                 "dict-key", std::string("a key of type ") + item->tp_name);
           if (item->tp_hash == PyObject_HashNotImplemented)
-            return ctx.raise(
-                PyExc_TypeError,
-                std::string("unhashable type: '") + item->tp_name + "'");
+            return unhashable(ctx, item);
         }
         return object;
       }
       // Classes: a metaclass may define __eq__ or __hash__ in Python.
-      if (is_static_type(type) || hashes_by_identity(type) ||
+      if (is_static_type(type) || guards::has_identity_hash(type) ||
           (PyType_Check(object) && type->tp_hash == PyType_Type.tp_hash &&
            type->tp_richcompare == PyType_Type.tp_richcompare))
         return object;
@@ -253,8 +259,7 @@ Outcome<PyObject*> key_token(Context& ctx, V key) {
     case Kind::List:
     case Kind::Dict:
     case Kind::Slice:
-      return ctx.raise(PyExc_TypeError, std::string("unhashable type: '") +
-                                            key->type->tp_name + "'");
+      return unhashable(ctx, key->type);
     case Kind::Set:
       if (PyType_IsSubtype(key->type, &PyFrozenSet_Type)) {
         if (key->type->tp_hash != PyFrozenSet_Type.tp_hash ||
@@ -268,22 +273,20 @@ Outcome<PyObject*> key_token(Context& ctx, V key) {
         MG_CHECK(token, "tokens are hashable");
         return ctx.keep(std::move(token));
       }
-      return ctx.raise(PyExc_TypeError, std::string("unhashable type: '") +
-                                            key->type->tp_name + "'");
+      return unhashable(ctx, key->type);
     default:
       break;
   }
-  if (key->type && !hashes_by_identity(key->type) &&
+  if (key->type && !guards::has_identity_hash(key->type) &&
       (key->type->tp_flags & Py_TPFLAGS_HEAPTYPE))
     return own_token(ctx, key);
   // Equal ones need not be one object.
   if (key->kind == Kind::BoundMethod) return user_key(ctx, key);
   if (key->type && key->type->tp_hash == PyObject_HashNotImplemented)
-    return ctx.raise(PyExc_TypeError, std::string("unhashable type: '") +
-                                          key->type->tp_name + "'");
+    return unhashable(ctx, key->type);
   // C code compares what they hold, which isn't guarded.
   if (key->kind == Kind::Object && is_static_type(key->type) &&
-      !hashes_by_identity(key->type))
+      !guards::has_identity_hash(key->type))
     return ctx.graph_break("dict-key",
                            std::string("a key of type ") + key->type->tp_name);
   if (key->object) {

@@ -26,6 +26,8 @@ Outcome<V> hash_by_own_method(Context& ctx, V value);
 // For whom looks at the slots: how a class of the program's hashes and compares
 // may change.
 void rely_on_hash(Context& ctx, PyTypeObject* type);
+// Raises TypeError for a class whose objects have no hash.
+Status check_hashable(Context& ctx, PyTypeObject* type);
 
 // Whether a real dict has keys that hash or compare in Python code.
 bool has_own_keys(PyObject* dict);
