@@ -241,11 +241,8 @@ Outcome<V> make_reversed(Context& ctx, const Arguments& args) {
     MG_CHECK(backwards, "a part of a range");
     return iterate(ctx, ctx.constant(std::move(backwards)));
   }
-  const bool is_sequence = sequence->is_constant()
-                               ? PySequence_Check(sequence->object)
-                               : sequence->type->tp_as_sequence &&
-                                     sequence->type->tp_as_sequence->sq_item;
-  if (!is_sequence) return not_reversible(ctx, sequence);
+  if (!values::is_sequence_type(ctx, sequence->type))
+    return not_reversible(ctx, sequence);
   // A list is gone through without asking its class.
   MG_TRY(V count, is_instance_of(sequence, &PyList_Type)
                       ? values::plain_length(ctx, sequence)

@@ -110,8 +110,7 @@ Outcome<V> text_of(Context& ctx, const Arguments& args) {
 
 Outcome<V> make(Context& ctx, const Arguments& args) {
   V mapping = ctx.look(args.positional[0]);
-  const PyMappingMethods* methods = mapping->type->tp_as_mapping;
-  if (!methods || !methods->mp_subscript ||
+  if (!values::is_mapping_type(ctx, mapping->type) ||
       is_instance_of(mapping, &PyList_Type) ||
       is_instance_of(mapping, &PyTuple_Type))
     return ctx.raise(PyExc_TypeError,

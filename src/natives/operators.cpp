@@ -222,16 +222,17 @@ Outcome<V> concatenate(Context& ctx, const Arguments& args) {
   V left = ctx.look(args.positional[0]);
   V right = ctx.look(args.positional[1]);
   const PySequenceMethods* methods = left->type->tp_as_sequence;
-  const auto has_items = [](V value) {
-    return value->type->tp_as_sequence &&
-           value->type->tp_as_sequence->sq_item &&
-           !PyType_IsSubtype(value->type, &PyDict_Type);
+  const auto has_items = [&](V value) {
+    return values::is_sequence_type(ctx, value->type);
   };
-  const auto adds = [](V value) {
+  const auto adds = [&](V value) {
+    (void)type_lookup(ctx, value->type, name<"__add__">());
+    (void)type_lookup(ctx, value->type, name<"__radd__">());
     return value->type->tp_as_number && value->type->tp_as_number->nb_add;
   };
-  const bool may_add =
-      has_items(left) && has_items(right) && (adds(left) || adds(right));
+  // Both are asked, for the guards.
+  const bool add = adds(left) | adds(right);
+  const bool may_add = has_items(left) && has_items(right) && add;
   if (!(methods && methods->sq_concat) && !may_add)
     return ctx.raise(PyExc_TypeError, std::string("'") + left->type->tp_name +
                                           "' object can't be concatenated");

@@ -8,6 +8,7 @@
 #include "values/attributes.h"
 #include "values/digits_limit.h"
 #include "values/numpy_values.h"
+#include "values/torch_types.h"
 
 namespace magneto::natives {
 
@@ -70,6 +71,17 @@ PyObject* examined_object(Context& ctx, V value) {
     return ctx.keep(std::move(bound));
   }
   return as_constant(ctx, value);
+}
+
+PyObject* argument_object(Context& ctx, V value) {
+  PyObject* object = examined_object(ctx, value);
+  if (!object) return nullptr;
+  PyTypeObject* type = Py_TYPE(object);
+  if (is_safe_type(type) ||
+      PyType_IsSubtype(Py_TYPE(type), torch_types().enum_meta))
+    return object;
+  while (type && !is_safe_type(type)) type = type->tp_base;
+  return type ? nullptr : object;
 }
 
 Ref names_of(const Arguments& args) {

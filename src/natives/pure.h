@@ -17,6 +17,11 @@ PyObject* safe_object(Context& ctx, V value);
 // otherwise.
 PyObject* examined_object(Context& ctx, V value);
 
+// The same, but null for a number, text or tuple of a class of the program's,
+// whose methods C code may ask for an index, a hash or the like. Members of
+// enumerations pass.
+PyObject* argument_object(Context& ctx, V value);
+
 // The caller's object that `value` is, guarded to be that very one, for what
 // isn't told by its type; null if the trace made it.
 PyObject* guarded_object(Context& ctx, V value);

@@ -197,10 +197,9 @@ Status check_new(Context& ctx, PyObject* callable, const Arguments& args) {
 }
 
 Outcome<V> call_pure(Context& ctx, PyObject* callable, const Arguments& args,
-                     bool examine) {
+                     PyObject* (*convert)(Context&, V)) {
   Ref result;
-  MG_TRY(bool called, call_really(ctx, callable, args, result,
-                                  examine ? examined_object : safe_object));
+  MG_TRY(bool called, call_really(ctx, callable, args, result, convert));
   if (!called) return refuse(ctx, callable, args, kOutside);
   return lift(ctx, std::move(result));
 }
@@ -582,16 +581,16 @@ Outcome<V> call_row(Context& ctx, const Row& row, PyObject* callable,
       return stop_iteration(ctx, ended ? ended : ctx.end_value);
     }
     case Meaning::Pure:
-      return call_pure(ctx, callable, args, false);
+      return call_pure(ctx, callable, args, safe_object);
     case Meaning::Define:
     case Meaning::Evaluate:
       if (args.count())
         if (PyObject* object = examined_object(ctx, args.positional[0]))
           MG_DO(values::rely_on_definition(ctx, object,
                                            row.meaning == Meaning::Evaluate));
-      return call_pure(ctx, callable, args, true);
+      return call_pure(ctx, callable, args, examined_object);
     case Meaning::Examine:
-      return call_pure(ctx, callable, args, true);
+      return call_pure(ctx, callable, args, argument_object);
     case Meaning::Polyfill:
       MG_DO(check_signature(ctx, row, callable, args));
       return call_polyfill(ctx, row.text, args);

@@ -95,7 +95,7 @@ Outcome<V> import_by_name(Context& ctx, const Arguments& args) {
 // the program's.
 Outcome<V> get_logger(Context& ctx, const Arguments& args) {
   V name_value = argument(args, 0, name<"name">());
-  PyObject* wanted = name_value ? as_constant(ctx, name_value) : Py_None;
+  PyObject* wanted = name_value ? safe_object(ctx, name_value) : Py_None;
   PyObject* loggers = find_object("logging.Logger.manager.loggerDict");
   PyObject* place = find_object("logging.PlaceHolder");
   PyObject* real = find_object("logging.getLogger");
@@ -106,7 +106,7 @@ Outcome<V> get_logger(Context& ctx, const Arguments& args) {
   if (is_root ||
       (found && reinterpret_cast<PyObject*>(Py_TYPE(found)) != place)) {
     Ref logger;
-    MG_TRY(bool called, call_really(ctx, real, args, logger, examined_object));
+    MG_TRY(bool called, call_really(ctx, real, args, logger));
     if (called) return lift(ctx, std::move(logger));
   }
   return ctx.graph_break("native-call", "logging.getLogger() of a new name",
@@ -123,9 +123,10 @@ Outcome<V> substitute_really(Context& ctx, PyObject* real,
   const bool is_text = !replacement || (replacement->is_constant() &&
                                         is_safe(replacement->object));
   if (is_text) {
-    MG_TRY(bool called, call_really(ctx, real, args, result, examined_object));
+    MG_TRY(bool called, call_really(ctx, real, args, result, argument_object));
     if (called) return from_constant(ctx, std::move(result));
   }
+  if (!is_text) (void)type_lookup(ctx, replacement->type, name<"__call__">());
   if (is_text || !replacement->type->tp_call)
     return ctx.graph_break("native-call", "re.sub() of what isn't plain data",
                            "pass texts and numbers, or a function");
@@ -162,7 +163,7 @@ Outcome<V> compile_pattern(Context& ctx, const Arguments& args) {
       number && PyLong_Check(number) && (PyLong_AsLong(number) & kDebug);
   if (!prints) {
     Ref result;
-    MG_TRY(bool called, call_really(ctx, real, args, result, examined_object));
+    MG_TRY(bool called, call_really(ctx, real, args, result, argument_object));
     if (called) return from_constant(ctx, std::move(result));
   }
   return ctx.graph_break(

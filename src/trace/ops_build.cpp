@@ -105,15 +105,10 @@ Outcome<Next> op_ListExtend(Interpreter& in, Frame& frame, Instruction ins) {
   // list ... it -- list ...
   V list = in.ctx.look(frame.top(static_cast<size_t>(ins.arg) + 1));
   PyTypeObject* type = in.ctx.look_symbolic(frame.top())->type;
-  const bool is_sequence = type->tp_as_sequence &&
-                           type->tp_as_sequence->sq_item &&
-                           !PyType_HasFeature(type, Py_TPFLAGS_DICT_SUBCLASS);
-  if (!type->tp_iter && !is_sequence) {
-    values::rely_on_no_iteration(in.ctx, type);
+  if (!values::is_iterable(in.ctx, type))
     return in.ctx.raise(
         PyExc_TypeError,
         std::string("Value after * must be an iterable, not ") + type->tp_name);
-  }
   std::vector<V> items;
   MG_DO(values::unpack_to_list(in.ctx, frame.top(), items));
   in.ctx.heap.extend(list->heap, items);
@@ -270,16 +265,11 @@ constexpr size_t kAll = SIZE_MAX;
 Status unpack_iterable(Context& ctx, V iterable, size_t most, size_t before,
                        std::vector<V>& items) {
   iterable = ctx.look(iterable);
-  const PyTypeObject* type = iterable->type;
-  const bool is_sequence =
-      type->tp_as_sequence && type->tp_as_sequence->sq_item &&
-      !PyType_HasFeature(iterable->type, Py_TPFLAGS_DICT_SUBCLASS);
-  if (!type->tp_iter && !is_sequence && iterable->kind != Kind::Tensor) {
-    values::rely_on_no_iteration(ctx, iterable->type);
-    return ctx.raise(
-        PyExc_TypeError,
-        std::string("cannot unpack non-iterable ") + type->tp_name + " object");
-  }
+  if (iterable->kind != Kind::Tensor &&
+      !values::is_iterable(ctx, iterable->type))
+    return ctx.raise(PyExc_TypeError,
+                     std::string("cannot unpack non-iterable ") +
+                         iterable->type->tp_name + " object");
   const bool has_end =
       iterable->type == &PyTuple_Type || iterable->type == &PyList_Type;
   if (has_end) return values::unpack(ctx, iterable, items);

@@ -37,14 +37,11 @@ Outcome<Next> op_CallFunctionEx(Interpreter& in, Frame& frame,
   V callable = frame.top(used - 1);
   std::vector<V> positional;
   V starred = ctx.look(frame.top(used - 2));
-  const PySequenceMethods* sequence = starred->type->tp_as_sequence;
-  if (!starred->type->tp_iter && !(sequence && sequence->sq_item)) {
-    values::rely_on_no_iteration(ctx, starred->type);
+  if (!values::is_iterable(ctx, starred->type))
     return values::wrong_arguments(
         ctx, callable,
         std::string("argument after * must be an iterable, not ") +
             starred->type->tp_name);
-  }
   MG_DO(values::unpack_to_list(ctx, starred, positional));
   std::vector<V> keyword_values;
   std::vector<PyObject*> keyword_names;

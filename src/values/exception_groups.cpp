@@ -34,12 +34,6 @@ Outcome<bool> is_plain_exception(Context& ctx, V value) {
   return truth(ctx, answer);
 }
 
-// PySequence_Check
-bool is_sequence(PyTypeObject* type) {
-  return !PyType_IsSubtype(type, &PyDict_Type) && type->tp_as_sequence &&
-         type->tp_as_sequence->sq_item;
-}
-
 // PySequence_Tuple
 Outcome<V> as_tuple(Context& ctx, V sequence, std::vector<V>& items) {
   const bool is_tuple = sequence->type == &PyTuple_Type;
@@ -82,7 +76,7 @@ Outcome<V> new_group(Context& ctx, PyTypeObject* type,
                     "not ") +
             (message == ctx.none() ? "None" : message->type->tp_name));
   V sequence = ctx.look(args[1]);
-  if (!is_sequence(sequence->type))
+  if (!is_sequence_type(ctx, sequence->type))
     return ctx.raise(PyExc_TypeError,
                      "second argument (exceptions) must be a sequence");
   std::vector<V> items;
@@ -191,7 +185,7 @@ Status copy_notes(Context& ctx, V from, V to) {
   MG_TRY(V notes, find_attribute(ctx, from, name));
   if (!notes) return done;
   notes = ctx.look(notes);
-  if (!is_sequence(notes->type)) return done;
+  if (!is_sequence_type(ctx, notes->type)) return done;
   std::vector<V> items;
   MG_DO(unpack_to_list(ctx, notes, items));
   return set_attribute(ctx, to, name, ctx.list(items));

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "guards/constant.h"
+#include "python/find.h"
 #include "python/key_token.h"
 #include "python/names.h"
 #include "support/stack_room.h"
@@ -126,6 +127,14 @@ bool hashes_itself(V key) {
          key->type->tp_richcompare != base->tp_richcompare;
 }
 
+// Members of an enumeration: their hash is Python code over an immutable name,
+// and equality is identity unless the enumeration mixes in another type.
+bool hashes_as_enum(Context& ctx, PyTypeObject* type) {
+  static PyObject* const of_enum = find_object("enum.Enum.__hash__");
+  return type->tp_richcompare == PyBaseObject_Type.tp_richcompare &&
+         type_lookup(ctx, type, interned().dunder_hash) == of_enum;
+}
+
 // Weak references hash and compare as their objects do, while there are such.
 bool is_unsettled_reference(PyObject* object) {
   if (!PyWeakref_Check(object)) return false;
@@ -226,10 +235,7 @@ Outcome<PyObject*> key_token(Context& ctx, V key) {
           (PyType_Check(object) && type->tp_hash == PyType_Type.tp_hash &&
            type->tp_richcompare == PyType_Type.tp_richcompare))
         return object;
-      // Enum members: their hash is Python code over an immutable name, and
-      // equality is identity unless the enum mixes in another type.
-      if (type->tp_richcompare == PyBaseObject_Type.tp_richcompare)
-        return object;
+      if (hashes_as_enum(ctx, type)) return object;
       return ctx.graph_break("dict-key",
                              std::string("a key of type ") + type->tp_name);
     }

@@ -246,9 +246,10 @@ Outcome<V> get_class_item(Context& ctx, V container, V key) {
   PyTypeObject* meta = Py_TYPE(container->object);
   PyObject* in_meta = type_lookup(ctx, meta, interned().dunder_getitem);
   PyObject* hook = type_lookup(ctx, type, interned().dunder_class_getitem);
-  if (!in_meta && hook && Py_IS_TYPE(hook, &PyClassMethod_Type)) {
-    MG_TRY(V method, bind_descriptor(ctx, hook, nullptr, type,
-                                     interned().dunder_class_getitem));
+  if (!in_meta && hook && hook != Py_None &&
+      !Py_IS_TYPE(hook, &PyClassMethodDescr_Type)) {
+    MG_TRY(V method,
+           get_attribute(ctx, container, interned().dunder_class_getitem));
     return call(ctx, method, {key});
   }
   if (PyObject* real = as_constant(ctx, key)) {
@@ -344,6 +345,8 @@ namespace {
 // Whether the type has the C function that stands for both of __setitem__ and
 // __delitem__.
 bool writes_items(Context& ctx, PyTypeObject* type, V key) {
+  (void)type_lookup(ctx, type, interned().dunder_setitem);
+  (void)type_lookup(ctx, type, interned().dunder_delitem);
   return (type->tp_as_mapping && type->tp_as_mapping->mp_ass_subscript) ||
          (type->tp_as_sequence && type->tp_as_sequence->sq_ass_item &&
           has_index(ctx, key->type));

@@ -26,10 +26,20 @@ Signal not_iterable(Context& ctx, PyTypeObject* type) {
 
 }  // namespace
 
-void rely_on_no_iteration(Context& ctx, PyTypeObject* type) {
-  static PyObject* const by_index = PyUnicode_InternFromString("__getitem__");
+bool is_sequence_type(Context& ctx, PyTypeObject* type) {
+  (void)type_lookup(ctx, type, interned().dunder_getitem);
+  return type->tp_as_sequence && type->tp_as_sequence->sq_item &&
+         !PyType_HasFeature(type, Py_TPFLAGS_DICT_SUBCLASS);
+}
+
+bool is_mapping_type(Context& ctx, PyTypeObject* type) {
+  (void)type_lookup(ctx, type, interned().dunder_getitem);
+  return type->tp_as_mapping && type->tp_as_mapping->mp_subscript;
+}
+
+bool is_iterable(Context& ctx, PyTypeObject* type) {
   (void)type_lookup(ctx, type, interned().dunder_iter);
-  (void)type_lookup(ctx, type, by_index);
+  return type->tp_iter || is_sequence_type(ctx, type);
 }
 
 namespace {
@@ -177,9 +187,7 @@ Outcome<V> plain_iterate(Context& ctx, V iterable) {
   MG_TRY(V iterator, call_special(ctx, iterable, interned().dunder_iter, {}));
   if (iterator) return iterator;
   // Those whose items have other keys aren't sequences.
-  if (type_lookup(ctx, type, interned().dunder_getitem) &&
-      type->tp_as_sequence && type->tp_as_sequence->sq_item)
-    return over(ctx, &PySeqIter_Type, iterable);
+  if (is_sequence_type(ctx, type)) return over(ctx, &PySeqIter_Type, iterable);
   return not_iterable(ctx, type);
 }
 

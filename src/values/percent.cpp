@@ -273,8 +273,7 @@ Outcome<V> Percent::run() {
     items_ = items_of(ctx_, values_);
   } else {
     items_.push_back(values_);
-    is_mapping_ = values_->type->tp_as_mapping &&
-                  values_->type->tp_as_mapping->mp_subscript &&
+    is_mapping_ = is_mapping_type(ctx_, values_->type) &&
                   !PyType_IsSubtype(values_->type, &PyUnicode_Type);
   }
   const Py_ssize_t size = PyUnicode_GET_LENGTH(format_);

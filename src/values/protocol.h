@@ -111,8 +111,11 @@ bool is_merged_directly(Context& ctx, PyTypeObject* type);
 
 // -- iteration (iteration.cpp) ------------------------------------------------
 Outcome<V> iterate(Context& ctx, V iterable);
-// Guards that the class has nothing to be iterated by.
-void rely_on_no_iteration(Context& ctx, PyTypeObject* type);
+// Whether the class has an __iter__, or is a sequence; guarded.
+bool is_iterable(Context& ctx, PyTypeObject* type);
+// PySequence_Check and PyMapping_Check of an instance; guarded.
+bool is_sequence_type(Context& ctx, PyTypeObject* type);
+bool is_mapping_type(Context& ctx, PyTypeObject* type);
 // The same without __iter__ of a class made in Python: list.__iter__(x).
 Outcome<V> plain_iterate(Context& ctx, V iterable);
 // Whether iterators of that class count what they have given of a container.

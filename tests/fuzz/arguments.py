@@ -2,7 +2,7 @@
 """Random calls of C functions and methods with up to three arguments: values
 that vary from call to call, instances with one special method, which notes that
 it was asked and may answer otherwise each time, and containers of these, made
-anew or kept and changed between the calls.
+anew or kept and changed between the calls; so are the classes of the instances.
 
     python -m tests.fuzz.arguments [--count N] [--seed S]
 
@@ -147,10 +147,8 @@ ENDLESS = ("**", "pow", "range", "<<", "comb", "perm", "factorial", "prod")
 ASKED = operands.ASKED
 
 
-def one_method(
-    name: str, answer: Callable[[int], Any], base: type, call: int
-) -> Any:
-    """An instance of a class with one special method, for one of the calls."""
+def method_of(name: str, answer: Callable[[int], Any]) -> Callable[..., Any]:
+    """A special method, which notes that it was called."""
 
     def method(self: Any, *others: Any) -> Any:
         ASKED.append((name, len(others)))
@@ -158,11 +156,43 @@ def one_method(
             raise IndexError(name)
         return answer(self.call)
 
-    made = type(
-        "Odd", (base,), {"__repr__": lambda self: "odd", name: method}
-    )()
+    return method
+
+
+def one_method(
+    name: str, answer: Callable[[int], Any], base: type, call: int
+) -> Any:
+    """An instance of a class with one special method, for one of the calls."""
+    methods = {
+        "__repr__": lambda self: "odd",
+        name: method_of(name, answer),
+    }
+    made = type("Odd", (base,), methods)()
     made.call = call
     return made
+
+
+def change_class(kept: Any, choose: random.Random) -> None:
+    """Give the class of an instance a special method, or take one away."""
+    owner = type(kept)
+    own = [name for name, of in vars(owner).items() if callable(of)]
+    if own and choose.random() < 0.3:
+        delattr(owner, choose.choice(own))
+        return
+    name, answer = choose.choice(SPECIALS)
+    if not any(issubclass(owner, base) for at, base in UNSAFE if at == name):
+        setattr(owner, name, method_of(name, answer))
+
+
+def odd_ones(kept: Any) -> list[Any]:
+    """The instances that are an operand, or that it holds."""
+    if hasattr(kept, "call"):
+        return [kept]
+    if isinstance(kept, dict):
+        kept = [*dict.keys(kept), *dict.values(kept)]
+    if not isinstance(kept, list | tuple | set | frozenset | collections.deque):
+        return []
+    return [item for item in kept if type(item).__name__ == "Odd"]
 
 
 def has_order(item: Any) -> bool:
@@ -249,6 +279,10 @@ class Operand:
         self.is_kept = choose.random() < 0.3
         self.kept: dict[bool, Any] = {}
         self.make = self.maker(choose, is_endless)
+        self.changes = [
+            choose.randrange(10**6) if choose.random() < 0.3 else None
+            for _ in range(6)
+        ]
 
     def maker(
         self, choose: random.Random, is_endless: bool
@@ -290,18 +324,21 @@ class Operand:
 
         return made
 
-    def value(self, call: int, is_compiled: bool) -> Any:
-        """That of a call."""
+    def value(self, number: int, call: int, is_compiled: bool) -> Any:
+        """That of a call, which is one of six."""
         if not self.is_kept:
             return self.make(call)
         if is_compiled not in self.kept:
             self.kept[is_compiled] = self.make(call)
             return self.kept[is_compiled]
         kept = self.kept[is_compiled]
+        change = self.changes[number]
+        for odd in odd_ones(kept):
+            odd.call = call
+            if change is not None:
+                change_class(odd, random.Random(change))
         with contextlib.suppress(Exception):
-            if hasattr(kept, "call"):
-                kept.call = call
-            elif isinstance(kept, list | collections.deque):
+            if isinstance(kept, list | collections.deque):
                 kept[0] = call
                 kept.append(call)
             elif isinstance(kept, dict):
@@ -357,7 +394,9 @@ def attempt(seed: int) -> str:
             told = []
             for function in (program, compiled):
                 values = [
-                    maker.value(2 if same else call, function is compiled)
+                    maker.value(
+                        number, 2 if same else call, function is compiled
+                    )
                     for maker, same in zip(makers, steady, strict=True)
                 ]
                 told.append(operands.told_of(function, *values))
