@@ -18,6 +18,7 @@ import magneto
 
 NOTES: list[Any] = []
 PATTERN = re.compile("a")
+PLAIN_TEXT = "text"
 
 PROGRAMS = {
     "a key of a dict": ("__hash__", lambda odd: {odd: 1}),
@@ -54,7 +55,7 @@ PROGRAMS = {
     "backwards by length": ("__len__", lambda odd: [*reversed(odd)]),
     "backwards by itself": ("__reversed__", lambda odd: type(reversed(odd)).__name__),
     "a mapping of a format": ("__getitem__", lambda odd: "%(key)s" % odd),
-    "no more than a format": ("__getitem__", lambda odd: "text" % odd),
+    "no more than a format": ("__getitem__", lambda odd: PLAIN_TEXT % odd),
     "what is concatenated": ("__add__", lambda odd: operator.concat(odd, odd)),
     "a sequence concatenated": ("__getitem__", lambda odd: operator.concat(odd, [1])),
     "items that are deleted": ("__setitem__", lambda odd: drop(odd, 1)),
@@ -134,7 +135,7 @@ OF_CLASSES = {
     "a reflected one": ("Meta", "__radd__", lambda Odd: 1 + Odd),
     "a hash of the class": ("Meta", "__hash__", lambda Odd: {Odd: 1}[Odd]),
     "a key by its class": ("Meta", "__eq__", lambda Odd: {Odd: 1}.get(int)),
-    "equal classes": ("Meta", "__eq__", lambda Odd: Odd == int),
+    "equal classes": ("Meta", "__eq__", lambda Odd: operator.eq(Odd, int)),
     "a text of the class": ("Meta", "__str__", lambda Odd: str(Odd)),
     "a name of the class": ("Meta", "__repr__", lambda Odd: repr(Odd)),
     "a format of the class": ("Meta", "__format__", lambda Odd: f"{Odd}"),

@@ -93,6 +93,24 @@ class Counting(Changing):
         return hash(self.number)
 
 
+class Noted(enum.Enum):
+    ONE = 1
+
+    def __hash__(self):
+        Counting.asked += 1
+        return 7
+
+
+class OfClasses(type):
+    def __hash__(cls):
+        Counting.asked += 1
+        return 7
+
+
+class Classy(metaclass=OfClasses):
+    pass
+
+
 class Unhashable:
     def __eq__(self, other):
         return True
@@ -227,6 +245,18 @@ def with_an_effect(x):
     return x + d[Counting(1)], Counting.asked
 
 
+def members_with_an_effect(x):
+    Counting.asked = 0
+    d = {Noted.ONE: 1}
+    return x + d[Noted.ONE], Counting.asked
+
+
+def classes_with_an_effect(x):
+    Counting.asked = 0
+    d = {Classy: 1}
+    return x + d[Classy], Classy in {int}, Counting.asked
+
+
 def unhashable(x):
     try:
         return {Unhashable(): 1}
@@ -333,6 +363,8 @@ WITH_BREAKS = [
     as_its_text,
     with_one_hash,
     with_an_effect,
+    members_with_an_effect,
+    classes_with_an_effect,
     in_frozensets,
     sets_that_shrink,
     sets_of_sets,
