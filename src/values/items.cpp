@@ -246,11 +246,14 @@ Outcome<V> get_class_item(Context& ctx, V container, V key) {
   PyTypeObject* meta = Py_TYPE(container->object);
   PyObject* in_meta = type_lookup(ctx, meta, interned().dunder_getitem);
   PyObject* hook = type_lookup(ctx, type, interned().dunder_class_getitem);
-  if (!in_meta && hook && hook != Py_None &&
-      !Py_IS_TYPE(hook, &PyClassMethodDescr_Type)) {
+  const bool is_in_c = !hook || Py_IS_TYPE(hook, &PyClassMethodDescr_Type);
+  // A metaclass of the program's may have a __getattr__.
+  if (!in_meta && (!is_in_c || (meta->tp_flags & Py_TPFLAGS_HEAPTYPE))) {
     MG_TRY(V method,
-           get_attribute(ctx, container, interned().dunder_class_getitem));
-    return call(ctx, method, {key});
+           find_attribute(ctx, container, interned().dunder_class_getitem));
+    if (method) method = ctx.look(method);
+    if (method && !(method->is_constant() && method->object == Py_None))
+      return call(ctx, method, {key});
   }
   if (PyObject* real = as_constant(ctx, key)) {
     Ref item = Ref::steal(PyObject_GetItem(container->object, real));

@@ -123,6 +123,8 @@ OF_CLASSES = {
     "any attribute of the class": ("Meta", "__getattribute__", lambda Odd: Odd.field),
     "an attribute written": ("Meta", "__setattr__", lambda Odd: setattr(Odd, "other", 1)),
     "a field of the metaclass's": ("Meta", "text", lambda Odd: Odd.text),
+    "an item by an attribute": ("Meta", "__getattr__", lambda Odd: Odd[1]),
+    "an item by any attribute": ("Meta", "__getattribute__", lambda Odd: Odd[1]),
     "an item by the metaclass": ("Meta", "__getitem__", lambda Odd: Odd[1]),
     "a member of the class": ("Meta", "__contains__", lambda Odd: 1 in Odd),
     "a length of the class": ("Meta", "__len__", lambda Odd: len(Odd)),
