@@ -2,6 +2,7 @@
 // property objects that somebody holds in the hand, and those that the program
 // makes. Of the latter the slots are fget, fset, fdel and the text.
 #include "natives/descriptor_get.h"
+#include "natives/pure.h"
 #include "natives/signature.h"
 #include "python/names.h"
 #include "values/attributes.h"
@@ -65,10 +66,18 @@ Outcome<V> make_of_class(Context& ctx, const Arguments& args) {
   return make_empty(ctx, reinterpret_cast<PyTypeObject*>(type->object));
 }
 
-// Only of those that the program made: the others' are read like any member.
-template <Part part>
+template <Part part, Literal field>
 Outcome<V> read(Context& ctx, const Arguments& args) {
-  return ctx.heap[ctx.look(args.positional[0])->heap].slots[part];
+  V self = ctx.look(args.positional[0]);
+  PyObject* real = guarded_object(ctx, self);
+  if (!real) return ctx.heap[self->heap].slots[part];
+  static PyObject* const member =
+      _PyType_Lookup(&PyProperty_Type, name<field>());
+  Ref found = Ref::steal(
+      Py_TYPE(member)->tp_descr_get(member, real, nullptr));
+  MG_CHECK(found, "every property has one");
+  PyObject* kept = ctx.keep(std::move(found));
+  return ctx.known(kept, ctx.sources.constant(kept));
 }
 
 // property.__get__(object, type=None)
@@ -93,9 +102,9 @@ constexpr Row kRows[] = {
     {kBuiltins, "property", make, 0, 4, kNames},
     {kBuiltins, "property.__new__", make_of_class, 1, kAny, "*"},
     {kBuiltins, "property.__init__", initialise, 1, 5, kNames},
-    {kBuiltins, "property.fget", read<kGetter>, 1, 1, nullptr},
-    {kBuiltins, "property.fset", read<kSetter>, 1, 1, nullptr},
-    {kBuiltins, "property.fdel", read<kDeleter>, 1, 1, nullptr},
+    {kBuiltins, "property.fget", read<kGetter, "fget">, 1, 1, nullptr},
+    {kBuiltins, "property.fset", read<kSetter, "fset">, 1, 1, nullptr},
+    {kBuiltins, "property.fdel", read<kDeleter, "fdel">, 1, 1, nullptr},
     {kBuiltins, "property.__get__", get, 2, 3, nullptr},
 };
 

@@ -53,6 +53,52 @@ class Lazy(property):
         self.wrapped = wrapped
 
 
+class Cached(property):
+    """Goes by what the property is made of."""
+
+    def __get__(self, instance, owner=None):
+        if instance is None:
+            return self
+        if self.fget is None:
+            raise AttributeError("no getter")
+        name = "_" + self.fget.__name__
+        if name not in vars(instance):
+            vars(instance)[name] = self.fget(instance)
+        return vars(instance)[name]
+
+    def __set__(self, instance, value):
+        if self.fset is None:
+            return super().__set__(instance, value)
+        LOG.append(value)
+        return self.fset(instance, value + 1)
+
+    def __delete__(self, instance):
+        if self.fdel is not None:
+            LOG.append("deleted")
+        super().__delete__(instance)
+
+
+class Owner:
+    @Cached
+    def read(self):
+        LOG.append("read")
+        return 3
+
+    @Cached
+    def written(self):
+        return self.value
+
+    @written.setter
+    def written(self, value):
+        self.value = value
+
+    @written.deleter
+    def written(self):
+        del self.value
+
+    empty = Cached()
+
+
 def documented(self):
     """What it says."""
     return self * 2
@@ -136,6 +182,31 @@ def parts_of_a_property(x):
 )
 def test_new_objects_are_used(program):
     check(program, torch.ones(2))
+
+
+def test_properties_of_a_class_of_the_programs():
+    def program(x, owner):
+        LOG.clear()
+        found = owner.read + owner.read
+        owner.written = 4
+        found += owner.written
+        del owner.written
+        return (
+            x + found,
+            raised(lambda: owner.empty),
+            raised(lambda: setattr(owner, "empty", 1)),
+            raised(lambda: setattr(owner, "read", 1)),
+            raised(lambda: delattr(owner, "read")),
+            Owner.read.fget.__name__,
+            Owner.read.fset,
+            [*LOG],
+        )
+
+    def of_a_new_one(x):
+        return program(x, Owner())
+
+    check(program, torch.ones(2), Owner())
+    check(of_a_new_one, torch.ones(2))
 
 
 def test_a_partial_of_what_cannot_be_called():
