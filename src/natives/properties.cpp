@@ -73,8 +73,7 @@ Outcome<V> read(Context& ctx, const Arguments& args) {
   if (!real) return ctx.heap[self->heap].slots[part];
   static PyObject* const member =
       _PyType_Lookup(&PyProperty_Type, name<field>());
-  Ref found = Ref::steal(
-      Py_TYPE(member)->tp_descr_get(member, real, nullptr));
+  Ref found = Ref::steal(Py_TYPE(member)->tp_descr_get(member, real, nullptr));
   MG_CHECK(found, "every property has one");
   PyObject* kept = ctx.keep(std::move(found));
   return ctx.known(kept, ctx.sources.constant(kept));

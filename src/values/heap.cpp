@@ -48,7 +48,7 @@ void Heap::touch(HeapId id) {
 
 void Heap::mark(HeapId id, Change change) {
   touch(id);
-  HeapObject& object = objects_[id.index];
+  HeapObject& object = at(id);
   const bool is_of_caller = is_callers(id);
   // What frames show is no write of the program's.
   const auto is_frame = [&] {
@@ -66,7 +66,7 @@ void Heap::mark(HeapId id, Change change) {
 }
 
 bool Heap::is_callers(HeapId id) const {
-  const HeapObject& object = objects_[id.index];
+  const HeapObject& object = at(id);
   V owner = object.attributes_of.valid()
                 ? objects_[object.attributes_of.index].owner
                 : object.owner;
@@ -85,8 +85,8 @@ void Heap::let_go(HeapId id, V value) {
 // -- sequences ----------------------------------------------------------------
 
 void Heap::read_items(HeapId id) {
-  std::vector<V> before = callers_->items(objects_[id.index].owner);
-  HeapObject& object = objects_[id.index];
+  std::vector<V> before = callers_->items(at(id).owner);
+  HeapObject& object = at(id);
   saved_.push_back({.count = static_cast<int64_t>(before.size())});
   object.items.insert(object.items.begin(), before.begin(), before.end());
   object.is_unread = false;
@@ -101,7 +101,7 @@ void Heap::splice(HeapId id, size_t position, size_t removed,
 
 void Heap::splice_known(HeapId id, size_t position, size_t removed,
                         std::span<const V> inserted) {
-  auto& items = objects_[id.index].items;
+  auto& items = at(id).items;
   MG_CHECK(position + removed <= items.size(), "a splice stays in the list");
   auto first = items.begin() + static_cast<std::ptrdiff_t>(position);
   auto last = first + static_cast<std::ptrdiff_t>(removed);
@@ -123,7 +123,7 @@ void Heap::set_item(HeapId id, size_t position, V value) {
 }
 
 void Heap::extend(HeapId id, std::span<const V> values) {
-  splice_known(id, objects_[id.index].items.size(), 0, values);
+  splice_known(id, at(id).items.size(), 0, values);
 }
 
 // -- mappings -----------------------------------------------------------------
@@ -133,7 +133,7 @@ void Heap::make_dict(HeapId id, bool complete) {
   state->index = Ref::steal(PyDict_New());
   MG_CHECK(state->index, "out of memory");
   state->complete = complete;
-  objects_[id.index].dict = std::move(state);
+  at(id).dict = std::move(state);
 }
 
 namespace {
@@ -188,7 +188,7 @@ std::unique_ptr<DictState> copy_of(const DictState& dict) {
 }  // namespace
 
 void Heap::dict_initial(HeapId id, V key, V value, Ref token) {
-  DictState& dict = *objects_[id.index].dict;
+  DictState& dict = *at(id).dict;
   Py_ssize_t position = index_of(dict, token);
   if (position >= 0) {
     dict.entries[static_cast<size_t>(position)].value = value;
@@ -202,7 +202,7 @@ Py_ssize_t Heap::find(HeapId id, PyObject* token) const {
 }
 
 void Heap::dict_note(HeapId id, V key, V value, PyObject* token) {
-  DictState& dict = *objects_[id.index].dict;
+  DictState& dict = *at(id).dict;
   Py_ssize_t before = index_of(dict, token);
   MG_CHECK(before < 0, "a key is noted once");
   saved_.push_back({.count = before, .flag = value != nullptr});
@@ -211,7 +211,7 @@ void Heap::dict_note(HeapId id, V key, V value, PyObject* token) {
 }
 
 void Heap::dict_set(HeapId id, V key, V value, PyObject* token) {
-  DictState& dict = *objects_[id.index].dict;
+  DictState& dict = *at(id).dict;
   Py_ssize_t before = index_of(dict, token);
   if (before >= 0) let_go(id, dict.entries[static_cast<size_t>(before)].value);
   mark(id, Change::Entries);
@@ -236,7 +236,7 @@ void Heap::dict_set(HeapId id, V key, V value, PyObject* token) {
 }
 
 void Heap::dict_delete(HeapId id, PyObject* token, bool is_popped) {
-  DictState& dict = *objects_[id.index].dict;
+  DictState& dict = *at(id).dict;
   Py_ssize_t position = index_of(dict, token);
   MG_CHECK(position >= 0, "a key that is deleted must be there");
   DictEntry& entry = dict.entries[static_cast<size_t>(position)];
@@ -258,7 +258,7 @@ void Heap::dict_delete(HeapId id, PyObject* token, bool is_popped) {
 }
 
 void Heap::dict_move_to_end(HeapId id, PyObject* token) {
-  DictState& dict = *objects_[id.index].dict;
+  DictState& dict = *at(id).dict;
   MG_CHECK(dict.complete, "only what is known has an order");
   const Py_ssize_t before = index_of(dict, token);
   MG_CHECK(before >= 0, "a key that is moved must be there");
@@ -286,27 +286,27 @@ void Heap::dict_move_to_end(HeapId id, PyObject* token) {
 }
 
 void Heap::dict_clear(HeapId id, std::optional<Py_ssize_t> finger) {
-  for (const DictEntry& entry : objects_[id.index].dict->entries) {
+  for (const DictEntry& entry : at(id).dict->entries) {
     if (!entry.value) continue;
     let_go(id, entry.key);
     let_go(id, entry.value);
   }
   mark(id, Change::Entries);
   Saved saved;
-  saved.dict = std::move(objects_[id.index].dict);
+  saved.dict = std::move(at(id).dict);
   const uint32_t version = saved.dict->version;
   saved_.push_back(std::move(saved));
   journal_.record(this, static_cast<uint64_t>(Undo::Dict), id.index);
   make_dict(id, true);
-  objects_[id.index].dict->is_cleared = true;
-  objects_[id.index].dict->version = version;
-  objects_[id.index].dict->finger = finger;
+  at(id).dict->is_cleared = true;
+  at(id).dict->version = version;
+  at(id).dict->finger = finger;
 }
 
 void Heap::set_merge(HeapId id, Ref other, bool drops) {
   mark(id, Change::Entries);
   SetMerge merge{.other = std::move(other), .drops = drops};
-  DictState& set = *objects_[id.index].dict;
+  DictState& set = *at(id).dict;
   merge.entries = set.entries.size();
   merge.deletions = set.deletions;
   set.merges.push_back(std::move(merge));
@@ -316,15 +316,15 @@ void Heap::set_merge(HeapId id, Ref other, bool drops) {
 }
 
 void Heap::dict_complete(HeapId id, Backing& backing) {
-  if (objects_[id.index].dict->complete) return;
+  if (at(id).dict->complete) return;
   std::vector<V> keys = backing.keys(id);
   // Read what has not been read yet; this only adds notes.
   for (V key : keys) {
-    if (index_of(*objects_[id.index].dict, key->object) < 0)
+    if (index_of(*at(id).dict, key->object) < 0)
       (void)backing.read(id, key, key->object);
   }
   Saved saved;
-  saved.dict = copy_of(*objects_[id.index].dict);
+  saved.dict = copy_of(*at(id).dict);
   saved_.push_back(std::move(saved));
   journal_.record(this, static_cast<uint64_t>(Undo::Dict), id.index);
 
@@ -332,7 +332,7 @@ void Heap::dict_complete(HeapId id, Backing& backing) {
   // that are there, in their order; then the keys that the trace added, in the
   // order of their addition. A key that was deleted and set again has an older,
   // dead entry and counts as added.
-  DictState& dict = *objects_[id.index].dict;
+  DictState& dict = *at(id).dict;
   std::vector<DictEntry> old = std::move(dict.entries);
   Ref old_index = std::move(dict.index);
   auto old_position = [&](PyObject* token) {
@@ -372,7 +372,7 @@ void Heap::dict_complete(HeapId id, Backing& backing) {
 // -- slots and numbers --------------------------------------------------------
 
 void Heap::set_slot(HeapId id, size_t slot, V value) {
-  auto& slots = objects_[id.index].slots;
+  auto& slots = at(id).slots;
   if (slot < slots.size()) let_go(id, slots[slot]);
   mark(id, Change::Slots);
   while (slots.size() <= slot) {
@@ -386,21 +386,21 @@ void Heap::set_slot(HeapId id, size_t slot, V value) {
 
 void Heap::set_number(HeapId id, int64_t number) {
   mark(id, Change::Slots);
-  HeapObject& object = objects_[id.index];
+  HeapObject& object = at(id);
   saved_.push_back({.count = object.number});
   object.number = number;
   journal_.record(this, static_cast<uint64_t>(Undo::Number), id.index);
 }
 
 void Heap::set_node(HeapId id, graph::NodeId node) {
-  HeapObject& object = objects_[id.index];
+  HeapObject& object = at(id);
   saved_.push_back({.position = object.node.index});
   object.node = node;
   journal_.record(this, static_cast<uint64_t>(Undo::Node), id.index);
 }
 
 void Heap::set_attributes(HeapId id, HeapId attributes) {
-  objects_[id.index].attributes = attributes;
+  at(id).attributes = attributes;
   objects_[attributes.index].attributes_of = id;
   journal_.record(this, static_cast<uint64_t>(Undo::Attributes), id.index);
 }

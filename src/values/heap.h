@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "python/ref.h"
+#include "support/check.h"
 #include "support/journal.h"
 #include "values/value.h"
 
@@ -118,7 +119,7 @@ class Heap : public Journaled {
   // null: nobody does.
   void note_drops(std::vector<V>* into) { drops_ = into; }
   const HeapObject& operator[](HeapId id) const {
-    const HeapObject& object = objects_[id.index];
+    const HeapObject& object = at(id);
     if (object.changes) [[unlikely]]
       note_read(id);
     return object;
@@ -127,7 +128,7 @@ class Heap : public Journaled {
 
   // Construction: state given to an object before anyone could see it. Not
   // journaled; making the object is.
-  HeapObject& initial(HeapId id) { return objects_[id.index]; }
+  HeapObject& initial(HeapId id) { return at(id); }
   void make_dict(HeapId id, bool complete);
   void dict_initial(HeapId id, V key, V value, Ref token);
 
@@ -135,7 +136,7 @@ class Heap : public Journaled {
   // All items. Those of a caller's list are read, and guarded, when they are
   // first asked for: to append takes none of them.
   const std::vector<V>& items(HeapId id) {
-    if (objects_[id.index].is_unread) read_items(id);
+    if (at(id).is_unread) read_items(id);
     return (*this)[id].items;
   }
   void splice(HeapId id, size_t position, size_t removed,
@@ -202,9 +203,7 @@ class Heap : public Journaled {
   // traced get as well, as out of a cache: who writes to them, keeps them or
   // asks for their identity can tell the difference, and touches them.
   void share_since(size_t size);
-  bool is_shared(HeapId id) const {
-    return id.valid() && objects_[id.index].is_shared;
-  }
+  bool is_shared(HeapId id) const { return id.valid() && at(id).is_shared; }
   void touch(HeapId id);
   bool touched_shared() const { return touched_shared_; }
 
@@ -222,6 +221,15 @@ class Heap : public Journaled {
   void undo(uint64_t a, uint64_t b) noexcept override;
 
  private:
+  // A caller's object that the trace knows by its source alone has none here.
+  HeapObject& at(HeapId id) {
+    MG_CHECK(id.index < objects_.size(), "an object of the heap");
+    return objects_[id.index];
+  }
+  const HeapObject& at(HeapId id) const {
+    return const_cast<Heap*>(this)->at(id);
+  }
+
   // What an undo record needs beyond two words; the meaning of the fields is
   // the record's (heap.cpp).
   struct Saved {
