@@ -3,6 +3,7 @@
 // binding them by their slots, and making them through the types module.
 #include "natives/descriptor_get.h"
 #include "natives/iterators.h"
+#include "natives/pure.h"
 #include "natives/signature.h"
 #include "python/find.h"
 #include "python/names.h"
@@ -41,12 +42,20 @@ Outcome<V> itself(Context& ctx, const Arguments& args) {
   return ctx.look(args.positional[0]);
 }
 
+Signal made_in_trace(Context& ctx, V descriptor) {
+  return ctx.graph_break(
+      "native-call",
+      std::string("a ") + descriptor->type->tp_name + " made while tracing",
+      "make it outside of the compiled function");
+}
+
 // staticmethod.__get__ and the like: a descriptor that somebody holds in the
 // hand.
 Outcome<V> bind_other(Context& ctx, const Arguments& args) {
   V descriptor = ctx.look(args.positional[0]);
   V object = ctx.look(args.positional[1]);
   MG_TRY(bool is_none, has_no_object(ctx, args));
+  (void)is_none;  // the class alone counts
   PyTypeObject* type = object->type;
   if (args.count() > 2) {
     V owner = ctx.look(args.positional[2]);
@@ -55,9 +64,23 @@ Outcome<V> bind_other(Context& ctx, const Arguments& args) {
       return ctx.graph_break("native-call", "__get__ of what is no class");
     if (is_class) type = reinterpret_cast<PyTypeObject*>(owner->object);
   }
-  if (!descriptor->is_constant()) return descriptor;
-  return bind_descriptor(ctx, descriptor->object, is_none ? nullptr : object,
-                         type, interned().dunder_get);
+  PyObject* real = guarded_object(ctx, descriptor);
+  if (!real) return made_in_trace(ctx, descriptor);
+  return values::bind_class_member(ctx, real, type, interned().dunder_get);
+}
+
+// staticmethod.__func__ and the like
+Outcome<V> made_of(Context& ctx, const Arguments& args) {
+  V descriptor = ctx.look(args.positional[0]);
+  PyObject* real = guarded_object(ctx, descriptor);
+  if (!real) return made_in_trace(ctx, descriptor);
+  return values::function_of_class_member(ctx, real);
+}
+
+// staticmethod.__call__
+Outcome<V> call_static(Context& ctx, const Arguments& args) {
+  MG_TRY(V function, made_of(ctx, args));
+  return call(ctx, function, without(args, 1));
 }
 
 V builtin_callable(Context& ctx) {
@@ -238,6 +261,11 @@ constexpr Row kRows[] = {
     {kTypes, "generator.close", close, 1, 1, nullptr},
     {kBuiltins, "staticmethod.__get__", bind_other, 2, 3, nullptr},
     {kBuiltins, "classmethod.__get__", bind_other, 2, 3, nullptr},
+    {kBuiltins, "staticmethod.__call__", call_static, 1, kAny, "*"},
+    {kBuiltins, "staticmethod.__func__", made_of, 1, 1, nullptr},
+    {kBuiltins, "staticmethod.__wrapped__", made_of, 1, 1, nullptr},
+    {kBuiltins, "classmethod.__func__", made_of, 1, 1, nullptr},
+    {kBuiltins, "classmethod.__wrapped__", made_of, 1, 1, nullptr},
     {"types", "SimpleNamespace", make_namespace, 0, 0, "*"},
     row::polyfill("types", "SimpleNamespace.__eq__", "types.namespace_eq"),
     row::polyfill("types", "SimpleNamespace.__ne__", "types.namespace_ne"),

@@ -419,6 +419,8 @@ constexpr Row kRows[] = {
     MG_READ("torch._C", "_is_torch_function_all_disabled",
             Ambient::TorchFunction),
     MG_READ("torch._C", "_len_torch_function_stack", Ambient::TorchFunction),
+    MG_READ("torch._C", "_is_torch_function_mode_enabled",
+            Ambient::TorchFunction),
     MG_REFUSE("torch", "set_default_dtype"),
     MG_REFUSE("torch", "set_default_device"),
     MG_REFUSE("torch", "use_deterministic_algorithms"),

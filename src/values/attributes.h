@@ -50,6 +50,12 @@ inline bool is_data_descriptor(PyObject* descriptor) {
 Outcome<V> bind_property(Context& ctx, PyObject* descriptor, V object,
                          PyTypeObject* type, PyObject* name);
 
+// What staticmethod.__get__ and classmethod.__get__ do, whatever a class
+// derived from them says; and the function that such a one is made of.
+Outcome<V> bind_class_member(Context& ctx, PyObject* descriptor,
+                             PyTypeObject* type, PyObject* name);
+V function_of_class_member(Context& ctx, PyObject* descriptor);
+
 // One that __slots__ of a class written in Python makes.
 bool is_declared_slot(PyObject* descriptor);
 

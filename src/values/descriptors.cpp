@@ -196,6 +196,25 @@ Outcome<V> bind_property(Context& ctx, PyObject* descriptor, V object,
   return call(ctx, ctx.known(kept, ctx.sources.constant(kept)), {object});
 }
 
+V function_of_class_member(Context& ctx, PyObject* descriptor) {
+  Ref function =
+      Ref::steal(PyObject_GenericGetAttr(descriptor, interned().dunder_func));
+  MG_CHECK(function, "what a static method or a class method is made of");
+  PyObject* kept = ctx.keep(std::move(function));
+  return ctx.known(kept, ctx.sources.constant(kept));
+}
+
+Outcome<V> bind_class_member(Context& ctx, PyObject* descriptor,
+                             PyTypeObject* type, PyObject* name) {
+  V function = function_of_class_member(ctx, descriptor);
+  if (PyType_IsSubtype(Py_TYPE(descriptor), &PyStaticMethod_Type))
+    return function;
+  PyObject* real = function->object;
+  if (!PyFunction_Check(real) && gives_values(ctx, real))
+    return bind_descriptor(ctx, real, class_value(ctx, type), type, name);
+  return ctx.method(function, class_value(ctx, type));
+}
+
 Status expect_instance(Context& ctx, PyObject* descriptor, V object) {
   if (PyType_IsSubtype(object->type, PyDescr_TYPE(descriptor))) return done;
   return ctx.raise(PyExc_TypeError,
@@ -217,23 +236,12 @@ Outcome<V> bind_descriptor(Context& ctx, PyObject* descriptor, V object,
     V function = class_attribute(ctx, type, name, descriptor);
     return bound ? ctx.method(function, object) : function;
   }
-  if (kind == &PyStaticMethod_Type) {
-    Ref function =
-        Ref::steal(PyObject_GetAttr(descriptor, interned().dunder_func));
-    if (!function) return ctx.raise_from_python();
-    PyObject* kept = ctx.keep(std::move(function));
-    return ctx.known(kept, ctx.sources.constant(kept));
-  }
-  if (kind == &PyClassMethod_Type) {
-    Ref function =
-        Ref::steal(PyObject_GetAttr(descriptor, interned().dunder_func));
-    if (!function) return ctx.raise_from_python();
-    PyObject* kept = ctx.keep(std::move(function));
-    if (!PyFunction_Check(kept) && gives_values(ctx, kept))
-      return bind_descriptor(ctx, kept, class_value(ctx, type), type, name);
-    return ctx.method(ctx.known(kept, ctx.sources.constant(kept)),
-                      class_value(ctx, type));
-  }
+  const auto binds_as = [&](PyTypeObject* base) {
+    return PyType_IsSubtype(kind, base) &&
+           !own_special(ctx, kind, interned().dunder_get);
+  };
+  if (binds_as(&PyStaticMethod_Type) || binds_as(&PyClassMethod_Type))
+    return bind_class_member(ctx, descriptor, owner ? owner : type, name);
   if (kind == &PyClassMethodDescr_Type) {
     // A constant would keep a class of the program's alive.
     if (type->tp_flags & Py_TPFLAGS_HEAPTYPE)
@@ -243,10 +251,8 @@ Outcome<V> bind_descriptor(Context& ctx, PyObject* descriptor, V object,
     if (!method) return ctx.raise_from_python();
     return ctx.constant(std::move(method));
   }
-  if (PyType_IsSubtype(kind, &PyProperty_Type) &&
-      !own_special(ctx, kind, interned().dunder_get)) {
+  if (binds_as(&PyProperty_Type))
     return bind_property(ctx, descriptor, object, type, name);
-  }
   const bool is_of_c =
       kind == &PyMemberDescr_Type || kind == &PyGetSetDescr_Type;
   if (is_of_c && bound) MG_DO(expect_instance(ctx, descriptor, object));

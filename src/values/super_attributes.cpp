@@ -61,8 +61,7 @@ Outcome<V> super_attribute(Context& ctx, V super_value, PyObject* name) {
     }
     ctx.guards.identity(own, found);
     // Class methods bind to the class that the search started from.
-    if (Py_IS_TYPE(found, &PyClassMethod_Type) ||
-        Py_IS_TYPE(found, &PyClassMethodDescr_Type))
+    if (Py_IS_TYPE(found, &PyClassMethodDescr_Type))
       return bind_descriptor(ctx, found, nullptr, start, name);
     return bind_descriptor(ctx, found, of_class ? nullptr : self, type, name,
                            start);

@@ -200,7 +200,11 @@ MANAGERS = {
     ),
     "no_torch_function_of_classes": (
         torch._C.DisableTorchFunctionSubclass,
-        lambda x: (torch._C._is_torch_function_enabled(), x + 1),
+        lambda x: (
+            torch._C._is_torch_function_enabled(),
+            torch._C._is_torch_function_mode_enabled(),
+            x + 1,
+        ),
     ),
     "no_torch_function": (
         torch._C.DisableTorchFunction,

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Instances, made while tracing, of classes that derive from classes written in
 # C: what C code keeps of them comes out of the piece, too.
+import abc
 import functools
 from collections import defaultdict, deque
 
@@ -97,6 +98,53 @@ class Owner:
         del self.value
 
     empty = Cached()
+
+
+class Static(staticmethod):
+    pass
+
+
+class ForClasses(classmethod):
+    pass
+
+
+class Doubled(staticmethod):
+    def __get__(self, instance, owner=None):
+        function = super().__get__(instance, owner)
+        return lambda value: function(value) * 2
+
+
+class Naming(classmethod):
+    def __get__(self, instance, owner=None):
+        method = super().__get__(instance, owner)
+        return lambda value: (method(value), owner.__name__)
+
+
+class Members:
+    @Static
+    def static(value=1):
+        return value
+
+    @ForClasses
+    def of_class(cls, value=1):
+        return cls.__name__, value
+
+    @abc.abstractstaticmethod
+    def abstract(value=1):
+        return value
+
+    @Doubled
+    def doubled(value):
+        return value
+
+    @Naming
+    def named(cls, value):
+        return cls.__name__, value
+
+
+class MoreMembers(Members):
+    def above(self):
+        return super().static(2), super().of_class(2), super().doubled(2)
 
 
 def documented(self):
@@ -217,3 +265,45 @@ def test_a_partial_of_what_cannot_be_called():
             return x + 1, str(error)
 
     check(program, torch.ones(2), graph_breaks=0)
+
+
+def of_an_instance(x, made):
+    return x + 1, made.static(), made.of_class(3), made.abstract(4)
+
+
+def of_the_class(x, made):
+    return x + 1, MoreMembers.static(2), MoreMembers.of_class()
+
+
+def by_name(x, made):
+    return x + 1, getattr(made, "of_class")(2), made.above()
+
+
+def with_a_get_of_their_own(x, made):
+    return x + 1, made.doubled(2), Members.doubled(3), made.named(1)
+
+
+def in_the_hand(x, made):
+    static, of_class = vars(Members)["static"], vars(Members)["of_class"]
+    return (
+        x + static(2),
+        static.__get__(made)(3),
+        static.__func__(4),
+        of_class.__get__(made)(5),
+        of_class.__get__(None, MoreMembers)(),
+        vars(Members)["doubled"](6),
+    )
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        of_an_instance,
+        of_the_class,
+        by_name,
+        with_a_get_of_their_own,
+        in_the_hand,
+    ],
+)
+def test_static_and_class_methods_of_a_class_of_the_programs(program):
+    check(program, torch.ones(2), MoreMembers(), graph_breaks=0)
