@@ -160,13 +160,15 @@ void name_after_receiver(PyObject* callable, PyTypeObject* type) {
     std::string message = values::attribute_name(text);
     const std::string name = values::attribute_name(unbound) + "()";
     if (message.starts_with(name)) {
-      // Of methods that take a tuple of arguments, the name alone.
+      // Of methods that take a tuple of arguments, the name alone; and of
+      // those of modules.
       constexpr int kKinds = METH_VARARGS | METH_KEYWORDS;
       const int flags =
           reinterpret_cast<PyMethodDescrObject*>(callable)->d_method->ml_flags;
       const size_t dot = name.rfind('.');
-      if ((flags & kKinds) == METH_VARARGS &&
-          message == name + " takes no keyword arguments")
+      if (PyType_IsSubtype(type, &PyModule_Type) ||
+          ((flags & kKinds) == METH_VARARGS &&
+           message == name + " takes no keyword arguments"))
         message.erase(0, dot + 1);
       else
         message.replace(0, dot, values::attribute_name(owner));

@@ -3,6 +3,7 @@
 # C: what C code keeps of them comes out of the piece, too.
 import abc
 import functools
+import types
 from collections import defaultdict, deque
 
 import pytest
@@ -98,6 +99,10 @@ class Owner:
         del self.value
 
     empty = Cached()
+
+
+class Library(types.ModuleType):
+    pass
 
 
 class Static(staticmethod):
@@ -265,6 +270,13 @@ def test_a_partial_of_what_cannot_be_called():
             return x + 1, str(error)
 
     check(program, torch.ones(2), graph_breaks=0)
+
+
+def test_words_of_methods_of_modules():
+    def program(x, made):
+        return x + 1, raised(lambda: made.__format__())
+
+    check(program, torch.ones(2), Library("library"))
 
 
 def of_an_instance(x, made):
