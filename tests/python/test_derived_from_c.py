@@ -273,10 +273,12 @@ def test_a_partial_of_what_cannot_be_called():
 
 
 def test_words_of_methods_of_modules():
-    def program(x, made):
-        return x + 1, raised(lambda: made.__format__())
+    library = Library("library")
 
-    check(program, torch.ones(2), Library("library"))
+    def program(x):
+        return x + 1, raised(lambda: library.__format__())
+
+    check(program, torch.ones(2))
 
 
 def of_an_instance(x, made):
