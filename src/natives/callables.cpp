@@ -42,7 +42,10 @@ Outcome<V> itself(Context& ctx, const Arguments& args) {
   return ctx.look(args.positional[0]);
 }
 
-Signal made_in_trace(Context& ctx, V descriptor) {
+// The static method or class method of the caller's that is asked.
+Outcome<PyObject*> held_descriptor(Context& ctx, const Arguments& args) {
+  V descriptor = ctx.look(args.positional[0]);
+  if (PyObject* real = guarded_object(ctx, descriptor)) return real;
   return ctx.graph_break(
       "native-call",
       std::string("a ") + descriptor->type->tp_name + " made while tracing",
@@ -52,10 +55,8 @@ Signal made_in_trace(Context& ctx, V descriptor) {
 // staticmethod.__get__ and the like: a descriptor that somebody holds in the
 // hand.
 Outcome<V> bind_other(Context& ctx, const Arguments& args) {
-  V descriptor = ctx.look(args.positional[0]);
   V object = ctx.look(args.positional[1]);
-  MG_TRY(bool is_none, has_no_object(ctx, args));
-  (void)is_none;  // the class alone counts
+  MG_DO(has_no_object(ctx, args));  // else the class alone counts
   PyTypeObject* type = object->type;
   if (args.count() > 2) {
     V owner = ctx.look(args.positional[2]);
@@ -64,16 +65,13 @@ Outcome<V> bind_other(Context& ctx, const Arguments& args) {
       return ctx.graph_break("native-call", "__get__ of what is no class");
     if (is_class) type = reinterpret_cast<PyTypeObject*>(owner->object);
   }
-  PyObject* real = guarded_object(ctx, descriptor);
-  if (!real) return made_in_trace(ctx, descriptor);
+  MG_TRY(PyObject * real, held_descriptor(ctx, args));
   return values::bind_class_member(ctx, real, type, interned().dunder_get);
 }
 
 // staticmethod.__func__ and the like
 Outcome<V> made_of(Context& ctx, const Arguments& args) {
-  V descriptor = ctx.look(args.positional[0]);
-  PyObject* real = guarded_object(ctx, descriptor);
-  if (!real) return made_in_trace(ctx, descriptor);
+  MG_TRY(PyObject * real, held_descriptor(ctx, args));
   return values::function_of_class_member(ctx, real);
 }
 
