@@ -70,7 +70,7 @@ Outcome<V> locals(Context& ctx, const Arguments&) {
 
 Outcome<V> globals(Context& ctx, const Arguments&) {
   PyObject* namespace_dict = ctx.inliner->current_globals();
-  return ctx.known(namespace_dict, ctx.sources.constant(namespace_dict));
+  return ctx.known(namespace_dict);
 }
 
 Outcome<V> vars(Context& ctx, const Arguments& args) {
@@ -117,7 +117,7 @@ Outcome<V> class_of(Context& ctx, const Arguments& args) {
       return ctx.raise(PyExc_TypeError, "type() takes no keyword arguments");
     auto* type =
         reinterpret_cast<PyObject*>(ctx.look_open(args.positional[0])->type);
-    return ctx.known(type, ctx.sources.constant(type));
+    return ctx.known(type);
   }
   if (args.count() == 2)
     return ctx.raise(PyExc_TypeError, "type() takes 1 or 3 arguments");

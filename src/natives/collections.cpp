@@ -140,7 +140,7 @@ Outcome<V> ordered_copy(Context& ctx, const Arguments& args) {
   if (dict->type == &PyODict_Type)
     return make_ordered(ctx, {.positional = {&dict, 1}});
   auto* type = reinterpret_cast<PyObject*>(dict->type);
-  MG_TRY(V made, call(ctx, ctx.known(type, ctx.sources.constant(type)), {}));
+  MG_TRY(V made, call(ctx, ctx.known(type), {}));
   for (V key : items_of(ctx, dict).keys) {
     MG_TRY(V value, get_item(ctx, dict, key));
     MG_DO(set_item(ctx, made, key, value));
@@ -156,8 +156,7 @@ Outcome<V> ordered_or(Context& ctx, const Arguments& args) {
     return ctx.constant_share(Py_NotImplemented);
   V own = ctx.look(args.positional[0]);
   auto* type = reinterpret_cast<PyObject*>(own->type);
-  MG_TRY(V made,
-         call(ctx, ctx.known(type, ctx.sources.constant(type)), {left}));
+  MG_TRY(V made, call(ctx, ctx.known(type), {left}));
   MG_DO(update_dict(ctx, made, right, {}, true));
   return made;
 }
@@ -268,8 +267,7 @@ Outcome<V> default_copy(Context& ctx, const Arguments& args) {
   MG_TRY(V dict, dict_receiver(ctx, args));
   MG_TRY(V factory, factory_of(ctx, dict));
   auto* type = reinterpret_cast<PyObject*>(dict->type);
-  return call(ctx, ctx.known(type, ctx.sources.constant(type)),
-              {factory, dict});
+  return call(ctx, ctx.known(type), {factory, dict});
 }
 
 // The union of two dicts, one of them a defaultdict: its copy, updated.
@@ -282,8 +280,7 @@ Outcome<V> default_or(Context& ctx, const Arguments& args) {
   V left = reflected ? other : self, right = reflected ? self : other;
   MG_TRY(V factory, factory_of(ctx, self));
   auto* type = reinterpret_cast<PyObject*>(self->type);
-  MG_TRY(V made, call(ctx, ctx.known(type, ctx.sources.constant(type)),
-                      {factory, left}));
+  MG_TRY(V made, call(ctx, ctx.known(type), {factory, left}));
   MG_DO(update_dict(ctx, made, right, {}, false));
   return made;
 }

@@ -6,12 +6,15 @@
 #include "natives/iterators.h"
 #include "natives/registry.h"
 #include "natives/signature.h"
+#include "python/find.h"
 #include "values/construction.h"
 #include "values/exceptions.h"
 
 namespace magneto::natives {
 
 namespace {
+
+constexpr const char* kItertools = "itertools";
 
 // made(state)
 Outcome<V> make(Context& ctx, const Arguments& args) {
@@ -37,14 +40,24 @@ Outcome<V> next_of_state(Context& ctx, V iterator) {
   static PyObject* const step = PyUnicode_InternFromString("step");
   PyObject* function = _PyType_Lookup(state->type, step);
   MG_CHECK(function, "a state has steps");
-  MG_TRY(V item, call(ctx, ctx.known(function, ctx.sources.constant(function)),
-                      {state}));
+  MG_TRY(V item, call(ctx, ctx.known(function), {state}));
   if (item->object != end_of_iterators()) return item;
   ctx.end_value = nullptr;  // that of something else, if there is one
   return nullptr;
 }
 
-constexpr const char* kItertools = "itertools";
+// chain.from_iterable(iterables), of which derived classes make their own.
+Outcome<V> from_iterable(Context& ctx, const Arguments& args) {
+  static PyObject* const chain = [] {
+    const Ref module = import_module(kItertools);
+    return PyObject_GetAttrString(module, "chain");
+  }();
+  if (V type = ctx.look(args.positional[0]); type->object != chain)
+    return ctx.graph_break("instantiate", "a chain of a class of its own",
+                           "make it outside of the compiled function");
+  return call_polyfill(ctx, "itertools.chain_from_iterable", without(args, 1));
+}
+
 constexpr const char* kTypes = "<types>";
 constexpr const char* kIterators = "magneto.polyfills.iterators";
 
@@ -61,8 +74,7 @@ constexpr Row kRows[] = {
     {kIterators, "state_of", state_of, 1, 1, nullptr},
     MG_ITERATOR("accumulate", "itertools"),
     MG_ITERATOR("chain", "itertools"),
-    row::polyfill(kItertools, "chain.from_iterable",
-                  "itertools.chain_from_iterable"),
+    {kItertools, "chain.from_iterable", from_iterable, 2, 2, nullptr},
     MG_ITERATOR("combinations", "combinatorics"),
     MG_ITERATOR("combinations_with_replacement", "combinatorics"),
     MG_ITERATOR("compress", "itertools"),

@@ -158,7 +158,7 @@ Outcome<V> list_subclasses(Context& ctx, const Arguments& args) {
                                  type->tp_name + ", which has many",
                              "call it outside of the compiled function");
     ctx.guards.identity(ctx.sources.subclass(source, classes.size()), found);
-    classes.push_back(ctx.known(found, ctx.sources.constant(found)));
+    classes.push_back(ctx.known(found));
   }
   ctx.guards.absent(ctx.sources.subclass(source, classes.size()));
   return ctx.list(classes);

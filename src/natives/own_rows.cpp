@@ -16,9 +16,7 @@ Outcome<V> call_compiled(Context& ctx, const Arguments& args) {
   PyObject* self = guarded_object(ctx, ctx.look(args.positional[0]));
   Ref target = Ref::steal(PyObject_GetAttrString(self, "target"));
   if (!target) return ctx.raise_from_python();
-  PyObject* kept = ctx.keep(std::move(target));
-  return values::call(ctx, ctx.known(kept, ctx.sources.constant(kept)),
-                      without(args, 1));
+  return values::call(ctx, ctx.known(std::move(target)), without(args, 1));
 }
 
 Outcome<V> call_disabled(Context& ctx, const Arguments& args) {

@@ -75,8 +75,7 @@ Outcome<V> read(Context& ctx, const Arguments& args) {
       _PyType_Lookup(&PyProperty_Type, name<field>());
   Ref found = Ref::steal(Py_TYPE(member)->tp_descr_get(member, real, nullptr));
   MG_CHECK(found, "every property has one");
-  PyObject* kept = ctx.keep(std::move(found));
-  return ctx.known(kept, ctx.sources.constant(kept));
+  return ctx.known(std::move(found));
 }
 
 // property.__get__(object, type=None)

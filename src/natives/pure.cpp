@@ -213,8 +213,7 @@ Outcome<V> lift(Context& ctx, Ref object) {
         "native-call",
         std::string("a ") + _PyType_Name(Py_TYPE(real)) + " made while tracing",
         "make it outside of the compiled function");
-  PyObject* kept = ctx.keep(std::move(object));
-  return ctx.known(kept, ctx.sources.constant(kept));
+  return ctx.known(std::move(object));
 }
 
 }  // namespace magneto::natives

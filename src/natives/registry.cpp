@@ -627,7 +627,7 @@ Outcome<V> call_polyfill(Context& ctx, const char* path,
         imported, std::string(text.substr(dot + 1)).c_str());
     MG_CHECK(function, "a polyfill that is there");
   }
-  return call(ctx, ctx.known(function, ctx.sources.constant(function)), args);
+  return call(ctx, ctx.known(function), args);
 }
 
 values::NativeTable& table() {

@@ -76,8 +76,7 @@ Outcome<V> is_compiling(Context& ctx, const Arguments&) {
       "torch.nn.modules.module._global_forward_hooks_always_called">();
   MG_TRY(V own, values::get_attribute(ctx, module,
                                       name<"_forward_hooks_always_called">()));
-  for (V hooks :
-       {ctx.known(everywhere, ctx.sources.constant(everywhere)), own}) {
+  for (V hooks : {ctx.known(everywhere), own}) {
     MG_TRY(const bool has_some, values::truth(ctx, hooks));
     if (has_some) return ctx.boolean(false);
   }

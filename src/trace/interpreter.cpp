@@ -477,8 +477,6 @@ std::vector<std::pair<PyObject*, V>> Interpreter::current_locals() {
   return all;
 }
 
-V Interpreter::globals_value(PyObject* globals) {
-  return ctx.known(globals, ctx.sources.constant(globals));
-}
+V Interpreter::globals_value(PyObject* globals) { return ctx.known(globals); }
 
 }  // namespace magneto::trace

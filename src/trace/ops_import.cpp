@@ -52,8 +52,7 @@ Outcome<V> imported(Context& ctx, PyObject* absolute, V from,
 Outcome<V> own_import(Context& ctx, Frame& frame) {
   static PyObject* const name = PyUnicode_InternFromString("__import__");
   PyObject* builtins = builtins_of(frame.globals);
-  V found = values::dict_get_string(
-      ctx, ctx.known(builtins, ctx.sources.constant(builtins)), name);
+  V found = values::dict_get_string(ctx, ctx.known(builtins), name);
   if (!found) return ctx.raise(PyExc_ImportError, "__import__ not found");
   return ctx.look(found)->object == original_builtin("__import__") ? nullptr
                                                                    : found;

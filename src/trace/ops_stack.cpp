@@ -181,8 +181,7 @@ Outcome<V> load_global(Interpreter& in, Frame& frame, PyObject* name) {
   V value = values::dict_get_string(ctx, frame.globals_value, name);
   if (value) return value;
   PyObject* builtins = builtins_of(frame.globals);
-  value = values::dict_get_string(
-      ctx, ctx.known(builtins, ctx.sources.constant(builtins)), name);
+  value = values::dict_get_string(ctx, ctx.known(builtins), name);
   if (value) return value;
   return undefined(ctx, name);
 }

@@ -74,8 +74,7 @@ V union_maker(Context& ctx) {
 V part_value(Context& ctx, PyObject* object) {
   const bool is_own = PyType_Check(object) || guards::is_constant(object) ||
                       ctx.is_made_alias(object);
-  return is_own ? ctx.constant_share(object)
-                : ctx.known(object, ctx.sources.constant(object));
+  return is_own ? ctx.constant_share(object) : ctx.known(object);
 }
 
 // An operation may have made others inside of the one that it gave.
@@ -98,10 +97,7 @@ bool is_alias(PyObject* object) {
 Outcome<V> alias_value(Context& ctx, Ref alias) {
   PyObject* object = alias.get();
   if (ctx.is_made_alias(object)) return ctx.constant(std::move(alias));
-  if (Py_REFCNT(object) > 1) {
-    ctx.keep(std::move(alias));
-    return ctx.known(object, ctx.sources.constant(object));
-  }
+  if (Py_REFCNT(object) > 1) return ctx.known(std::move(alias));
   remember(ctx, object);
   ctx.keep(alias.share());
   if (can_be_made(ctx, object)) return ctx.constant(std::move(alias));

@@ -78,8 +78,7 @@ Status write(Context& ctx, V object, PyObject* name, V value) {
         return ctx.graph_break("descriptor",
                                value ? "a property without a setter"
                                      : "a property without a deleter");
-      PyObject* kept = ctx.keep(std::move(setter));
-      V function = ctx.known(kept, ctx.sources.constant(kept));
+      V function = ctx.known(std::move(setter));
       Outcome<V> result = value ? call(ctx, function, {object, value})
                                 : call(ctx, function, {object});
       if (!result) return result.signal();
@@ -88,7 +87,7 @@ Status write(Context& ctx, V object, PyObject* name, V value) {
     PyObject* hook = type_lookup(
         ctx, kind, value ? interned().dunder_set : interned().dunder_delete);
     if (hook && Py_IS_TYPE(hook, &PyFunction_Type)) {
-      V function = ctx.known(hook, ctx.sources.constant(hook));
+      V function = ctx.known(hook);
       V self = class_attribute(ctx, object->type, name, found);
       Outcome<V> result = value ? call(ctx, function, {self, object, value})
                                 : call(ctx, function, {self, object});

@@ -83,8 +83,7 @@ bool is_number(PyObject* object) {
 V class_attribute(Context& ctx, PyTypeObject* type, PyObject* name,
                   PyObject* object) {
   // What a classmethod wraps isn't itself what the class has there.
-  if (_PyType_Lookup(type, name) != object)
-    return ctx.known(object, ctx.sources.constant(object));
+  if (_PyType_Lookup(type, name) != object) return ctx.known(object);
   const SourceId source = ctx.sources.type_attr(type_source(ctx, type), name);
   return is_number(object) && (type->tp_flags & Py_TPFLAGS_HEAPTYPE)
              ? ctx.lazy(object, source)
@@ -286,8 +285,7 @@ Outcome<V> call_hook(Context& ctx, PyObject* hook, V object, PyObject* called,
                      PyObject* name) {
   V name_value = ctx.constant_share(name);
   if (Py_IS_TYPE(hook, &PyFunction_Type))
-    return call(ctx, ctx.known(hook, ctx.sources.constant(hook)),
-                {object, name_value});
+    return call(ctx, ctx.known(hook), {object, name_value});
   const bool is_type = object->is_constant() && PyType_Check(object->object);
   MG_TRY(V bound,
          bind_descriptor(ctx, hook, object,

@@ -81,7 +81,7 @@ V Context::constant_namespace(V object) {
   PyObject* kept = keep(std::move(real));
   sources.found_at(kept, sources.field(sources.constant(object->object),
                                        guards::SourceKind::InstanceDict));
-  return known(kept, sources.constant(kept));
+  return known(kept);
 }
 
 V Context::class_namespace(PyTypeObject* type) {

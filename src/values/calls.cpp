@@ -80,10 +80,8 @@ Outcome<V> builtin_new(Context& ctx, PyTypeObject* type, PyObject* found,
   }
   // tuple.__new__ and others with a row of their own.
   if (found && ctx.natives->has(found)) {
-    std::vector<V> positional = prepend(
-        ctx.known(reinterpret_cast<PyObject*>(type),
-                  ctx.sources.constant(reinterpret_cast<PyObject*>(type))),
-        args.positional);
+    std::vector<V> positional =
+        prepend(ctx.known(reinterpret_cast<PyObject*>(type)), args.positional);
     return ctx.natives->call(ctx, ctx.constant_share(found),
                              {.positional = positional,
                               .keyword_values = args.keyword_values,

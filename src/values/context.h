@@ -195,6 +195,9 @@ class Context final : public Backing,
   // A value for a real object whose identity is certain already (found under a
   // guard on a class, say): no guard for the identity.
   V known(PyObject* object, SourceId source);
+  // The same of what is there in each call; a new one is kept alive.
+  V known(PyObject* object) { return known(object, sources.constant(object)); }
+  V known(Ref object) { return known(keep(std::move(object))); }
   // A value for an object that is the same in each call, as a key that a guard
   // compares by identity: only what is read of it is guarded.
   V fixed(PyObject* object);

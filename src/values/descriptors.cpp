@@ -119,7 +119,7 @@ Outcome<V> bind_getset(Context& ctx, PyObject* descriptor, V object,
       ctx.sources.found_at(
           globals, ctx.sources.field(ctx.sources.constant(object->object),
                                      guards::SourceKind::FunctionGlobals));
-      return ctx.known(globals, ctx.sources.constant(globals));
+      return ctx.known(globals);
     }
     if (name == names.dunder_code && PyFunction_Check(object->object))
       return ctx.lazy(PyFunction_GetCode(object->object),
@@ -136,7 +136,7 @@ Outcome<V> bind_getset(Context& ctx, PyObject* descriptor, V object,
         attribute_name(name) == "__builtins__") {
       PyObject* builtins =
           reinterpret_cast<PyFunctionObject*>(object->object)->func_builtins;
-      return ctx.known(builtins, ctx.sources.constant(builtins));
+      return ctx.known(builtins);
     }
     if (name == names.dunder_annotations && PyModule_Check(object->object))
       return annotations_are_made(ctx);
@@ -153,9 +153,7 @@ Outcome<V> bind_getset(Context& ctx, PyObject* descriptor, V object,
       return ctx.constant_share(reinterpret_cast<PyObject*>(function->code));
     if (size_t field = function_field(name); field < kFunctionFields)
       return get_function_field(ctx, object, static_cast<FunctionField>(field));
-    if (name == names.dunder_globals)
-      return ctx.known(function->globals,
-                       ctx.sources.constant(function->globals));
+    if (name == names.dunder_globals) return ctx.known(function->globals);
     if (name == names.dunder_closure)
       return function->closure.empty() ? ctx.none()
                                        : ctx.tuple(function->closure);
@@ -192,16 +190,14 @@ Outcome<V> bind_property(Context& ctx, PyObject* descriptor, V object,
   if (!getter) return ctx.raise_from_python();
   if (getter.get() == Py_None)
     return ctx.graph_break("descriptor", "a property without a getter");
-  PyObject* kept = ctx.keep(std::move(getter));
-  return call(ctx, ctx.known(kept, ctx.sources.constant(kept)), {object});
+  return call(ctx, ctx.known(std::move(getter)), {object});
 }
 
 V function_of_class_member(Context& ctx, PyObject* descriptor) {
   Ref function =
       Ref::steal(PyObject_GenericGetAttr(descriptor, interned().dunder_func));
   MG_CHECK(function, "what a static method or a class method is made of");
-  PyObject* kept = ctx.keep(std::move(function));
-  return ctx.known(kept, ctx.sources.constant(kept));
+  return ctx.known(std::move(function));
 }
 
 Outcome<V> bind_class_member(Context& ctx, PyObject* descriptor,
@@ -281,7 +277,7 @@ Outcome<V> bind_descriptor(Context& ctx, PyObject* descriptor, V object,
   if (getter &&
       (Py_IS_TYPE(getter, &PyFunction_Type) || ctx.natives->has(getter))) {
     V self = class_attribute(ctx, type, name, descriptor);
-    return call(ctx, ctx.known(getter, ctx.sources.constant(getter)),
+    return call(ctx, ctx.known(getter),
                 {self, bound ? object : ctx.none(),
                  class_value(ctx, owner ? owner : type)});
   }

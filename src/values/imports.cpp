@@ -11,8 +11,7 @@ V imported_module(Context& ctx, PyObject* name) {
   if (!module || !PyModule_Check(module)) return nullptr;
   PyObject* modules = PyImport_GetModuleDict();
   // Not looked at before it is used: what is guarded is what was imported.
-  V found = dict_get_string(
-      ctx, ctx.known(modules, ctx.sources.constant(modules)), name);
+  V found = dict_get_string(ctx, ctx.known(modules), name);
   return found && found->object == module ? found : nullptr;
 }
 

@@ -14,6 +14,7 @@
 #include "guards/source.h"
 #include "python/ref.h"
 #include "shapes/expression.h"
+#include "support/check.h"
 #include "support/strong_id.h"
 
 namespace magneto::values {
@@ -72,6 +73,7 @@ inline bool is_any_function(V value) {
 // An int, float or bool: a size of an input, a number that the caller passes,
 // or what was computed from such. See Context::look_symbolic.
 struct SymbolValue : Value {
+  static bool is_kind(Kind kind) { return kind == Kind::Symbol; }
   shapes::E number = nullptr;
 };
 
@@ -83,23 +85,32 @@ struct TextPart {
 };
 
 struct TextValue : Value {
+  static bool is_kind(Kind kind) { return kind == Kind::Text; }
   std::span<const TextPart> parts;
 };
 
 struct TensorValue : Value {
+  static bool is_kind(Kind kind) { return kind == Kind::Tensor; }
   PyObject* fake = nullptr;  // kept alive by the trace
 };
 
 struct TupleValue : Value {
+  static bool is_kind(Kind kind) {
+    return kind == Kind::Tuple || kind == Kind::Slice;
+  }
   std::span<const V> items;
 };
 
 struct MethodValue : Value {
+  static bool is_kind(Kind kind) {
+    return kind == Kind::BoundMethod || kind == Kind::Super;
+  }
   V function = nullptr;
   V self = nullptr;
 };
 
 struct FunctionValue : Value {
+  static bool is_kind(Kind kind) { return kind == Kind::Function; }
   PyCodeObject* code = nullptr;
   PyObject* globals = nullptr;
   V defaults = nullptr;        // Tuple or null
@@ -112,6 +123,7 @@ struct FunctionValue : Value {
 template <class T>
 const T* as(V value) {
   static_assert(std::is_base_of_v<Value, T>);
+  MG_CHECK(T::is_kind(value->kind), "a value has the parts of its kind");
   return static_cast<const T*>(value);
 }
 

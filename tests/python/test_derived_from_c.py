@@ -3,6 +3,7 @@
 # C: what C code keeps of them comes out of the piece, too.
 import abc
 import functools
+import itertools
 import types
 from collections import defaultdict, deque
 
@@ -99,6 +100,18 @@ class Owner:
         del self.value
 
     empty = Cached()
+
+
+class Chain(itertools.chain):
+    pass
+
+
+class Links(itertools.chain):
+    @classmethod
+    def from_iterable(cls, links):
+        made = super().from_iterable(links)
+        made.name = cls.__name__
+        return made
 
 
 class Library(types.ModuleType):
@@ -321,3 +334,12 @@ def in_the_hand(x, made):
 )
 def test_static_and_class_methods_of_a_class_of_the_programs(program):
     check(program, torch.ones(2), MoreMembers(), graph_breaks=0)
+
+
+@pytest.mark.parametrize("cls", [Chain, Links])
+def test_chains_of_a_class_of_the_programs(cls):
+    def program(x, parts):
+        made = cls.from_iterable(parts)
+        return x + 1, type(made), vars(made), list(made)
+
+    check(program, torch.ones(2), [[1], (2, 3)])

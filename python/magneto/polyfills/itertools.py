@@ -105,7 +105,7 @@ def chain(*iterables: Iterable[Any]) -> Any:
     return made(Chain(iter(iterables)))
 
 
-def chain_from_iterable(cls: type, iterables: Iterable[Any]) -> Any:
+def chain_from_iterable(iterables: Iterable[Any]) -> Any:
     """``chain.from_iterable``."""
     return made(Chain(iter(iterables)))
 
