@@ -74,7 +74,7 @@ constexpr Row kRows[] = {
     {kIterators, "state_of", state_of, 1, 1, nullptr},
     MG_ITERATOR("accumulate", "itertools"),
     MG_ITERATOR("chain", "itertools"),
-    {kItertools, "chain.from_iterable", from_iterable, 2, 2, nullptr},
+    {kItertools, "chain.from_iterable", from_iterable, 1},
     MG_ITERATOR("combinations", "combinatorics"),
     MG_ITERATOR("combinations_with_replacement", "combinatorics"),
     MG_ITERATOR("compress", "itertools"),

@@ -343,3 +343,12 @@ def test_chains_of_a_class_of_the_programs(cls):
         return x + 1, type(made), vars(made), list(made)
 
     check(program, torch.ones(2), [[1], (2, 3)])
+
+
+def test_words_of_what_derived_chains_do_not_take():
+    def program(x, parts):
+        none = raised(lambda: Chain.from_iterable())
+        two = raised(lambda: Chain.from_iterable(parts, parts))
+        return x + 1, none, two, raised(lambda: Chain([]).from_iterable())
+
+    check(program, torch.ones(2), [[1]])
