@@ -93,7 +93,11 @@ bool advance(PyObject* iterator, Py_ssize_t count) {
 }
 
 Ref make_iterator(PyObject* iterable, PyObject* position) {
-  Ref iterator = Ref::steal(PyObject_GetIter(iterable));
+  // A method of a derived class's own was called while tracing.
+  Ref iterator =
+      Ref::steal(PyTuple_Check(iterable)  ? PyTuple_Type.tp_iter(iterable)
+                 : PyList_Check(iterable) ? PyList_Type.tp_iter(iterable)
+                                          : PyObject_GetIter(iterable));
   if (!iterator || !advance(iterator, PyLong_AsSsize_t(position)))
     return nullptr;
   return iterator;

@@ -352,3 +352,32 @@ def test_words_of_what_derived_chains_do_not_take():
         return x + 1, none, two, raised(lambda: Chain([]).from_iterable())
 
     check(program, torch.ones(2), [[1]])
+
+
+class Row(tuple):
+    def __iter__(self):
+        LOG.append("iter")
+        return super().__iter__()
+
+
+class Items(list):
+    def __reversed__(self):
+        LOG.append("reversed")
+        return super().__reversed__()
+
+
+@pytest.mark.parametrize(
+    ("cls", "ask"), [(Row, "__iter__"), (Items, "__reversed__")]
+)
+def test_iterators_of_the_base_are_made_once(cls, ask):
+    def program(x, items):
+        made = cls(items)
+        return x + 1, getattr(made, ask)(), made
+
+    results = []
+    for call in (program, magneto.compile(program, backend="eager")):
+        LOG.clear()
+        _, iterator, made = call(torch.ones(2), [1, 2])
+        asked = list(LOG)
+        results.append((type(iterator), list(iterator), type(made), asked))
+    assert results[0] == results[1]
