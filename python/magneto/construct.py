@@ -62,22 +62,9 @@ def sequence_iterator(sequence: Any, position: int) -> Any:
         iterator = iter(_Empty())
         next(iterator, None)
         return iterator
-    iterator = _iterator_of_c(iter, sequence)
+    iterator = iter(sequence)
     iterator.__setstate__(position)
     return iterator
-
-
-def _iterator_of_c(iterate: Callable[..., Any], iterable: Any) -> Any:
-    """``iterate(iterable)``, but a list's or tuple's own method where the
-    class has another: that was called while tracing.
-    """
-    for base in (list, tuple):
-        if isinstance(iterable, base):
-            if iterate is iter:
-                return base.__iter__(iterable)
-            if iterate is reversed and base is list:
-                return list.__reversed__(iterable)
-    return iterate(iterable)
 
 
 def outdated_deque_iterator(kind: Any, length: int, position: int) -> Any:
@@ -92,7 +79,7 @@ def outdated_deque_iterator(kind: Any, length: int, position: int) -> Any:
 
 def advanced(iterate: Callable[..., Any], iterable: Any, count: int) -> Any:
     """``iterate(iterable)``, moved on."""
-    iterator = _iterator_of_c(iterate, iterable)
+    iterator = iterate(iterable)
     for _ in range(count):
         next(iterator, None)
     return iterator

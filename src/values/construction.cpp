@@ -105,8 +105,11 @@ std::optional<Construction> of_reversed(Context& ctx, const HeapObject& state) {
         {sequence->kind == Kind::List ? ctx.list({}) : ctx.tuple({})}};
   const std::optional<int64_t> length = length_of_plain(ctx, sequence);
   if (!length || *length < state.number) return std::nullopt;
-  return advanced(ctx, attribute_of_module(ctx, "builtins", "reversed"),
-                  sequence, *length - state.number);
+  // A method of a derived class's own was called while tracing.
+  V reverse = is_instance_of(sequence, &PyList_Type)
+                  ? method_of(ctx, &PyList_Type, "__reversed__")
+                  : attribute_of_module(ctx, "builtins", "reversed");
+  return advanced(ctx, reverse, sequence, *length - state.number);
 }
 
 Construction of_dict_iterator(Context& ctx, const DictIteration& iteration) {
