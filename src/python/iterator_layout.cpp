@@ -8,6 +8,7 @@
 
 #include "python/deque_layout.h"
 #include "python/find.h"
+#include "python/function_object.h"
 #include "python/ordered_dict_layout.h"
 
 #if PY_VERSION_HEX < 0x030b0000 || PY_VERSION_HEX >= 0x030c0000
@@ -416,6 +417,33 @@ void advance_iterator(PyObject* object, Py_ssize_t count) noexcept {
   }
   if (known.step < 0) iterator->position = -1;
   Py_CLEAR(iterator->sequence);
+}
+
+namespace {
+
+// make(class, position[, sequence])
+PyObject* make_reversed(PyObject*, PyObject* const* args,
+                        Py_ssize_t count) noexcept {
+  auto* type = count < 2 ? nullptr : as<PyTypeObject>(args[0]);
+  if (type != &PyListRevIter_Type && type != &PyReversed_Type) {
+    PyErr_SetString(PyExc_TypeError,
+                    "a class of such iterators and a position");
+    return nullptr;
+  }
+  PyObject* made = type->tp_alloc(type, 0);
+  if (!made) return nullptr;
+  auto* iterator = as<OverSequence>(made);
+  iterator->position = PyLong_AsSsize_t(args[1]);
+  iterator->sequence = count < 3 ? nullptr : Py_NewRef(args[2]);
+  return made;
+}
+
+}  // namespace
+
+PyObject* maker_of_reversed() noexcept {
+  static PyObject* const maker =
+      function_object<make_reversed>("make_reversed");
+  return maker;
 }
 
 void set_enumerate_position(PyObject* object, Py_ssize_t position) noexcept {

@@ -61,6 +61,11 @@ struct TableEntry {
 };
 TableEntry table_entry(PyObject* iterator, size_t i) noexcept;
 
+// A function of a class (list_reverseiterator or reversed), a position and a
+// sequence: the iterator that gives the item there next, without asking the
+// sequence for anything; one at its end if there is no sequence.
+PyObject* maker_of_reversed() noexcept;
+
 // Moves one of the above (an enumerate apart) over so many items that it has;
 // -1: to its end. That may free what it goes over, which runs user code.
 void advance_iterator(PyObject* iterator, Py_ssize_t count) noexcept;

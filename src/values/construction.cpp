@@ -21,7 +21,10 @@
 //   frame, traceback    see exceptions.h; the locals are filled in
 #include "values/construction.h"
 
+#include <algorithm>
+
 #include "python/find.h"
+#include "python/iterator_layout.h"
 #include "python/layout.h"
 #include "python/shown_frame.h"
 #include "values/dict_iterators.h"
@@ -76,40 +79,18 @@ const ViewRow kViews[] = {
     {&PyDictItems_Type, &PyODictItems_Type, "items"},
 };
 
-// The length of a sequence that has no __len__ of the user's.
-std::optional<int64_t> length_of_plain(Context& ctx, V sequence) {
-  switch (sequence->kind) {
-    case Kind::List:
-      return static_cast<int64_t>(ctx.heap.items(sequence->heap).size());
-    case Kind::Tuple:
-      return static_cast<int64_t>(tuple_items(sequence).size());
-    case Kind::Constant:
-      if (is_safe_type(sequence->type) && PySequence_Check(sequence->object))
-        return PySequence_Size(sequence->object);
-      return std::nullopt;
-    default:
-      return std::nullopt;
-  }
-}
-
 Construction advanced(Context& ctx, V iterate, V iterable, int64_t count) {
   return {attribute_of_module(ctx, "magneto.construct", "advanced"),
           {iterate, iterable, ctx.integer(count)}};
 }
 
-std::optional<Construction> of_reversed(Context& ctx, const HeapObject& state) {
-  V sequence = state.slots[0];
-  if (state.number <= 0)
-    return Construction{
-        attribute_of_module(ctx, "builtins", "reversed"),
-        {sequence->kind == Kind::List ? ctx.list({}) : ctx.tuple({})}};
-  const std::optional<int64_t> length = length_of_plain(ctx, sequence);
-  if (!length || *length < state.number) return std::nullopt;
-  // A method of a derived class's own was called while tracing.
-  V reverse = is_instance_of(sequence, &PyList_Type)
-                  ? method_of(ctx, &PyList_Type, "__reversed__")
-                  : attribute_of_module(ctx, "builtins", "reversed");
-  return advanced(ctx, reverse, sequence, *length - state.number);
+Construction of_reversed(Context& ctx, V iterator) {
+  const HeapObject& state = ctx.heap[iterator->heap];
+  Construction made{ctx.constant_share(python::maker_of_reversed()),
+                    {class_value(ctx, iterator),
+                     ctx.integer(std::max<int64_t>(state.number, 0) - 1)}};
+  if (state.number >= 0) made.positional.push_back(state.slots[0]);
+  return made;
 }
 
 Construction of_dict_iterator(Context& ctx, const DictIteration& iteration) {
@@ -233,7 +214,7 @@ std::optional<Construction> construction(Context& ctx, V value) {
                         given(ctx, state.slots, has_function ? 1 : 0)};
   }
   if (type == &PyReversed_Type || type == &PyListRevIter_Type)
-    return of_reversed(ctx, state);
+    return of_reversed(ctx, value);
   if (is_dict_iterator(value)) {
     auto iteration = dict_iteration(ctx, value);
     if (!iteration) return std::nullopt;

@@ -354,30 +354,69 @@ def test_words_of_what_derived_chains_do_not_take():
     check(program, torch.ones(2), [[1]])
 
 
-class Row(tuple):
-    def __iter__(self):
-        LOG.append("iter")
-        return super().__iter__()
+def logged(base, *names):
+    """A class derived from `base` that says when it is asked by `names`."""
+
+    def asked(name):
+        def method(self, *args):
+            LOG.append(name)
+            return getattr(super(made, self), name)(*args)
+
+        return method
+
+    made = type(
+        "Logged",
+        (base,),
+        {"__module__": __name__, **dict(zip(names, map(asked, names)))},
+    )
+    return made
 
 
-class Items(list):
-    def __reversed__(self):
-        LOG.append("reversed")
-        return super().__reversed__()
+class Steps:
+    """A sequence of the program's own."""
+
+    def __init__(self, items):
+        self.items = items
+
+    def __len__(self):
+        LOG.append("len")
+        return len(self.items)
+
+    def __getitem__(self, position):
+        LOG.append(position)
+        return self.items[position]
 
 
+def moved(iterator, count):
+    for _ in range(count):
+        next(iterator, None)
+    return iterator
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 3])
 @pytest.mark.parametrize(
-    ("cls", "ask"), [(Row, "__iter__"), (Items, "__reversed__")]
+    ("cls", "ask"),
+    [
+        (logged(tuple, "__iter__", "__len__"), tuple.__iter__),
+        (logged(list, "__iter__", "__len__"), list.__iter__),
+        (logged(list, "__reversed__", "__len__"), list.__reversed__),
+        (logged(tuple, "__len__", "__getitem__"), reversed),
+        (logged(list, "__len__", "__getitem__"), reversed),
+        (Steps, reversed),
+        (Steps, iter),
+    ],
 )
-def test_iterators_of_the_base_are_made_once(cls, ask):
+def test_iterators_of_the_base_are_made_once(cls, ask, count):
     def program(x, items):
         made = cls(items)
-        return x + 1, getattr(made, ask)(), made
+        return x + 1, moved(ask(made), count), made
 
     results = []
     for call in (program, magneto.compile(program, backend="eager")):
         LOG.clear()
         _, iterator, made = call(torch.ones(2), [1, 2])
         asked = list(LOG)
-        results.append((type(iterator), list(iterator), type(made), asked))
+        left = iterator.__reduce__()
+        results.append((left[0], left[2:], list(iterator), type(made), asked))
+        results[-1] += (list(LOG),)
     assert results[0] == results[1]

@@ -153,6 +153,20 @@ def switches(x):
     )
 
 
+def wrappers(x):
+    y, functions = x * 2, torch._C._functorch
+    return (
+        y + 1,
+        functions.is_batchedtensor(y),
+        functions.is_gradtrackingtensor(x),
+        functions.is_functorch_wrapped_tensor(x),
+        functions.maybe_get_level(y),
+        functions.maybe_get_bdim(y),
+        functions.maybe_current_level(),
+        functions.peek_interpreter_stack(),
+    )
+
+
 SIZES = [(3, 4), (4, 3), (6, 2), (2, 6)]
 TABLE = [
     (product, with_numbers(0, 1, 2, 3)),
@@ -190,6 +204,7 @@ TABLE = [
     (scripted, [(Y, Y)] * 3),
     (chosen_kernel, [(Y,)] * 3),
     (switches, [(Y,)] * 3),
+    (wrappers, [(Y,)] * 3),
 ]
 
 
