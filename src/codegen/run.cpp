@@ -92,12 +92,18 @@ bool advance(PyObject* iterator, Py_ssize_t count) {
   return true;
 }
 
+// Asks those that programs can derive classes from by the base's own function:
+// one of the derived class was called while tracing.
+Ref iterator_of(PyObject* iterable) {
+  for (PyTypeObject* base :
+       {&PyTuple_Type, &PyList_Type, &PyUnicode_Type, &PyBytes_Type})
+    if (PyObject_TypeCheck(iterable, base))
+      return Ref::steal(base->tp_iter(iterable));
+  return Ref::steal(PyObject_GetIter(iterable));
+}
+
 Ref make_iterator(PyObject* iterable, PyObject* position) {
-  // A method of a derived class's own was called while tracing.
-  Ref iterator =
-      Ref::steal(PyTuple_Check(iterable)  ? PyTuple_Type.tp_iter(iterable)
-                 : PyList_Check(iterable) ? PyList_Type.tp_iter(iterable)
-                                          : PyObject_GetIter(iterable));
+  Ref iterator = iterator_of(iterable);
   if (!iterator || !advance(iterator, PyLong_AsSsize_t(position)))
     return nullptr;
   return iterator;
