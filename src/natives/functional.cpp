@@ -260,8 +260,6 @@ constexpr Row kRows[] = {
     {kFunctools, "reduce", reduce, 2, 3, nullptr},
     {kFunctools, "singledispatch.<locals>.wrapper", call_dispatched, 1, kAny,
      "*"},
-    row::polyfill(kFunctools, "cached_property.__get__",
-                  "functools.cached_property_get"),
 };
 
 }  // namespace

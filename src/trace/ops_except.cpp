@@ -2,6 +2,7 @@
 // Exceptions and with statements.
 #include <algorithm>
 
+#include "python/find.h"
 #include "python/names.h"
 #include "trace/handlers.h"
 #include "values/exception_groups.h"
@@ -173,10 +174,37 @@ Outcome<Next> op_RaiseVarargs(Interpreter& in, Frame& frame, Instruction ins) {
 
 // -- with ---------------------------------------------------------------------
 
+namespace {
+
+PyObject* found_once(const char* path) {
+  PyObject* object = find_object(path);
+  MG_CHECK(object, std::string("there is no ") + path);
+  return object;
+}
+
+// A cached_property holds its lock while it computes; a piece has no locks.
+bool is_lock_of_property(const Frame& frame, V manager) {
+  static PyObject* const get = found_once("functools.cached_property.__get__");
+  static PyObject* const lock = found_once("_thread.RLock");
+  return frame.py_code ==
+             reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(get)) &&
+         manager->type == reinterpret_cast<PyTypeObject*>(lock);
+}
+
+V no_lock(Context& ctx) {
+  static PyObject* const manager =
+      PyObject_CallNoArgs(found_once("contextlib.nullcontext"));
+  MG_CHECK(manager, "a context without an effect");
+  return ctx.known(manager);
+}
+
+}  // namespace
+
 Outcome<Next> op_BeforeWith(Interpreter& in, Frame& frame, Instruction) {
   // ctx -- exit enter_result
   Context& ctx = in.ctx;
   V manager = ctx.look(frame.top());
+  if (is_lock_of_property(frame, manager)) manager = no_lock(ctx);
   MG_TRY(V enter,
          values::special_method(ctx, manager, interned().dunder_enter));
   MG_TRY(V exit, values::special_method(ctx, manager, interned().dunder_exit));

@@ -3,6 +3,7 @@
 tracing: one for each call, with the variables as they are where it ends.
 """
 
+import functools
 import traceback
 import weakref
 
@@ -11,6 +12,7 @@ import torch
 
 import magneto
 from magneto.testing import check
+from tests.python.breaking import breaks
 
 X = torch.arange(4.0)
 
@@ -62,6 +64,20 @@ def started(x, n):
     raising(first, n)
 
 
+class Computing:
+    def __init__(self, x, n):
+        self.of, self.n = x, n
+
+    @functools.cached_property
+    def fails(self):
+        raising(self.of, self.n)
+
+    @functools.cached_property
+    def breaks(self):
+        breaks()
+        return self.of + self.n
+
+
 def caught_in_a_call(x, n):
     count = n
     try:
@@ -79,6 +95,25 @@ def test_frame_that_was_only_traced_has_its_variables(raises):
             raises(x, 2)
         except LookupError as error:
             return x + 1, variables_of(error.__traceback__.tb_next)
+
+    check(program, X)
+
+
+def test_frame_of_a_cached_property():
+    def program(x):
+        try:
+            Computing(x, 2).fails  # noqa: B018
+        except LookupError as error:
+            entries = traceback.extract_tb(error.__traceback__)
+            return x + 1, [(entry.name, entry.line) for entry in entries]
+
+    check(program, X)
+
+
+def test_cached_property_that_breaks_the_graph():
+    def program(x):
+        made = Computing(x, 2)
+        return made.breaks + made.breaks, vars(made)
 
     check(program, X)
 

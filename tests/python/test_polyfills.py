@@ -3,7 +3,6 @@
 
 import collections
 import copy
-import functools
 import itertools
 import logging
 
@@ -15,7 +14,6 @@ from magneto.polyfills import builtins as builtins_polyfills
 from magneto.polyfills import collections as collections_polyfills
 from magneto.polyfills import combinatorics, shared_iterators
 from magneto.polyfills import copy as copy_polyfills
-from magneto.polyfills import functools as functools_polyfills
 from magneto.polyfills import itertools as itertools_polyfills
 from magneto.polyfills import logging as logging_polyfills
 from magneto.polyfills.iterators import State
@@ -239,26 +237,6 @@ def test_collections(a):
         collections.OrderedDict, a, 1
     )
     assert made == collections.OrderedDict.fromkeys(a, 1)
-
-
-def test_cached_property_get():
-    class Owner:
-        calls = 0
-
-        @functools.cached_property
-        def value(self):
-            Owner.calls += 1
-            return 5
-
-    descriptor = vars(Owner)["value"]
-    owner = Owner()
-    for _ in range(2):
-        assert functools_polyfills.cached_property_get(descriptor, owner) == 5
-    assert Owner.calls == 1
-    assert vars(owner) == {"value": 5}
-    assert (
-        functools_polyfills.cached_property_get(descriptor, None) is descriptor
-    )
 
 
 class Thing:
