@@ -6,6 +6,7 @@
 #include "tensor/hidden_effects.h"
 #include "tensor/limits.h"
 #include "tensor/metadata_log.h"
+#include "tensor/number_limits.h"
 #include "tensor/op_info.h"
 #include "tensor/overlap.h"
 #include "tensor/python_fallback.h"
@@ -41,6 +42,7 @@ void run_rule(const OpInfo& op, torch::jit::Stack& stack) {
   c10::IValue* args = stack.data() + (stack.size() - op.arity);
   Outputs outputs;
   op.rule(op, args, outputs);
+  if (hidden_effects().first_write) limit_numbers(op, args, outputs);
   if (op.delivered) deliver(op, args, outputs);
   stack.resize(stack.size() - op.arity);
   for (c10::IValue& output : outputs) stack.push_back(std::move(output));

@@ -60,15 +60,15 @@ bool is_symbolic(const at::Tensor& tensor) {
   return tensor.unsafeGetTensorImpl()->has_symbolic_sizes_strides();
 }
 
-// Whether several elements are in one place; of sizes that vary, whether they
-// may be.
+// Whether several elements are in one place; of a size that varies, whether
+// they may be.
 bool overlaps_itself(const at::Tensor& tensor) {
   if (!is_symbolic(tensor))
     return at::has_internal_overlap(tensor) == at::MemOverlap::Yes;
   const auto sizes = tensor.sym_sizes(), strides = tensor.sym_strides();
   for (size_t i = 0; i < sizes.size(); ++i)
-    if (strides[i].maybe_as_int() == 0 &&
-        sizes[i].maybe_as_int().value_or(2) > 1)
+    if (sizes[i].maybe_as_int().value_or(2) > 1 &&
+        strides[i].sym_eq(0).guard_or_false(__FILE__, __LINE__))
       return true;
   return false;
 }

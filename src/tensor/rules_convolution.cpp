@@ -4,6 +4,7 @@
 #include <ATen/native/ConvUtils.h>
 
 #include "tensor/elementwise.h"
+#include "tensor/hidden_effects.h"
 #include "tensor/rule.h"
 #include "tensor/shape.h"
 #include "tensor/view_shape.h"
@@ -43,6 +44,13 @@ void check_shapes(const at::Tensor& input, const at::Tensor& weight,
   }
   for (const Dim& step : conv.dilation) {
     TORCH_CHECK(step > 0, "dilation should be greater than zero");
+  }
+  for (size_t i = 0; conv.transposed && i < conv.output_padding.size(); ++i) {
+    const Dim& more = conv.output_padding[i];
+    TORCH_CHECK(more >= 0, "negative output_padding is not supported");
+    // Some kernels refuse it.
+    if (more >= conv.stride[i] && more >= conv.dilation[i])
+      hidden_effects().may_fail();
   }
   TORCH_CHECK(conv.groups > 0, "non-positive groups is not supported");
   TORCH_CHECK(w[0] >= conv.groups, "Given groups=", conv.groups,

@@ -233,8 +233,8 @@ std::optional<FourTensors> lstsq(const at::Tensor& self,
 MaybeTensor distances(const at::Tensor& a, const at::Tensor& b, double p,
                       std::optional<int64_t>) {
   if (!is_float(a) || a.dim() < 2 || b.dim() < 2 ||
-      a.scalar_type() != b.scalar_type() || a.device() != b.device() || p < 0 ||
-      a.sym_size(-1) != b.sym_size(-1)) {
+      a.scalar_type() != b.scalar_type() || a.device() != b.device() ||
+      !(p >= 0) || a.sym_size(-1) != b.sym_size(-1)) {
     return std::nullopt;
   }
   return fresh(
@@ -245,7 +245,7 @@ MaybeTensor distances(const at::Tensor& a, const at::Tensor& b, double p,
 
 // Of each row to those behind it.
 MaybeTensor own_distances(const at::Tensor& self, double p) {
-  if (!is_float(self) || self.dim() != 2 || p < 0 ||
+  if (!is_float(self) || self.dim() != 2 || !(p >= 0) ||
       !self.is_contiguous_or_false()) {
     return std::nullopt;
   }

@@ -69,6 +69,15 @@ ThreeTensors native_group_norm(const at::Tensor& input, OptionalTensor weight,
   TORCH_CHECK(channels % groups == 0, "Expected number of channels in input ",
               "to be divisible by num_groups, but got input of shape ",
               input.sym_sizes(), " and num_groups=", groups);
+  const auto check_vector = [&](OptionalTensor vector, const char* name) {
+    TORCH_CHECK(!vector || !vector->defined() ||
+                    (vector->dim() == 1 && vector->sym_size(0) == channels),
+                "Expected ", name, " to be a vector of size equal to the ",
+                "number of channels in input, but got ", name, " of shape ",
+                vector->sym_sizes(), " and input of shape ", input.sym_sizes());
+  };
+  check_vector(weight, "weight");
+  check_vector(bias, "bias");
   c10::MemoryFormat format = input.is_cpu() ? input.suggest_memory_format()
                                             : c10::MemoryFormat::Contiguous;
   TORCH_CHECK(input.is_contiguous(format),

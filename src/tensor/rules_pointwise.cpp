@@ -3,9 +3,12 @@
 // from the operands'.
 #include <ATen/native/BinaryOps.h>
 
+#include <limits>
+
 #include "tensor/attempt.h"
 #include "tensor/elementwise.h"
 #include "tensor/limits.h"
+#include "tensor/number_limits.h"
 #include "tensor/op_info.h"
 #include "tensor/rule.h"
 #include "tensor/shape.h"
@@ -288,10 +291,21 @@ MaybeTensor triangle(const at::Tensor& self, Dim) {
   return make_contiguous(self.sym_sizes(), self.scalar_type(), self.device());
 }
 
+MaybeTensor softshrink(const at::Tensor& self, const c10::Scalar& lambda) {
+  const c10::ScalarType type = self.scalar_type();
+  const bool is_real = type == at::kDouble || type == at::kFloat ||
+                       type == at::kHalf || type == at::kBFloat16;
+  if (!is_real || !is_within(lambda, {0, ends_of(type).most}))
+    return std::nullopt;
+  TensorVec operands{self};
+  return elementwise(operands, type, type);
+}
+
 MaybeTensor renorm(const at::Tensor& self, const c10::Scalar& p, int64_t dim,
                    const c10::Scalar& most) {
-  if (p.isComplex() || most.isComplex() || p.toDouble() <= 0 ||
-      most.toDouble() < 0 || self.dim() < 2 || dim < -self.dim() ||
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  if (p.isComplex() || most.isComplex() || !(p.toDouble() > 0) ||
+      !is_within(most, {0, kInfinity}) || self.dim() < 2 || dim < -self.dim() ||
       dim >= self.dim()) {
     return std::nullopt;
   }
@@ -420,7 +434,7 @@ constexpr Rule kRules[] = {
     {"aten::leaky_relu", kUnary<kBool | kInteger | kComplex>},
     {"aten::mish", kUnary<kBool | kInteger | kComplex>},
     {"aten::hardshrink", kUnary<kBool | kInteger | kComplex>},
-    {"aten::softshrink", kUnary<kBool | kInteger | kComplex>},
+    attempt<"aten::softshrink", &softshrink>(),
     {"aten::threshold", kUnary<kBool | kComplex>},
     {"aten::sgn", kUnary<>},
     {"aten::sign", kUnary<kComplex>},

@@ -203,7 +203,10 @@ def linspace(
         isinstance(start, complex) or isinstance(end, complex)
     ):
         raise NotHandled
-    return torch.empty(steps, dtype=dtype, **named)
+    dtype = torch.get_default_dtype() if dtype is None else dtype
+    # Numbers that the type doesn't hold are refused.
+    torch.full((), start, dtype=dtype, **named)
+    return torch.full((steps,), end, dtype=dtype, **named)
 
 
 def logspace(
@@ -271,7 +274,7 @@ def corrcoef(input: Tensor) -> Tensor:
 
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, *_: Any, **__: Any) -> Tensor:
     """`torch.cdist`."""
-    if x1.dtype != x2.dtype or not x1.is_floating_point() or p < 0:
+    if x1.dtype != x2.dtype or not x1.is_floating_point() or not p >= 0:
         raise NotHandled
     if x1.dim() < 2 or x2.dim() < 2 or x1.shape[-1] != x2.shape[-1]:
         raise NotHandled
