@@ -14,9 +14,9 @@
 namespace magneto::tensor {
 namespace {
 
-// More elements than memory holds, and few enough for products with the size of
-// an element.
-constexpr int64_t kMostElements = int64_t{1} << 44;
+// Tensors of more elements, for which there may be no memory, are compiled for
+// anew.
+constexpr int64_t kMostElements = int64_t{1} << 32;
 
 template <class T>
 Ends ends_of() {
