@@ -239,10 +239,10 @@ def arange(
         raise NotHandled
     if named.pop("out", None) is not None:
         raise NotHandled
-    count = math.ceil((end - start) / step)
-    if count < 0:
+    steps = (end - start) / step
+    if not steps >= 0:
         raise NotHandled
-    return torch.empty(count, dtype=dtype, **named)
+    return torch.empty(math.ceil(steps), dtype=dtype, **named)
 
 
 def combinations(
