@@ -177,8 +177,9 @@ Dim range_size(const Scalar& start, const Scalar& end, const Scalar& step,
   if (at::isIntegralType(dtype, false)) {
     int64_t low = start.toLong(), high = end.toLong(), stride = step.toLong();
     if (dtype == at::kLong && stride != 0) {
-      int64_t sign = (stride > 0) - (stride < 0);
-      return (high - low + stride - sign) / stride;
+      const int64_t sign = (stride > 0) - (stride < 0);
+      using Wide = __int128;
+      return static_cast<int64_t>((Wide{high} - low + stride - sign) / stride);
     }
   }
   return static_cast<int64_t>(std::ceil((to - from) / by));

@@ -96,13 +96,18 @@ at::Tensor pixel_shuffle(const at::Tensor& self, int64_t factor) {
   TORCH_CHECK(factor > 0,
               "pixel_shuffle expects a positive upscale_factor, but got ",
               factor);
+  int64_t square = 0;
+  TORCH_CHECK(!__builtin_mul_overflow(factor, factor, &square),
+              "upscale factor is too large, (upscale_factor)^2 overflowed: "
+              "upscale_factor=",
+              factor);
   DimVec sizes(self.sym_sizes().begin(), self.sym_sizes().end());
-  TORCH_CHECK(sizes[ndim - 3] % (factor * factor) == 0,
+  TORCH_CHECK(sizes[ndim - 3] % square == 0,
               "pixel_shuffle expects its input's 'channel' dimension to be "
               "divisible by the square of upscale_factor, but "
               "input.size(-3)=",
-              sizes[ndim - 3], " is not divisible by ", factor * factor);
-  sizes[ndim - 3] = sizes[ndim - 3] / (factor * factor);
+              sizes[ndim - 3], " is not divisible by ", square);
+  sizes[ndim - 3] = sizes[ndim - 3] / square;
   sizes[ndim - 2] *= factor;
   sizes[ndim - 1] *= factor;
   return image(self, sizes, 4);

@@ -44,6 +44,7 @@ FLOATS = {
     "renorm": lambda v: A.renorm(2.0, 0, v),
     "cdist": lambda v: torch.cdist(A, A, v),
     "pdist": lambda v: torch.pdist(A, v),
+    "arange": lambda v: torch.arange(0.0, v, 2.0),
     "lp_pool": lambda v: F.lp_pool1d(A[None], v, 2),
 }
 # What takes an int: sizes of more elements than 64 bits count, and others.
@@ -63,6 +64,7 @@ INTEGERS = {
     "channels": lambda n: torch.native_group_norm(
         A.reshape(1, 4, 4), torch.ones(4), None, 1, n, 4, 1, 1e-5
     )[0],
+    "pixels": lambda n: F.pixel_shuffle(A.reshape(1, 4, 2, 2), n),
     "fill bytes": lambda n: BYTES.clone().fill_(n),
 }
 
@@ -83,7 +85,7 @@ def outcome(call, number):
         pytest.param(call, numbers, id=name)
         for table, numbers in [
             (FLOATS, (0.5, 0.25, math.nan, 1e308, -1.0, math.inf, 0.0)),
-            (INTEGERS, (1, 2, 3, 300, -1, 10**18, 0, 4)),
+            (INTEGERS, (1, 2, 3, 300, -1, 10**18, 2**40, 0, 4)),
         ]
         for name, call in table.items()
     ],
