@@ -14,6 +14,7 @@ from tests.fuzz import (
     backends,
     calls,
     classes,
+    derived,
     draws,
     gradients,
     guards,
@@ -22,6 +23,7 @@ from tests.fuzz import (
     library,
     methods,
     modules,
+    numbers,
     operands,
     sets,
     shapes,
@@ -106,6 +108,7 @@ SEEDS = {
     backends: 150,
     calls: 900,
     classes: 900,
+    derived: 1500,
     draws: 900,
     gradients: 600,
     guards: 900,
@@ -114,6 +117,7 @@ SEEDS = {
     library: 900,
     methods: 1500,
     modules: 450,
+    numbers: 150,
     operands: 1500,
     sets: 600,
     specials: 1500,
@@ -160,6 +164,14 @@ def test_a_wrong_result_would_be_found(monkeypatch):
 
     monkeypatch.setattr(magneto, "compile", wrong)
     assert methods.try_seed(0)
+
+
+def test_an_error_that_nobody_catches_would_be_found(monkeypatch):
+    def failing(fn, **options):
+        return lambda x, notes, arguments: fn(x, notes, [["refused"], {}])
+
+    monkeypatch.setattr(magneto, "compile", failing)
+    assert any(numbers.try_seed(seed) for seed in range(10))
 
 
 def test_a_wrong_order_would_be_found(monkeypatch):
