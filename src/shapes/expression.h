@@ -27,6 +27,12 @@ enum class Operation : uint8_t {
 #undef MG_OPERATION
 };
 
+// What Python refuses for a second operand that is zero.
+constexpr bool is_division(Operation operation) {
+  return operation == Operation::TrueDivide ||
+         operation == Operation::FloorDivide || operation == Operation::Modulo;
+}
+
 struct Expression {
   Operation operation;
   Type type;

@@ -212,10 +212,7 @@ E Expressions::Table::dispatch(Operation operation, Type type,
     }
     return result;
   }
-  const bool divides = operation == Operation::TrueDivide ||
-                       operation == Operation::FloorDivide ||
-                       operation == Operation::Modulo;
-  if (divides && b->is_constant() &&
+  if (is_division(operation) && b->is_constant() &&
       (is_int ? b->value.integer() == 0 : b->value.real() == 0)) {
     return nullptr;
   }

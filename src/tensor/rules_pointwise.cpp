@@ -107,6 +107,13 @@ void subtract(const OpInfo& op, c10::IValue* args, Outputs& outputs) {
   add(op, args, outputs);
 }
 
+void softshrink(const OpInfo& op, c10::IValue* args, Outputs& outputs) {
+  kUnary<kBool | kInteger | kComplex>(op, args, outputs);
+  const c10::ScalarType type = outputs.back().toTensor().scalar_type();
+  if (!is_within(args[1].toScalar(), {0, ends_of(type).most}))
+    throw_refused(op.name + " takes no lambda out of the range of its type");
+}
+
 // rsub(self, other) is sub(other, self): the order of the operands decides
 // between equally good layouts.
 at::Tensor rsub_tensor(const at::Tensor& self, const at::Tensor& other,
@@ -291,16 +298,6 @@ MaybeTensor triangle(const at::Tensor& self, Dim) {
   return make_contiguous(self.sym_sizes(), self.scalar_type(), self.device());
 }
 
-MaybeTensor softshrink(const at::Tensor& self, const c10::Scalar& lambda) {
-  const c10::ScalarType type = self.scalar_type();
-  const bool is_real = type == at::kDouble || type == at::kFloat ||
-                       type == at::kHalf || type == at::kBFloat16;
-  if (!is_real || !is_within(lambda, {0, ends_of(type).most}))
-    return std::nullopt;
-  TensorVec operands{self};
-  return elementwise(operands, type, type);
-}
-
 MaybeTensor renorm(const at::Tensor& self, const c10::Scalar& p, int64_t dim,
                    const c10::Scalar& most) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -434,7 +431,7 @@ constexpr Rule kRules[] = {
     {"aten::leaky_relu", kUnary<kBool | kInteger | kComplex>},
     {"aten::mish", kUnary<kBool | kInteger | kComplex>},
     {"aten::hardshrink", kUnary<kBool | kInteger | kComplex>},
-    attempt<"aten::softshrink", &softshrink>(),
+    {"aten::softshrink", &softshrink},
     {"aten::threshold", kUnary<kBool | kComplex>},
     {"aten::sgn", kUnary<>},
     {"aten::sign", kUnary<kComplex>},

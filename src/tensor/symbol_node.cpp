@@ -133,46 +133,41 @@ c10::SymNode SymbolNode::wrap_bool(bool value) {
   return made(environment_->expressions().boolean(value));
 }
 
-#define MG_ARITHMETIC(name, operation)                             \
-  c10::SymNode SymbolNode::name(const c10::SymNode& other) {       \
-    return made(arithmetic(environment_->expressions(), operation, \
-                           expression(), operand(other)));         \
+// Of two numbers; Python raises for a divisor that is zero.
+c10::SymNode SymbolNode::computed(Operation operation,
+                                  const c10::SymNode& other) const {
+  Expressions& table = environment_->expressions();
+  E right = as_number(table, operand(other));
+  if (shapes::is_division(operation)) {
+    E zero = right->type == Type::Float ? table.real(0) : table.integer(0);
+    if (environment_->decide(table.make(Operation::Equal, right, zero))
+            .value_or(false))
+      throw_refused("a division by zero");
+  }
+  return made(arithmetic(table, operation, expression(), right));
+}
+
+#define MG_ARITHMETIC(name, operation)                       \
+  c10::SymNode SymbolNode::name(const c10::SymNode& other) { \
+    return computed(operation, other);                       \
   }
 MG_ARITHMETIC(add, Operation::Add)
 MG_ARITHMETIC(mul, Operation::Multiply)
+MG_ARITHMETIC(truediv, Operation::TrueDivide)
+MG_ARITHMETIC(float_truediv, Operation::TrueDivide)
+MG_ARITHMETIC(int_truediv, Operation::TrueDivide)
 MG_ARITHMETIC(pow, Operation::Power)
 MG_ARITHMETIC(float_pow, Operation::Power)
 MG_ARITHMETIC(pow_by_natural, Operation::Power)
+MG_ARITHMETIC(floordiv, Operation::FloorDivide)
+MG_ARITHMETIC(int_floordiv, Operation::FloorDivide)
+MG_ARITHMETIC(mod, Operation::Modulo)
 MG_ARITHMETIC(eq, Operation::Equal)
 MG_ARITHMETIC(lt, Operation::Less)
 MG_ARITHMETIC(le, Operation::LessEqual)
 MG_ARITHMETIC(sym_min, Operation::Minimum)
 MG_ARITHMETIC(sym_max, Operation::Maximum)
 #undef MG_ARITHMETIC
-
-// Python raises for a divisor that is zero.
-c10::SymNode SymbolNode::divided(Operation operation,
-                                 const c10::SymNode& other) const {
-  Expressions& table = environment_->expressions();
-  E divisor = as_number(table, operand(other));
-  E zero = divisor->type == Type::Float ? table.real(0) : table.integer(0);
-  if (environment_->decide(table.make(Operation::Equal, divisor, zero))
-          .value_or(false))
-    throw_refused("a division by zero");
-  return made(arithmetic(table, operation, expression(), divisor));
-}
-
-#define MG_DIVISION(name, operation)                         \
-  c10::SymNode SymbolNode::name(const c10::SymNode& other) { \
-    return divided(operation, other);                        \
-  }
-MG_DIVISION(truediv, Operation::TrueDivide)
-MG_DIVISION(float_truediv, Operation::TrueDivide)
-MG_DIVISION(int_truediv, Operation::TrueDivide)
-MG_DIVISION(floordiv, Operation::FloorDivide)
-MG_DIVISION(int_floordiv, Operation::FloorDivide)
-MG_DIVISION(mod, Operation::Modulo)
-#undef MG_DIVISION
 
 c10::SymNode SymbolNode::sub(const c10::SymNode& other) {
   Expressions& table = environment_->expressions();

@@ -72,8 +72,8 @@ class SymbolNode final : public c10::SymNodeImpl {
 
  private:
   bool is_of(shapes::Type type) const { return expression_->type == type; }
-  c10::SymNode divided(shapes::Operation operation,
-                       const c10::SymNode& other) const;
+  c10::SymNode computed(shapes::Operation operation,
+                        const c10::SymNode& other) const;
   shapes::Number specialized() const;
   bool decided(bool otherwise) const;
   c10::SymNode made(shapes::E result) const;

@@ -176,16 +176,10 @@ Outcome<Next> op_RaiseVarargs(Interpreter& in, Frame& frame, Instruction ins) {
 
 namespace {
 
-PyObject* found_once(const char* path) {
-  PyObject* object = find_object(path);
-  MG_CHECK(object, std::string("there is no ") + path);
-  return object;
-}
-
 // A cached_property holds its lock while it computes; a piece has no locks.
 bool is_lock_of_property(const Frame& frame, V manager) {
-  static PyObject* const get = found_once("functools.cached_property.__get__");
-  static PyObject* const lock = found_once("_thread.RLock");
+  static PyObject* const get = find_object("functools.cached_property.__get__");
+  static PyObject* const lock = find_object("_thread.RLock");
   return frame.py_code ==
              reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(get)) &&
          manager->type == reinterpret_cast<PyTypeObject*>(lock);
@@ -193,7 +187,7 @@ bool is_lock_of_property(const Frame& frame, V manager) {
 
 V no_lock(Context& ctx) {
   static PyObject* const manager =
-      PyObject_CallNoArgs(found_once("contextlib.nullcontext"));
+      PyObject_CallNoArgs(find_object("contextlib.nullcontext"));
   MG_CHECK(manager, "a context without an effect");
   return ctx.known(manager);
 }

@@ -105,3 +105,53 @@ def test_a_number_that_varies_past_what_is_taken(refuses, numbers):
     for number in numbers:
         expected = outcome(program, number)
         assert outcome(compiled, number) == expected
+
+
+# What takes some of the ints that follow each other, and refuses others.
+SMALL_NUMBERS = {
+    "remainder in place": lambda a, n: a.remainder_(n),
+    "fmod in place": lambda a, n: a.fmod_(n),
+    "floor division in place": lambda a, n: a.floor_divide_(n),
+    "rounded division": lambda a, n: torch.div(a, n, rounding_mode="trunc"),
+    "remainder": lambda a, n: torch.remainder(a, n),
+    "fmod": lambda a, n: torch.fmod(a, n),
+    "of a number": lambda a, n: n % (a - a),
+    "power in place": lambda a, n: a.pow_(n - 1),
+    "power": lambda a, n: a ** (n - 1),
+    "a view": lambda a, n: a.reshape(n, 1),
+    "a position": lambda a, n: a.view(-1)[n],
+    "a size": lambda a, n: torch.ones(n - 1),
+    "an upper bound": lambda a, n: torch.randint(n, (2,)),
+    "a step": lambda a, n: torch.arange(0, 4, n),
+    "samples": lambda a, n: torch.multinomial(torch.ones(3), n),
+    "classes": lambda a, n: F.one_hot(a * 0 + 1, n),
+    "a window": lambda a, n: torch.ones(6).unfold(0, n, n),
+    "a spread": lambda a, n: torch.ones(2).normal_(0, n - 1.0),
+    "a rate": lambda a, n: torch.ones(2).exponential_(n),
+    "a chance": lambda a, n: torch.ones(2).bernoulli_(n / 1.5),
+    "groups": lambda a, n: F.group_norm(torch.ones(1, 4), n),
+}
+
+
+@pytest.mark.parametrize("dynamic", [None, True])
+@pytest.mark.parametrize("shape", [(), (2,)])
+@pytest.mark.parametrize("refuses", SMALL_NUMBERS.values(), ids=SMALL_NUMBERS)
+def test_a_number_that_varies_is_refused_behind_a_write(
+    refuses, shape, dynamic
+):
+    def program(a, n):
+        try:
+            a += 1
+            a = refuses(a, n)
+        except Exception as error:
+            return type(error), str(error)
+        return a
+
+    def run(call, n):
+        torch.manual_seed(0)
+        a = torch.full(shape, 7)
+        return str(call(a, n)), str(a)
+
+    compiled = magneto.compile(program, backend="eager", dynamic=dynamic)
+    for n in (2, 3, 1, 0, 4, 0, 5):
+        assert run(compiled, n) == run(program, n)
