@@ -92,6 +92,17 @@ def test_compiled_training_steps_are_those_of_eager(name) -> None:
         assert len(graphs) == met
 
 
+@pytest.mark.filterwarnings("ignore::magneto.exc.RecompileLimitWarning")
+@pytest.mark.parametrize("name", WHOLE + IN_PIECES)
+def test_new_optimizers_behind_a_learning_rate_that_varied(name) -> None:
+    compiled = magneto.compile(step, backend="aot_eager")
+    for count in (3, 2):
+        expected = train(step, make(name), count)
+        torch.testing.assert_close(
+            train(compiled, make(name), count), expected, rtol=1e-4, atol=1e-5
+        )
+
+
 @pytest.mark.parametrize("name", WHOLE)
 def test_the_step_of_an_optimizer_is_one_graph(name) -> None:
     # torch._dynamo marks methods of the optimizers that it computes itself.

@@ -61,6 +61,28 @@ def decided(p, q, s):
     return p * s if s > 0.2 else q * s
 
 
+# Tensors whose number is known, and what is computed of them and of the float.
+def of_known_tensors(p, q, s):
+    step = torch.tensor(0.0)
+    step += 1
+    size = s / (1 - 0.9**step)
+    return p.addcdiv(q, q + 1, value=-size), size, step * 2
+
+
+def written_to_known_tensors(p, q, s):
+    known = torch.tensor(2.0)
+    view = known.view(())
+    whole = torch.tensor(3.0)
+    view.add_(s)
+    torch._foreach_mul_([whole], s)
+    return p.add(q, alpha=known), q.add(p, alpha=whole), view
+
+
+def of_data(p, q, s):
+    size = torch.tensor(2.0) * (p.sum() * s).item()
+    return p.add(q, alpha=size), size
+
+
 PROGRAMS = [
     added_in_place,
     scaled,
@@ -72,6 +94,9 @@ PROGRAMS = [
     activations,
     numbers,
     decided,
+    of_known_tensors,
+    written_to_known_tensors,
+    of_data,
 ]
 
 

@@ -9,8 +9,9 @@ from typing import Any
 def make_fake_mode() -> Any:
     """A mode of PyTorch's with a shape environment of its own."""
     import torch._functorch.config as functorch_config
-    from torch._subclasses.fake_tensor import FakeTensorMode
     from torch.fx.experimental.symbolic_shapes import ShapeEnv
+
+    from magneto.backends.fake_tensor_mode import KnownNumbersMode
 
     shape_env = ShapeEnv(
         assume_static_by_default=True,
@@ -18,4 +19,4 @@ def make_fake_mode() -> Any:
         allow_dynamic_output_shape_ops=True,
     )
     with functorch_config.patch(fake_tensor_allow_unsafe_data_ptr_access=False):
-        return FakeTensorMode(shape_env=shape_env)
+        return KnownNumbersMode(shape_env=shape_env)
