@@ -3,6 +3,7 @@
 # Runs a Python command with the sanitizers' runtime loaded before the
 # interpreter and with the extension of a build made with MAGNETO_SANITIZE.
 # Leaks are not looked for: the interpreter and torch keep much until the end.
+# Tests ask for more memory than there is, and handle what comes of it.
 set -eu
 build=$1
 shift
@@ -18,6 +19,6 @@ ln -s "$PWD/$build"/lib/_C.* "$package/magneto/"
 # Frames are several times as big as without.
 ulimit -s unlimited
 LD_PRELOAD="$(g++ -print-file-name=libasan.so) $(g++ -print-file-name=libstdc++.so)" \
-ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
+ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 \
 PYTHONMALLOC=malloc OMP_NUM_THREADS=1 \
 PYTHONPATH="$package" MAGNETO_PACKAGE="$package" "$@"

@@ -63,4 +63,13 @@ void throw_refused(const std::string& message) {
   throw_as(refused_type, message);
 }
 
+c10::SymInt multiplied(const c10::SymInt& a, const c10::SymInt& b) {
+  const auto x = a.maybe_as_int(), y = b.maybe_as_int();
+  if (!x || !y) return a * b;
+  int64_t result;
+  if (__builtin_mul_overflow(*x, *y, &result))
+    throw_refused("a tensor has more elements than 64 bits count");
+  return result;
+}
+
 }  // namespace magneto::tensor

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "shapes/environment.h"
+#include "tensor/limits.h"
 #include "tensor/op_info.h"
 #include "tensor/symbol_node.h"
 
@@ -92,14 +93,24 @@ bool has_open_size(const at::Tensor& tensor) {
   });
 }
 
-void limit_size(const at::Tensor& tensor) {
-  if (!has_open_size(tensor)) return;
-  c10::SymInt left = kMostElements;
+// Sizes of zero count as one, as they do for strides.
+bool has_at_most(const at::Tensor& tensor, int64_t elements) {
+  c10::SymInt left = elements;
   for (const c10::SymInt& size : tensor.sym_sizes()) {
     // One by one, as their product may be more than 64 bits hold.
-    if (!holds(size.sym_le(left))) return;
+    if (!holds(size.sym_le(left))) return false;
     left = left / size.max(1);
   }
+  return true;
+}
+
+void limit_size(const at::Tensor& tensor) {
+  if (!has_open_size(tensor)) return;
+  constexpr int64_t kMostItemSize = 16;
+  constexpr int64_t kAddressed =
+      std::numeric_limits<int64_t>::max() / kMostItemSize;
+  if (!has_at_most(tensor, kMostElements) && !has_at_most(tensor, kAddressed))
+    throw_refused("a tensor has more bytes than 64 bits count");
 }
 
 }  // namespace

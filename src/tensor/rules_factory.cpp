@@ -4,6 +4,7 @@
 
 #include "tensor/data_size.h"
 #include "tensor/delivery.h"
+#include "tensor/limits.h"
 #include "tensor/rule.h"
 #include "tensor/shape.h"
 
@@ -70,7 +71,7 @@ at::Tensor empty_permuted(DimList size, c10::IntArrayRef physical_layout,
                 "Dimension out of range (expected to be between 0 and ",
                 size.size() - 1, ", but got ", dim, " at index ", i, ").");
     strides[dim] = next;
-    next *= size[dim].max(1);
+    next = multiplied(next, size[dim].max(1));
   }
   return make_tensor(size, strides, dtype.value_or(default_type()),
                      device.value_or(c10::kCPU));
@@ -250,6 +251,14 @@ at::Tensor eye_square(Dim n, Dtype dtype, Layout layout, Device device,
   return eye_matrix(n, n, dtype, layout, device, pin);
 }
 
+// What PyTorch gives where its own count overflows is left to it.
+void check_triangle(std::initializer_list<int64_t> numbers) {
+  constexpr int64_t kMost = int64_t{1} << 30;
+  for (int64_t number : numbers)
+    if (number > kMost || number < -kMost)
+      throw_refused("the indices of a triangle take no numbers that large");
+}
+
 // Entries on and below (tril) or above (triu) a diagonal of row x col.
 int64_t triangle_size(int64_t row, int64_t col, int64_t offset) {
   if (row == 0 || col == 0) return 0;
@@ -267,12 +276,14 @@ at::Tensor triangle(int64_t size, Dtype dtype, Layout layout, Device device) {
 }
 at::Tensor tril_indices(int64_t row, int64_t col, int64_t offset, Dtype dtype,
                         Layout layout, Device device, Pin) {
+  check_triangle({row, col, offset});
   return triangle(triangle_size(row, col, offset), dtype, layout, device);
 }
 at::Tensor triu_indices(int64_t row, int64_t col, int64_t offset, Dtype dtype,
                         Layout layout, Device device, Pin) {
-  int64_t size = row * col - triangle_size(row, col, offset - 1);
-  return triangle(size, dtype, layout, device);
+  check_triangle({row, col, offset});
+  const int64_t below = triangle_size(row, col, offset - 1);
+  return triangle(row * col - below, dtype, layout, device);
 }
 
 at::Tensor multinomial(const at::Tensor& self, Dim num_samples,

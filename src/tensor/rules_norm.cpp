@@ -2,6 +2,7 @@
 // Normalization layers.
 #include "tensor/data_size.h"
 #include "tensor/hidden_effects.h"
+#include "tensor/limits.h"
 #include "tensor/rule.h"
 #include "tensor/shape.h"
 
@@ -63,7 +64,10 @@ ThreeTensors native_layer_norm(const at::Tensor& input, DimList shape,
 
 ThreeTensors native_group_norm(const at::Tensor& input, OptionalTensor weight,
                                OptionalTensor bias, Dim batch, Dim channels,
-                               Dim, int64_t groups, double) {
+                               Dim area, int64_t groups, double) {
+  const Dim expected = multiplied(multiplied(batch, channels), area);
+  TORCH_CHECK(must_hold(numel(input.sym_sizes()).sym_eq(expected)),
+              "Expected X.numel() == N * C * HxW to be true, but got false.");
   TORCH_CHECK(groups > 0, "Expected num groups to be greater than 0, got ",
               groups);
   TORCH_CHECK(channels % groups == 0, "Expected number of channels in input ",

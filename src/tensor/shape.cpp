@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "tensor/data_size.h"
+#include "tensor/limits.h"
 #include "tensor/symbol_node.h"
 
 namespace magneto::tensor {
@@ -54,7 +55,7 @@ DimVec contiguous_strides(DimList sizes) {
   Dim next = 1;
   for (size_t i = sizes.size(); i-- > 0;) {
     strides[i] = next;
-    next = next * sizes[i].max(1);
+    next = multiplied(next, sizes[i].max(1));
   }
   return strides;
 }
@@ -66,7 +67,7 @@ DimVec channels_last_strides(DimList sizes) {
   Dim next = sizes[1];
   for (size_t i = sizes.size() - 1; i >= 2; --i) {
     strides[i] = next;
-    next *= sizes[i];
+    next = multiplied(next, sizes[i]);
   }
   strides[0] = next;
   return strides;
@@ -89,7 +90,7 @@ DimVec format_strides(DimList sizes, c10::MemoryFormat format) {
 
 Dim numel(DimList sizes) {
   Dim product = 1;
-  for (const Dim& size : sizes) product *= size;
+  for (const Dim& size : sizes) product = multiplied(product, size);
   return product;
 }
 
@@ -314,7 +315,7 @@ DimVec packed_strides(const at::Tensor& tensor) {
   const DimOrder order(operand, sizes);
   for (size_t dim : order.order()) {
     packed[dim] = next;
-    next *= sizes[dim].max(1);
+    next = multiplied(next, sizes[dim].max(1));
   }
   return packed;
 }

@@ -243,7 +243,7 @@ c10::SymDimVector numbers(Nodes nodes) {
 
 c10::SymInt numel_of(const c10::SymDimVector& sizes) {
   c10::SymInt result = 1;
-  for (const c10::SymInt& size : sizes) result *= size;
+  for (const c10::SymInt& size : sizes) result = multiplied(result, size);
   return result;
 }
 
@@ -271,8 +271,8 @@ bool is_dense(const c10::SymDimVector& sizes,
     const c10::SymInt& stride = strides[*next];
     if (!or_false(stride.sym_eq(expected)) && !or_false(stride.sym_eq(product)))
       return false;
-    expected *= sizes[*next].max(1);
-    product *= sizes[*next];
+    expected = multiplied(expected, sizes[*next].max(1));
+    product = multiplied(product, sizes[*next]);
     left.erase(next);
   }
   return true;

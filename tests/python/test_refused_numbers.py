@@ -64,8 +64,17 @@ INTEGERS = {
     "channels": lambda n: torch.native_group_norm(
         A.reshape(1, 4, 4), torch.ones(4), None, 1, n, 4, 1, 1e-5
     )[0],
+    "channels of none": lambda n: torch.native_group_norm(
+        A.reshape(1, 4, 4)[:0], None, None, 0, n, 4, 1, 1e-5
+    )[0],
+    "batches": lambda n: torch.native_group_norm(
+        A.reshape(1, 4, 4), None, None, n, 4, 4, 1, 1e-5
+    )[0],
+    "pad of none": lambda n: F.pad(IMAGE[:0], (0, 2, n, 1), "replicate"),
     "pixels": lambda n: F.pixel_shuffle(A.reshape(1, 4, 2, 2), n),
     "fill bytes": lambda n: BYTES.clone().fill_(n),
+    "triangle below": lambda n: torch.tril_indices(n, 3, n),
+    "triangle above": lambda n: torch.triu_indices(n, n, -n),
 }
 
 
