@@ -5,6 +5,7 @@
 #include "tensor/data_size.h"
 #include "tensor/delivery.h"
 #include "tensor/limits.h"
+#include "tensor/number_limits.h"
 #include "tensor/rule.h"
 #include "tensor/shape.h"
 
@@ -226,8 +227,15 @@ at::Tensor linspace(const Scalar& start, const Scalar& end, int64_t steps,
   return spaced(start, end, steps, dtype, layout, device);
 }
 at::Tensor logspace(const Scalar& start, const Scalar& end, int64_t steps,
-                    double, Dtype dtype, Layout layout, Device device, Pin) {
-  return spaced(start, end, steps, dtype, layout, device);
+                    double base, Dtype dtype, Layout layout, Device device,
+                    Pin) {
+  const at::Tensor result = spaced(start, end, steps, dtype, layout, device);
+  // One alone is filled in.
+  if (steps == 1 && !start.isComplex() &&
+      !is_within(std::pow(base, start.toDouble()),
+                 ends_of(result.scalar_type())))
+    throw_refused("logspace takes no base whose power its type doesn't hold");
+  return result;
 }
 at::Tensor linspace_out(const Scalar&, const Scalar&, int64_t steps,
                         const at::Tensor& out) {

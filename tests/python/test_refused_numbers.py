@@ -35,6 +35,8 @@ FLOATS = {
     "lerp": lambda v: A.lerp(A, v),
     "linspace": lambda v: torch.linspace(0, v, 5),
     "logspace": lambda v: torch.logspace(0, v, 5),
+    "base of logspace": lambda v: torch.logspace(2, 0, 1, v),
+    "start of logspace": lambda v: torch.logspace(v, 0, 1),
     "elu": lambda v: F.elu(A, v),
     "leaky_relu": lambda v: F.leaky_relu(A, v),
     "threshold": lambda v: F.threshold(A, v, 0),

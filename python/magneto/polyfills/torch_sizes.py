@@ -213,6 +213,8 @@ def logspace(
     start: Any, end: Any, steps: int, base: float = 10.0, **named: Any
 ) -> Tensor:
     """`torch.logspace` between numbers."""
+    if steps == 1:  # a power is filled in
+        raise NotHandled
     return linspace(start, end, steps, **named)
 
 
