@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import magneto
-from magneto.testing import check
+from magneto.testing import check, compare
 
 X = torch.randn(3, 4)
 
@@ -342,6 +342,33 @@ def test_a_size_that_varies_comes_to_be_known(backend):
             assert torch.equal(ours, eagers)
     compiled = magneto.compile(program, backend=backend, dynamic=True)
     assert torch.equal(compiled(x[:2], y[:2])[0], program(x[:2], y[:2])[0])
+
+
+NUMBERS_OF_TENSORS = {
+    "that the operator looks at": lambda x, n: torch.cov(
+        x, correction=torch.tensor(1) * n
+    ),
+    "in an assertion": lambda x, n: torch.linalg.tensorinv(
+        x.reshape(2, 2, 4), n + 1
+    ),
+    "of data": lambda x, n: x.narrow(0, 0, int(x[0, 1])) * n,
+}
+
+
+@pytest.mark.parametrize(
+    "program", NUMBERS_OF_TENSORS.values(), ids=NUMBERS_OF_TENSORS
+)
+def test_numbers_of_tensors_under_a_compiler(program):
+    compiled = magneto.compile(program, backend="aot_eager")
+    x = torch.eye(4) + torch.arange(16.0).reshape(4, 4)
+    for n in (1, 1, 0, 2):
+        told = []
+        for call in (program, compiled):
+            try:
+                told.append(call(x, n))
+            except RuntimeError as error:
+                told.append(str(error))
+        compare(*told)
 
 
 def view_of_another(x, y):

@@ -422,18 +422,22 @@ def _is_about_data(backend: Callable[..., Any], error: Exception) -> bool:
     """
     if isinstance(backend, NamedBackend):
         return True
+    return isinstance(error, _data_errors())
+
+
+def _data_errors() -> tuple[type[Exception], ...]:
+    """What PyTorch's compilers raise when a result's shape or value depends on
+    data; none where nobody has imported them.
+    """
     symbolic_shapes = sys.modules.get("torch.fx.experimental.symbolic_shapes")
     fake_tensor = sys.modules.get("torch._subclasses.fake_tensor")
     if symbolic_shapes is None or fake_tensor is None:
-        return False
-    return isinstance(
-        error,
-        (
-            symbolic_shapes.GuardOnDataDependentSymNode,
-            symbolic_shapes.PendingUnbackedSymbolNotFound,
-            fake_tensor.DataDependentOutputException,
-            fake_tensor.DynamicOutputShapeException,
-        ),
+        return ()
+    return (
+        symbolic_shapes.GuardOnDataDependentSymNode,
+        symbolic_shapes.PendingUnbackedSymbolNotFound,
+        fake_tensor.DataDependentOutputException,
+        fake_tensor.DynamicOutputShapeException,
     )
 
 
@@ -445,20 +449,15 @@ def _raise_skip(backend: Callable[..., Any], error: Exception) -> None:
     fake_tensor = sys.modules.get("torch._subclasses.fake_tensor")
     if fake_tensor is None:
         return
-    # PyTorch's compilers say so when a result's shape or value depends on data.
-    unsupported = (
-        fake_tensor.DataDependentOutputException,
-        fake_tensor.DynamicOutputShapeException,
-        fake_tensor.UnsupportedOperatorException,
-    )
-    if isinstance(error, unsupported):
+    unsupported = fake_tensor.UnsupportedOperatorException
+    if isinstance(error, (unsupported, *_data_errors())):
         name = backend_name(backend)
         log.warning(
             "backend %r can't compile this graph (%s: %s); the frame runs as "
             "plain Python",
             name,
             type(error).__name__,
-            error,
+            _first_line(error),
         )
         raise SkipFrame(f"backend {name!r}: {error}") from error
 
