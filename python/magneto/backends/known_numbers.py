@@ -9,6 +9,7 @@ nothing.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -21,14 +22,17 @@ def forget_beside_floats(mode: FakeTensorMode) -> None:
 
     It stays of its class, which higher-order operators ask for.
     """
-    dispatch = mode.dispatch
+    # Weak, so that it dies with the last who holds it.
+    itself = weakref.ref(mode)
 
-    def mended(
+    def dispatch(
         func: Any,
         types: Sequence[type],
         args: Sequence[Any] = (),
         kwargs: Mapping[str, Any] | None = None,
     ) -> Any:
+        mode = itself()
+        assert mode is not None
         kwargs = kwargs or {}
         flat = list(_flat(args, kwargs))
         known = [
@@ -37,7 +41,7 @@ def forget_beside_floats(mode: FakeTensorMode) -> None:
             if mode.is_our_fake(each) and each.constant is not None
         ]
         if not known or not any(isinstance(x, torch.SymFloat) for x in flat):
-            return dispatch(func, types, args, kwargs)
+            return FakeTensorMode.dispatch(mode, func, types, args, kwargs)
         for fake, constant in known:
             if _is_written(func, fake, args, kwargs):
                 mode.fake_tensor_converter.invalidate_constant_aliases(constant)
@@ -46,12 +50,12 @@ def forget_beside_floats(mode: FakeTensorMode) -> None:
         for fake, _ in known:
             fake.constant = None
         try:
-            return dispatch(func, types, args, kwargs)
+            return FakeTensorMode.dispatch(mode, func, types, args, kwargs)
         finally:
             for fake, constant in known:
                 fake.constant = constant
 
-    mode.dispatch = mended  # type: ignore[method-assign]
+    mode.dispatch = dispatch  # type: ignore[method-assign]
 
 
 def _flat(args: Sequence[Any], kwargs: Mapping[str, Any]) -> Iterator[Any]:
