@@ -8,7 +8,7 @@ READY := $(VENV)/.ready
 CMAKE := $(BIN)/cmake
 SITE = $$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
 # The generators of random programs over one thing each, in tests/fuzz.
-FUZZERS := arguments attributes backends calls classes contexts control derived draws gradients guards iteration keys library lifetimes methods modules numbers operands sets shapes specials states tensors variants
+FUZZERS := arguments attributes backends calls classes contexts control derived draws gradients guards iteration keys library lifetimes methods modules numbers operands scalars sets shapes specials states tensors variants
 # torch's own thread pools slow the tests down when several run side by side.
 RUN := OMP_NUM_THREADS=1 PYTHONPATH=$(CURDIR)/python
 

@@ -25,6 +25,7 @@ from tests.fuzz import (
     modules,
     numbers,
     operands,
+    scalars,
     sets,
     shapes,
     specials,
@@ -119,6 +120,7 @@ SEEDS = {
     modules: 450,
     numbers: 150,
     operands: 1500,
+    scalars: 150,
     sets: 600,
     specials: 1500,
     states: 600,
@@ -172,6 +174,14 @@ def test_an_error_that_nobody_catches_would_be_found(monkeypatch):
 
     monkeypatch.setattr(magneto, "compile", failing)
     assert any(numbers.try_seed(seed) for seed in range(10))
+
+
+def test_a_number_that_is_taken_for_another_would_be_found(monkeypatch):
+    def misled(fn, **options):
+        return lambda number, arguments: fn(number + 1, arguments)
+
+    monkeypatch.setattr(magneto, "compile", misled)
+    assert any(scalars.try_seed(seed) for seed in range(10))
 
 
 def test_a_wrong_order_would_be_found(monkeypatch):
