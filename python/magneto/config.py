@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Settings. Assign to them: `magneto.config.verify_correctness = True`."""
 
+import collections.abc
+import typing
+
 # Compilation ------------------------------------------------------------------
 
 recompile_limit: int = 8
@@ -15,6 +18,18 @@ automatic_dynamic_shapes: bool = True
 """A size of a tensor, or an int, that is not the same in two calls becomes a
 symbol where the function is compiled for the second one, so that there is no
 third compilation for a third value; not with `compile(dynamic=False)`."""
+
+reorderable_logging_functions: set[
+    collections.abc.Callable[..., typing.Any]
+] = set()
+"""Functions that only tell somebody something (`print`, `warnings.warn`,
+`logging.Logger.info`) and that may be called later than the program says: they
+don't break the graph, and are called in order where it ends. Of a tensor that
+the graph writes to meanwhile they see what is written. Their calls break the
+graph all the same where they are given lists, dicts or other objects that may
+change. What they raise leaves the compiled function, past its `except` blocks.
+Read when a function is compiled.
+"""
 
 raise_internal_errors: bool = False
 """Raise an error where magneto itself fails, instead of a warning and running

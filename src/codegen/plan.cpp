@@ -109,6 +109,8 @@ bool plan(Context& ctx, const values::Capture& capture,
           use.writes == ctx.heap.callers_writes())
         rebuilder.use_cache(use);
     });
+    for (const values::DeferredCall& call : ctx.deferred_calls.calls())
+      rebuilder.make_deferred(call);
     rebuilder.expect_no_finalizers();
     for (const values::Construction& reentry : capture.reentries)
       rebuilder.call(reentry);

@@ -311,6 +311,13 @@ void Rebuilder::use_cache(const values::CacheUse& use) {
   builder_.act(StepOp::UseCache, operands);
 }
 
+void Rebuilder::make_deferred(const values::DeferredCall& call) {
+  std::vector<Operand> operands{build(call.function),
+                                builder_.constant(call.keywords.share())};
+  for (V value : call.arguments) operands.push_back(build(value));
+  builder_.act(StepOp::CallForEffect, operands);
+}
+
 Operand Rebuilder::make_function(V value) {
   const auto* function = as<values::FunctionValue>(value);
   to_fill_.push_back(value);

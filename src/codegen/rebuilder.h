@@ -48,6 +48,7 @@ class Rebuilder {
   void change_set(const values::HeapObject& set, Operand target);
   void call(const values::Construction& what) { (void)make_by_call(what); }
   void use_cache(const values::CacheUse& use);
+  void make_deferred(const values::DeferredCall& call);
   // Generators that nobody has any more, and that would run code of the user's
   // when they die, can't be left out.
   void expect_no_finalizers();

@@ -187,12 +187,18 @@ Ref make(StepOp op, Operands& o, size_t count) {
 
 // What comes of it is known. False with a Python error set that is no
 // Exception.
+// Those by keyword come last.
+Ref called(PyObject* function, PyObject* names,
+           std::span<PyObject* const> arguments) {
+  const auto by_name = static_cast<size_t>(PyTuple_GET_SIZE(names));
+  return Ref::steal(PyObject_Vectorcall(function, arguments.data(),
+                                        arguments.size() - by_name,
+                                        by_name ? names : nullptr));
+}
+
 bool use_cache(PyObject* function, PyObject* names,
                std::span<PyObject* const> arguments) {
-  const auto by_name = static_cast<size_t>(PyTuple_GET_SIZE(names));
-  const Ref result = Ref::steal(PyObject_Vectorcall(function, arguments.data(),
-                                                    arguments.size() - by_name,
-                                                    by_name ? names : nullptr));
+  const Ref result = called(function, names, arguments);
   if (!result && PyErr_ExceptionMatches(PyExc_Exception)) PyErr_Clear();
   return !PyErr_Occurred();
 }
@@ -202,6 +208,8 @@ bool act(StepOp op, Operands& o) {
   switch (op) {
     case StepOp::UseCache:
       return use_cache(o[0], o[1], o.from(2));
+    case StepOp::CallForEffect:
+      return static_cast<bool>(called(o[0], o[1], o.from(2)));
     case StepOp::AssignList:
       return assign_items(o[0], o.from(1));
     case StepOp::SetDequeItem:

@@ -79,6 +79,8 @@ class Compilation {
     ctx_.takes_data = cache.takes_data;
     ctx_.shares_cached = cache.shares_cached;
     ctx_.must_be_whole = cache.settings()->fullgraph;
+    ctx_.deferred_calls.allow(
+        config_functions("reorderable_logging_functions"));
     ctx_.symbol_policy = &symbols_;
     tensor::hidden_effects() = {};
   }

@@ -56,6 +56,13 @@ bool config_flag(const char* name) {
   return truth > 0;
 }
 
+Ref config_functions(const char* name) {
+  Ref functions = attribute_of("magneto.config", name);
+  const Py_ssize_t count = functions ? PyObject_Size(functions) : -1;
+  if (count < 0) PyErr_Clear();
+  return count > 0 ? std::move(functions) : nullptr;
+}
+
 Details& Details::add(const char* key, PyObject* object) {
   if (!object || !dict_ || PyDict_SetItemString(dict_, key, object) != 0)
     PyErr_Clear();

@@ -26,6 +26,8 @@ void set_observer(PyObject* observer, bool wants_traces) noexcept;
 // The value of magneto.config.<name>; `otherwise` where it can't be had.
 int64_t config_number(const char* name, int64_t otherwise);
 bool config_flag(const char* name);
+// Null if there are none.
+Ref config_functions(const char* name);
 
 // A list of (file, line, function). Null with a Python error set.
 Ref stack_object(std::span<const values::Place> stack);

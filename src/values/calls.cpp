@@ -235,6 +235,7 @@ Outcome<V> call(Context& ctx, V callable, const Arguments& args) {
     }
     case Kind::Constant: {
       PyObject* object = callable->object;
+      if (ctx.deferred_calls.take(ctx, callable, args)) return ctx.none();
       if (ctx.natives->has(object)) {
         ctx.native_is_direct = direct.is_direct;
         return ctx.natives->call(ctx, callable, args);

@@ -26,6 +26,7 @@
 #include "tensor/symbols.h"
 #include "tensor/tensor_snapshot.h"
 #include "values/cached_calls.h"
+#include "values/deferred_calls.h"
 #include "values/entered_contexts.h"
 #include "values/heap.h"
 #include "values/inliner.h"
@@ -89,6 +90,7 @@ class Context final : public Backing,
   EnteredContexts entered_contexts;
   Heap heap{journal, this};
   CachedCalls cached_calls;
+  DeferredCalls deferred_calls;
   // The backend takes it over when the trace is done.
   std::unique_ptr<graph::Graph> owned_graph =
       std::make_unique<graph::Graph>(&journal);

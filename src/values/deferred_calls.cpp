@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "values/deferred_calls.h"
+
+#include <algorithm>
+
+#include "values/protocol.h"
+
+namespace magneto::values {
+namespace {
+
+// Whether a value will be the same at the piece's end. Loggers and files are
+// the caller's own objects.
+bool can_wait(Context& ctx, V value) {
+  value = ctx.look_open(value);
+  switch (value->kind) {
+    case Kind::Constant:
+    case Kind::Symbol:
+    case Kind::Text:
+    case Kind::Tensor:
+      return true;
+    case Kind::Object:
+      return value->source.valid();
+    case Kind::Tuple:
+      return std::ranges::all_of(tuple_items(value),
+                                 [&](V item) { return can_wait(ctx, item); });
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+bool DeferredCalls::is_allowed(PyObject* function) const {
+  // Others may have a hash or an `==` of the program's.
+  if (!functions_ ||
+      !(PyFunction_Check(function) || PyCFunction_Check(function)))
+    return false;
+  const int contains = PySequence_Contains(functions_, function);
+  if (contains < 0) PyErr_Clear();
+  return contains > 0;
+}
+
+bool DeferredCalls::take(Context& ctx, V function, const Arguments& args) {
+  if (!is_allowed(function->object)) return false;
+  DeferredCall call{.function = function};
+  for (auto part : {args.positional, args.keyword_values})
+    call.arguments.insert(call.arguments.end(), part.begin(), part.end());
+  if (!std::ranges::all_of(call.arguments,
+                           [&](V value) { return can_wait(ctx, value); }))
+    return false;
+  const auto count = static_cast<Py_ssize_t>(args.keyword_names.size());
+  call.keywords = Ref::steal(PyTuple_New(count));
+  if (!call.keywords) {
+    PyErr_Clear();
+    return false;
+  }
+  for (Py_ssize_t i = 0; i < count; ++i)
+    PyTuple_SET_ITEM(
+        call.keywords.get(), i,
+        Ref::share(args.keyword_names[static_cast<size_t>(i)]).release());
+  calls_.push_back(std::move(call));
+  ctx.journal.record(this, 0);
+  return true;
+}
+
+}  // namespace magneto::values

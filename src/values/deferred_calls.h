@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Calls of functions that only tell somebody something, as print does, and of
+// which the program says that they may wait
+// (magneto.config.reorderable_logging_functions): a compiled piece makes them
+// at its end, in order. Rollback forgets those since.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "python/ref.h"
+#include "support/journal.h"
+#include "values/value.h"
+
+namespace magneto::values {
+
+class Context;
+struct Arguments;
+
+struct DeferredCall {
+  V function = nullptr;
+  std::vector<V> arguments;  // those by keyword come last
+  Ref keywords;              // tuple of their names
+};
+
+class DeferredCalls final : public Journaled {
+ public:
+  // Which functions may wait, a container of them; null: none.
+  void allow(Ref functions) { functions_ = std::move(functions); }
+  // Whether a call waits, having been noted. Not where it would show what the
+  // program may change meanwhile, other than what tensors hold.
+  bool take(Context& ctx, V function, const Arguments& args);
+
+  std::span<const DeferredCall> calls() const { return calls_; }
+
+  void undo(uint64_t, uint64_t) noexcept override { calls_.pop_back(); }
+
+ private:
+  bool is_allowed(PyObject* function) const;
+
+  Ref functions_;
+  std::vector<DeferredCall> calls_;
+};
+
+}  // namespace magneto::values
