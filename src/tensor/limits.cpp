@@ -66,7 +66,7 @@ void throw_refused(const std::string& message) {
 c10::SymInt multiplied(const c10::SymInt& a, const c10::SymInt& b) {
   const auto x = a.maybe_as_int(), y = b.maybe_as_int();
   if (!x || !y) return a * b;
-  int64_t result;
+  int64_t result = 0;
   if (__builtin_mul_overflow(*x, *y, &result))
     throw_refused("a tensor has more elements than 64 bits count");
   return result;
