@@ -136,6 +136,8 @@ def main() -> None:
     gc.collect()
     gc.freeze()
     suite.run(recorder)
+    # A test may be in a cycle of its own, as where threads share its subTest().
+    gc.unfreeze()
     gc.collect()
     recorder.write(leaks=recorder.leaks())
 
