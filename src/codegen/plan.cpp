@@ -84,8 +84,9 @@ bool plan(Context& ctx, const values::Capture& capture,
     const auto late = std::ranges::find_if(uses, [](const auto& use) {
       return use.writes != values::kBeforeWrites;
     });
-    std::for_each(uses.begin(), late,
-                  [&](const auto& use) { rebuilder.use_cache(use); });
+    std::for_each(uses.begin(), late, [&](const values::CacheUse& use) {
+      rebuilder.call_late(StepOp::UseCache, use.call);
+    });
     if (capture.ending == values::Ending::Return) {
       results.push_back(rebuilder.build(capture.result));
     } else {
@@ -107,10 +108,10 @@ bool plan(Context& ctx, const values::Capture& capture,
     std::for_each(late, uses.end(), [&](const values::CacheUse& use) {
       if (use.writes == values::kBeforeWrites ||
           use.writes == ctx.heap.callers_writes())
-        rebuilder.use_cache(use);
+        rebuilder.call_late(StepOp::UseCache, use.call);
     });
-    for (const values::DeferredCall& call : ctx.deferred_calls.calls())
-      rebuilder.make_deferred(call);
+    for (const values::LateCall& call : ctx.deferred_calls.calls())
+      rebuilder.call_late(StepOp::CallForEffect, call);
     rebuilder.expect_no_finalizers();
     for (const values::Construction& reentry : capture.reentries)
       rebuilder.call(reentry);

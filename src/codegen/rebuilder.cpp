@@ -303,19 +303,13 @@ Operand Rebuilder::make_by_call(const values::Construction& how) {
   return builder_.make(StepOp::CallFunction, operands);
 }
 
-void Rebuilder::use_cache(const values::CacheUse& use) {
-  Ref names = use.keywords ? use.keywords.share() : Ref::steal(PyTuple_New(0));
-  std::vector<Operand> operands{build(use.function),
-                                builder_.constant(std::move(names))};
-  for (V value : use.arguments) operands.push_back(build(value));
-  builder_.act(StepOp::UseCache, operands);
-}
-
-void Rebuilder::make_deferred(const values::DeferredCall& call) {
+void Rebuilder::call_late(StepOp how, const values::LateCall& call) {
+  Ref names =
+      call.keywords ? call.keywords.share() : Ref::steal(PyTuple_New(0));
   std::vector<Operand> operands{build(call.function),
-                                builder_.constant(call.keywords.share())};
+                                builder_.constant(std::move(names))};
   for (V value : call.arguments) operands.push_back(build(value));
-  builder_.act(StepOp::CallForEffect, operands);
+  builder_.act(how, operands);
 }
 
 Operand Rebuilder::make_function(V value) {

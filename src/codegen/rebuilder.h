@@ -47,8 +47,7 @@ class Rebuilder {
   // Does to the set at `target` what the trace has done to it, in order.
   void change_set(const values::HeapObject& set, Operand target);
   void call(const values::Construction& what) { (void)make_by_call(what); }
-  void use_cache(const values::CacheUse& use);
-  void make_deferred(const values::DeferredCall& call);
+  void call_late(StepOp how, const values::LateCall& call);
   // Generators that nobody has any more, and that would run code of the user's
   // when they die, can't be left out.
   void expect_no_finalizers();

@@ -185,9 +185,7 @@ Ref make(StepOp op, Operands& o, size_t count) {
   }
 }
 
-// What comes of it is known. False with a Python error set that is no
-// Exception.
-// Those by keyword come last.
+// The arguments by keyword come last.
 Ref called(PyObject* function, PyObject* names,
            std::span<PyObject* const> arguments) {
   const auto by_name = static_cast<size_t>(PyTuple_GET_SIZE(names));
@@ -196,6 +194,8 @@ Ref called(PyObject* function, PyObject* names,
                                         by_name ? names : nullptr));
 }
 
+// What comes of it is known. False with a Python error set that is no
+// Exception.
 bool use_cache(PyObject* function, PyObject* names,
                std::span<PyObject* const> arguments) {
   const Ref result = called(function, names, arguments);

@@ -166,15 +166,10 @@ struct CachedCall {
 // these writes. False where that can't be.
 bool use_cache(Context& ctx, const CachedCall& call, size_t writes) {
   if (!call.function->source.valid() || !call.is_quiet) return false;
-  values::CacheUse use{.function = call.function,
-                       .writes = writes,
-                       .keywords = names_of(call.args)};
-  for (auto part : {call.args.positional, call.args.keyword_values}) {
-    for (V value : part) {
-      if (!is_at_hand(ctx, value)) return false;
-      use.arguments.push_back(value);
-    }
-  }
+  values::CacheUse use{{call.function, call.args}, writes};
+  if (!std::ranges::all_of(use.call.arguments,
+                           [&](V value) { return is_at_hand(ctx, value); }))
+    return false;
   ctx.cached_calls.use(ctx.journal, std::move(use), call.uses);
   return true;
 }

@@ -84,17 +84,6 @@ PyObject* argument_object(Context& ctx, V value) {
   return type ? nullptr : object;
 }
 
-Ref names_of(const Arguments& args) {
-  if (!args.has_keywords()) return nullptr;
-  Ref names = Ref::steal(
-      PyTuple_New(static_cast<Py_ssize_t>(args.keyword_names.size())));
-  MG_CHECK(names, "out of memory");
-  for (size_t i = 0; i < args.keyword_names.size(); ++i)
-    PyTuple_SET_ITEM(names.get(), static_cast<Py_ssize_t>(i),
-                     Ref::share(args.keyword_names[i]).release());
-  return names;
-}
-
 std::string describe(PyObject* callable) {
   if (PyType_Check(callable))
     return reinterpret_cast<PyTypeObject*>(callable)->tp_name;

@@ -26,9 +26,6 @@ PyObject* argument_object(Context& ctx, V value);
 // isn't told by its type; null if the trace made it.
 PyObject* guarded_object(Context& ctx, V value);
 
-// The keyword names of a call as vectorcall takes them; null if there are none.
-Ref names_of(const Arguments& args);
-
 // The Python error of a method in C that was called bound, with a receiver of
 // this class: it tells the method's name as that of a bound one.
 void name_after_receiver(PyObject* callable, PyTypeObject* type);

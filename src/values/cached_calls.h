@@ -8,6 +8,7 @@
 
 #include "python/ref.h"
 #include "support/journal.h"
+#include "values/inliner.h"
 #include "values/value.h"
 
 namespace magneto::values {
@@ -19,10 +20,8 @@ inline constexpr size_t kBeforeWrites = 0;
 
 // A call of the caller's function.
 struct CacheUse {
-  V function = nullptr;
+  LateCall call;
   size_t writes = kBeforeWrites;
-  std::vector<V> arguments;  // those by keyword come last
-  Ref keywords;              // tuple of their names; may be null
 };
 
 class CachedCalls final : public Journaled {

@@ -42,22 +42,10 @@ bool DeferredCalls::is_allowed(PyObject* function) const {
 
 bool DeferredCalls::take(Context& ctx, V function, const Arguments& args) {
   if (!is_allowed(function->object)) return false;
-  DeferredCall call{.function = function};
-  for (auto part : {args.positional, args.keyword_values})
-    call.arguments.insert(call.arguments.end(), part.begin(), part.end());
+  LateCall call(function, args);
   if (!std::ranges::all_of(call.arguments,
                            [&](V value) { return can_wait(ctx, value); }))
     return false;
-  const auto count = static_cast<Py_ssize_t>(args.keyword_names.size());
-  call.keywords = Ref::steal(PyTuple_New(count));
-  if (!call.keywords) {
-    PyErr_Clear();
-    return false;
-  }
-  for (Py_ssize_t i = 0; i < count; ++i)
-    PyTuple_SET_ITEM(
-        call.keywords.get(), i,
-        Ref::share(args.keyword_names[static_cast<size_t>(i)]).release());
   calls_.push_back(std::move(call));
   ctx.journal.record(this, 0);
   return true;

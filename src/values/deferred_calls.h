@@ -10,18 +10,11 @@
 
 #include "python/ref.h"
 #include "support/journal.h"
-#include "values/value.h"
+#include "values/inliner.h"
 
 namespace magneto::values {
 
 class Context;
-struct Arguments;
-
-struct DeferredCall {
-  V function = nullptr;
-  std::vector<V> arguments;  // those by keyword come last
-  Ref keywords;              // tuple of their names
-};
 
 class DeferredCalls final : public Journaled {
  public:
@@ -31,7 +24,7 @@ class DeferredCalls final : public Journaled {
   // program may change meanwhile, other than what tensors hold.
   bool take(Context& ctx, V function, const Arguments& args);
 
-  std::span<const DeferredCall> calls() const { return calls_; }
+  std::span<const LateCall> calls() const { return calls_; }
 
   void undo(uint64_t, uint64_t) noexcept override { calls_.pop_back(); }
 
@@ -39,7 +32,7 @@ class DeferredCalls final : public Journaled {
   bool is_allowed(PyObject* function) const;
 
   Ref functions_;
-  std::vector<DeferredCall> calls_;
+  std::vector<LateCall> calls_;
 };
 
 }  // namespace magneto::values

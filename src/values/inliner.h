@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "graph/graph.h"
+#include "python/ref.h"
 #include "support/outcome.h"
 #include "values/value.h"
 
@@ -26,6 +27,18 @@ struct Arguments {
   bool has_keywords() const { return !keyword_names.empty(); }
   // The keyword argument of that name, or null.
   V keyword(PyObject* name) const;
+};
+
+// The keyword names of a call as vectorcall takes them; null if there are none.
+Ref names_of(const Arguments& args);
+
+// A call that a compiled piece makes, for what it does and not for its result.
+struct LateCall {
+  LateCall(V callee, const Arguments& args);
+
+  V function;
+  std::vector<V> arguments;  // those by keyword come last
+  Ref keywords;              // as names_of() gives them
 };
 
 // Implemented by trace/: runs a Python function's body over symbolic values.

@@ -14,6 +14,23 @@ V Arguments::keyword(PyObject* name) const {
   return nullptr;
 }
 
+Ref names_of(const Arguments& args) {
+  if (!args.has_keywords()) return nullptr;
+  Ref names = Ref::steal(
+      PyTuple_New(static_cast<Py_ssize_t>(args.keyword_names.size())));
+  MG_CHECK(names, "out of memory");
+  for (size_t i = 0; i < args.keyword_names.size(); ++i)
+    PyTuple_SET_ITEM(names.get(), static_cast<Py_ssize_t>(i),
+                     Ref::share(args.keyword_names[i]).release());
+  return names;
+}
+
+LateCall::LateCall(V callee, const Arguments& args)
+    : function(callee), keywords(names_of(args)) {
+  for (auto part : {args.positional, args.keyword_values})
+    arguments.insert(arguments.end(), part.begin(), part.end());
+}
+
 Context::Context() : memo_(std::make_unique<Memo>()) {
   null_ = make({.kind = Kind::Null});
   none_ = constant_share(Py_None);

@@ -161,16 +161,22 @@ def program_of(function: Callable[..., Any]) -> Callable[..., Any]:
     return program
 
 
-def try_seed(seed: int) -> str:
-    """What differs for a seed; empty if nothing."""
-    choose = random.Random(seed)
+def chosen(choose: random.Random) -> tuple[OpInfo, Any, list[Path]]:
+    """An operator, arguments of a sample of its, and where numbers stand in
+    them: nowhere, too, and for an operator without a sample."""
     index = choose.randrange(len(OPERATORS))
     op, found = OPERATORS[index], samples(index)
     if not found:
-        return ""
+        return op, [[], {}], []
     sample = choose.choice(found)
     arguments = [[sample.input, *sample.args], dict(sample.kwargs)]
-    places = list(numbers(arguments))
+    return op, arguments, list(numbers(arguments))
+
+
+def try_seed(seed: int) -> str:
+    """What differs for a seed; empty if nothing."""
+    choose = random.Random(seed)
+    op, arguments, places = chosen(choose)
     if not places:
         return ""
     place = choose.choice(places)

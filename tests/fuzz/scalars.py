@@ -23,7 +23,7 @@ import torch
 import magneto
 from magneto.testing import Difference, compare
 from tests.fuzz.command import finding, run_many
-from tests.fuzz.numbers import OPERATORS, at, copied, numbers, samples, seen
+from tests.fuzz.numbers import at, chosen, copied, seen
 
 BACKEND = "aot_eager"
 # Beside those that `numbers` leaves out: what they give is nobody's to say, or
@@ -36,7 +36,7 @@ FORMS: dict[str, Form] = {
     "itself": lambda n: n,
     "computed": lambda n: -(-n),
     "a tensor": lambda n: torch.tensor(1) * n,
-    "a tensor that was written": lambda n: torch.tensor(0).add(n, alpha=1),
+    "added to a tensor": lambda n: torch.tensor(0).add(n, alpha=1),
     "out of a tensor": lambda n: (torch.tensor(2) * n - n).item(),
 }
 
@@ -73,14 +73,8 @@ def difference(expected: list[Any], results: list[Any]) -> str:
 def try_seed(seed: int) -> str:
     """What differs for a seed; empty if nothing."""
     choose = random.Random(seed)
-    index = choose.randrange(len(OPERATORS))
-    op, found = OPERATORS[index], samples(index)
-    if not found or op.name in LEFT_OUT:
-        return ""
-    sample = choose.choice(found)
-    arguments = [[sample.input, *sample.args], dict(sample.kwargs)]
-    places = list(numbers(arguments))
-    if not places:
+    op, arguments, places = chosen(choose)
+    if not places or op.name in LEFT_OUT:
         return ""
     floats = [each for each in places if type(at(arguments, each)) is float]
     place = choose.choice(floats or places)
