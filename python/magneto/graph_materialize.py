@@ -53,6 +53,10 @@ class InputSource(Source):
     def __repr__(self) -> str:
         return f"InputSource({self.source_name!r})"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # PyTorch's caches keep the symbols of a graph, which have sources.
+        return InputSource, (self.source_name, self.position)
+
 
 @dataclass(slots=True)
 class InputArgument:

@@ -16,7 +16,7 @@ using shapes::Operation;
 
 const Operation* operation_of(std::string_view name) {
   static const std::unordered_map<std::string_view, Operation> operations = {
-#define MG_OPERATION(Name, operands, function, printed) \
+#define MG_OPERATION(Name, operands, function, in_torch, printed) \
   {#Name, Operation::Name},
 #include "shapes/operations.def"
 #undef MG_OPERATION

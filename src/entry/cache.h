@@ -24,6 +24,7 @@
 #include "entry/settings.h"
 #include "graph/arg.h"
 #include "guards/program.h"
+#include "values/capture.h"
 
 namespace magneto::entry {
 
@@ -74,6 +75,10 @@ class Entry {
   std::unique_ptr<guards::GuardProgram> guards;
   // None: where the guards hold, the frame runs in plain Python.
   std::optional<codegen::DirectProgram> program;
+  // Then: what it calls runs so, too.
+  bool skips_calls = false;
+  // With fullgraph=True, what the trace raised, as plain Python is to do.
+  std::optional<values::BreakInfo> raised;
   std::optional<Continuation> rest;
   // Those of the graph's inputs that it writes to. Without any, plain Python
   // may start over if the graph fails.
@@ -100,7 +105,7 @@ class Entry {
   // It makes frame objects of calls (python/shown_frame.h).
   bool shows_frames = false;
   // Of one that ends with the frame: the variables that still have what they
-  // had when it began, and the instruction that it ends with.
+  // had when it began, and the instruction that it ends with (or raised at).
   std::vector<int32_t> unchanged;
   int32_t end = 0;
 

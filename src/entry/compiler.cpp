@@ -100,6 +100,7 @@ class Compilation {
   bool touched_shared();
   Compiled refuse(const BreakInfo& why, int32_t instruction);
   Compiled add_plain();
+  Entry& add_plain_with_calls();
   std::optional<Compiled> add(const Capture& capture);
   bool can_break(const Capture& capture, BreakInfo* why);
   std::vector<size_t> written_inputs(std::span<PyObject* const> reals) const;
@@ -164,7 +165,11 @@ std::optional<Compiled> Compilation::finish(Capture& capture) {
       Details details;
       report("raised", cache_,
              details.add_break(capture.info).add_place(code_, index));
-      return add_plain();
+      if (!cache_.settings()->fullgraph) return add_plain();
+      Entry& entry = add_plain_with_calls();
+      entry.raised = capture.info;
+      entry.end = index;
+      return Compiled::Entry;
     }
     case Ending::Skip:
       return refuse(capture.info, index);
@@ -212,7 +217,9 @@ Compiled Compilation::refuse(const BreakInfo& why, int32_t instruction) {
   }
   ++counters().skips;
   report("skip", cache_, details);
-  return add_plain();
+  if (!why.skips_calls) return add_plain();
+  (void)add_plain_with_calls();
+  return Compiled::Entry;
 }
 
 // An entry that says: in this case, plain Python.
@@ -222,6 +229,14 @@ Compiled Compilation::add_plain() {
   entry->guards = compile_guards({});
   cache_.add(std::move(hold));
   return Compiled::Plain;
+}
+
+// The same, and what the frame calls isn't compiled.
+Entry& Compilation::add_plain_with_calls() {
+  (void)add_plain();
+  Entry& entry = *cache_.entries().front();
+  entry.skips_calls = true;
+  return entry;
 }
 
 std::unique_ptr<guards::GuardProgram> Compilation::compile_guards(
@@ -253,11 +268,9 @@ std::vector<guards::Request> Compilation::requests() {
   std::vector<guards::Request> all;
   for (const graph::Input& input : ctx_.graph.inputs()) {
     guards::Request request{.source = guards::SourceId(input.source)};
-    if (input.kind == graph::InputKind::Number) {
-      const shapes::SymbolId symbol(input.symbol);
+    if (input.kind == graph::InputKind::Number)
       request = {.source = {},
-                 .number = ctx_.environment()->symbol(symbol).expression};
-    }
+                 .number = ctx_.environment()->expressions().at(input.number)};
     all.push_back(request);
   }
   all.insert(all.end(), plan_->requests.begin(), plan_->requests.end());
@@ -322,6 +335,8 @@ std::optional<Compiled> Compilation::add(const Capture& capture) {
   std::vector<PyObject*> inputs(wanted.size() + 1);
   std::vector<Ref> numbers;
   const guards::CallView view = view_of(request_);
+  // An import while tracing may have registered classes.
+  entry->guards->renew_class_facts();
   if (!entry->guards->run(view, inputs.data())) {
     // The program looks at sys.modules, to which the trace added its own.
     if (module_count() != modules_) return std::nullopt;

@@ -38,6 +38,7 @@ constexpr size_t kStackSlots = 512;
 enum class Piece : uint8_t {
   Missed,       // no guard program holds
   Plain,        // the rest runs in plain Python
+  PlainCalls,   // the same, and what it calls isn't compiled
   Returned,     // with the frame's result
   Broke,        // the island comes next
   GraphFailed,  // a Python error is set, and nothing was done
@@ -132,7 +133,11 @@ Piece run_entry(CodeCache& cache, size_t index,
   // The list may change, and the entry be dropped, by what is run.
   EntryHold entry = cache.entries()[index];
   if (index != 0) cache.move_to_front(index);
-  if (!entry->program) return Piece::Plain;
+  if (!entry->program) {
+    if (!entry->skips_calls) return Piece::Plain;
+    broken->entry = std::move(entry);
+    return Piece::PlainCalls;
+  }
   const codegen::DirectProgram& program = *entry->program;
   PyObject** target = result;
   if (entry->rest) {
@@ -210,12 +215,32 @@ Piece run_cached(CodeCache& cache, const python::FrameRequest& request,
   return Piece::Missed;
 }
 
+// Whether an entry may match since what it was told of classes is so still.
+bool renew_class_facts(CodeCache& cache) {
+  if (is_compiling()) return false;
+  // Abstract classes run Python code, which may change the list.
+  const std::vector<EntryHold> entries = cache.entries();
+  const python::FrameHookScope pause(false);
+  const ForeignPause foreign;
+  bool has_renewed = false;
+  for (const EntryHold& entry : entries)
+    has_renewed |= entry->guards->renew_class_facts();
+  return has_renewed;
+}
+
+Piece run_known(CodeCache& cache, const python::FrameRequest& request,
+                PyObject** result, Broken* broken) {
+  const Piece piece = run_cached(cache, request, result, broken);
+  if (piece != Piece::Missed || !renew_class_facts(cache)) return piece;
+  return run_cached(cache, request, result, broken);
+}
+
 Piece run_piece(CodeCache& cache, const python::FrameRequest& request,
                 PyObject** result, Broken* broken) {
   if (cache.is_plain || python::thread_is_traced() ||
       tensor::is_jit_tracing() || !has_stack_room())
     return Piece::Plain;
-  const Piece piece = run_cached(cache, request, result, broken);
+  const Piece piece = run_known(cache, request, result, broken);
   if (piece != Piece::Missed) return piece;
   if (is_compiling()) return Piece::Plain;
   switch (compile_frame(cache, request)) {
@@ -227,7 +252,7 @@ Piece run_piece(CodeCache& cache, const python::FrameRequest& request,
       break;
   }
   // What the backend ran may have changed what the guards look at, or reset().
-  const Piece again = run_cached(cache, request, result, broken);
+  const Piece again = run_known(cache, request, result, broken);
   return again == Piece::Missed ? Piece::Plain : again;
 }
 
@@ -288,6 +313,23 @@ PyObject* run_again(const python::FrameRequest& frame, Broken& broken,
   return nullptr;
 }
 
+// With fullgraph=True, what the trace has raised is the program's own, unless
+// plain Python doesn't raise it: then the trace can't do what the program does.
+PyObject* run_with_calls(const python::FrameRequest& frame, Broken& broken,
+                         FrameValues& values) {
+  int32_t start = frame.start;
+  if (start == 0) values = begin(frame, &start);
+  Ref result = Ref::steal(
+      run_plainly(frame, start, values, &broken.shown, Plainly::Pause));
+  if (!result || !broken.entry->raised) return result.release();
+  values::BreakInfo why = *broken.entry->raised;
+  why.reason = "refused-call";
+  Details details;
+  (void)tell_user("unsupported", details.add_break(why).add_place(
+                                     frame.code, broken.entry->end));
+  return nullptr;
+}
+
 // A frame between two pieces of it.
 struct Running {
   python::FrameRequest frame;
@@ -311,6 +353,11 @@ Reached run_to_break(Running& at, PyObject** result, Broken* broken) {
       ActiveScope active_scope(at.cache->settings());
       *result = run_plainly(frame, frame.start, at.values, &broken->shown,
                             Plainly::Continue);
+      return Reached::End;
+    }
+    case Piece::PlainCalls: {
+      ActiveScope active_scope(at.cache->settings());
+      *result = run_with_calls(frame, *broken, at.values);
       return Reached::End;
     }
     case Piece::GraphFailed: {

@@ -80,7 +80,7 @@ NodeId Graph::append(Node node) {
 
 NodeId Graph::placeholder(const InputSpec& spec, Ref example, Origin origin) {
   const auto index = static_cast<uint32_t>(inputs_.size());
-  inputs_.push_back({NodeId{nodes_.size()}, spec.source, spec.kind, spec.symbol,
+  inputs_.push_back({NodeId{nodes_.size()}, spec.source, spec.kind, spec.number,
                      std::string(spec.source_name),
                      std::string(spec.attribute_path)});
   return append({.op = Op::Placeholder,

@@ -72,7 +72,8 @@ enum class InputKind : uint8_t {
   Object,     // anything else (generators, streams, opaque objects)
 };
 
-inline constexpr uint32_t kNoSymbol = 0xffffffffu;
+// Of an input that isn't found at one place.
+inline constexpr uint32_t kNoSource = 0xffffffffu;
 
 // What a caller says of a new graph input.
 struct InputSpec {
@@ -82,16 +83,15 @@ struct InputSpec {
   std::string_view attribute_path = {};  // "layers.0.weight", parameters and
                                          // buffers only
   InputKind kind = InputKind::Tensor;
-  // Number: the symbol, if it isn't the object at the source itself that the
-  // graph gets.
-  uint32_t symbol = kNoSymbol;
+  // Number: the id of its expression.
+  uint32_t number = 0;
 };
 
 struct Input {
   NodeId node;
   uint32_t source;
   InputKind kind;
-  uint32_t symbol;
+  uint32_t number;
   std::string source_name;
   std::string attribute_path;
 };

@@ -394,6 +394,8 @@ class ProgramBuilder {
                "an ambient guard needs its hook");
       program_->ambients_.push_back(guard);
     }
+    const auto facts = guards_.class_facts();
+    program_->class_facts_.assign(facts.begin(), facts.end());
   }
 
   void resize_slots() {

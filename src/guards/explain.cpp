@@ -252,6 +252,9 @@ class Explainer {
     }
     if (!program_.knows_classes())
       return {"the __bases__ of a class were written to"};
+    if (program_.changed_fact_)
+      return {together({program_.changed_fact_->text(),
+                        "it is otherwise, since a class was registered"})};
     for (const AmbientGuard& guard : program_.ambients_) {
       const int64_t now = hooks().ambient[static_cast<size_t>(guard.id)].read();
       if (now == guard.value) continue;

@@ -13,7 +13,7 @@
 namespace magneto::guards {
 namespace {
 
-enum List : uint64_t { kGuards, kAmbients };
+enum List : uint64_t { kGuards, kAmbients, kClassFacts };
 
 constexpr uint32_t bit(GuardKind kind) {
   return uint32_t{1} << static_cast<uint32_t>(kind);
@@ -202,6 +202,14 @@ void GuardSet::ambient(Ambient id, int64_t value) {
   journal_.record(this, kAmbients);
 }
 
+void GuardSet::class_fact(ClassFactPtr fact) {
+  ambient(Ambient::AbstractClasses);
+  for (const ClassFactPtr& old : class_facts_)
+    if (*old == *fact) return;
+  class_facts_.push_back(std::move(fact));
+  journal_.record(this, kClassFacts);
+}
+
 void GuardSet::undo(uint64_t list, uint64_t) noexcept {
   switch (list) {
     case kGuards: {
@@ -214,6 +222,9 @@ void GuardSet::undo(uint64_t list, uint64_t) noexcept {
     }
     case kAmbients:
       ambients_.pop_back();
+      break;
+    case kClassFacts:
+      class_facts_.pop_back();
       break;
   }
 }

@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "guards/class_fact.h"
 #include "guards/constant.h"
 #include "guards/hooks.h"
 #include "guards/source.h"
@@ -172,9 +173,12 @@ class GuardSet final : public Journaled {
   // recorded counts: later ones describe what the trace itself has set.
   void ambient(Ambient id);
   void ambient(Ambient id, int64_t value);
+  // Holds now, and until classes are registered with abstract ones.
+  void class_fact(ClassFactPtr fact);
 
   std::span<const Guard> guards() const { return guards_; }
   std::span<const AmbientGuard> ambients() const { return ambients_; }
+  std::span<const ClassFactPtr> class_facts() const { return class_facts_; }
   // When the trace began: see python::class_hierarchy().
   uint64_t hierarchy() const { return hierarchy_; }
 
@@ -186,6 +190,7 @@ class GuardSet final : public Journaled {
   Journal& journal_;
   std::vector<Guard> guards_;
   std::vector<AmbientGuard> ambients_;
+  std::vector<ClassFactPtr> class_facts_;
   const uint64_t hierarchy_ = python::class_hierarchy();
   // By source: the kinds of guards that it has, as bits.
   std::vector<uint32_t> kinds_;

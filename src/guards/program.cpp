@@ -63,13 +63,19 @@ bool GuardProgram::run(const CallView& view, PyObject** inputs) noexcept {
   }
 }
 
-bool GuardProgram::can_match() const {
-  return alive() && knows_classes() &&
-         std::ranges::none_of(ambients_, [](const AmbientGuard& guard) {
-           return guard.id == Ambient::AbstractClasses &&
-                  hooks().ambient[static_cast<size_t>(guard.id)].read() !=
-                      guard.value;
-         });
+bool GuardProgram::renew_class_facts() noexcept {
+  const auto token =
+      std::ranges::find(ambients_, Ambient::AbstractClasses, &AmbientGuard::id);
+  if (token == ambients_.end() || !can_match()) return false;
+  const int64_t now = hooks().ambient[static_cast<size_t>(token->id)].read();
+  if (now == token->value) return false;
+  for (const ClassFactPtr& fact : class_facts_) {
+    if (fact->holds()) continue;
+    changed_fact_ = fact.get();
+    return false;
+  }
+  token->value = now;
+  return true;
 }
 
 bool GuardProgram::all_hold(const CallView& view, PyObject** inputs) {

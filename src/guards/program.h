@@ -87,8 +87,16 @@ class GuardProgram {
   // Whether each class derives from the same ones as when the trace began.
   bool knows_classes() const { return hierarchy_ == python::class_hierarchy(); }
   // False if the program never matches again and can be dropped: for one of
-  // these reasons, or since a state that only counts up has moved on.
-  bool can_match() const;
+  // these reasons, or since a class was registered with an abstract one that
+  // the program takes it for no subclass of.
+  bool can_match() const {
+    return alive() && knows_classes() && !changed_fact_;
+  }
+  // To be called when classes were registered with abstract ones since the
+  // last run that succeeded, which is why no run does: true if nothing that
+  // the program relies on has changed, and it may match again. Runs Python
+  // code, of abstract classes, so the program must be held.
+  bool renew_class_facts() noexcept;
 
   // The first guard that doesn't hold for this call, with both values:
   // "self.training is True, but it is False". Empty if all hold.
@@ -179,6 +187,8 @@ class GuardProgram {
   std::vector<uint32_t> input_nodes_;    // kNumber: it is none of a node
   std::vector<uint32_t> number_inputs_;  // which inputs those are
   std::vector<AmbientGuard> ambients_;
+  std::vector<ClassFactPtr> class_facts_;
+  const ClassFact* changed_fact_ = nullptr;  // that holds no more
   uint64_t hierarchy_ = 0;  // see python::class_hierarchy()
   Relations relations_;
   Numbers numbers_;

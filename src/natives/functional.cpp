@@ -193,29 +193,49 @@ V closed_over(Context& ctx, V function, const char* variable) {
   return nullptr;
 }
 
-// The class among the keys of `registry` whose function is for `type`: what
-// functools._find_impl says, asked with the classes in the place of functions.
+// What functools._find_impl says of a class and those that functions are
+// registered for, which stand for their functions. Null with a Python error set.
+Ref find_registered(PyObject* type, std::span<PyObject* const> registered) {
+  Ref functions = Ref::steal(PyDict_New());
+  for (PyObject* each : registered)
+    if (!functions || PyDict_SetItem(functions, each, each) < 0) return nullptr;
+  Ref functools = import_module("functools");
+  Ref search = Ref::steal(
+      functools ? PyObject_GetAttrString(functools, "_find_impl") : nullptr);
+  return Ref::steal(search ? PyObject_CallFunctionObjArgs(
+                                 search, type, functions.get(), nullptr)
+                           : nullptr);
+}
+
+// Of the class that was found, the one that was asked for, and the registered.
+bool is_found_again(std::span<PyObject* const> classes) noexcept {
+  const Ref found = find_registered(classes[1], classes.subspan(2));
+  PyErr_Clear();
+  return found.get() == classes[0];
+}
+
+// The class among the keys of `registry` whose function is for `type`.
 Outcome<PyObject*> registered_class(Context& ctx,
                                     std::span<const DictEntry* const> registry,
                                     PyObject* type) {
-  Ref classes = Ref::steal(PyDict_New());
-  if (!classes) return ctx.raise_from_python();
+  std::vector<PyObject*> classes;
   bool is_abstract = false;
   for (const DictEntry* entry : registry) {
     PyObject* key = ctx.look(entry->key)->object;
     if (key == type) return key;
     is_abstract |= Py_TYPE(key) != &PyType_Type;
-    if (PyDict_SetItem(classes, key, key) < 0) return ctx.raise_from_python();
+    classes.push_back(key);
   }
-  // What counts as a subclass changes with what is registered with it.
-  if (is_abstract) ctx.guards.ambient(guards::Ambient::AbstractClasses);
-  Ref functools = import_module("functools");
-  Ref search = Ref::steal(
-      functools ? PyObject_GetAttrString(functools, "_find_impl") : nullptr);
-  Ref found = Ref::steal(search ? PyObject_CallFunctionObjArgs(
-                                      search, type, classes.get(), nullptr)
-                                : nullptr);
+  Ref found = find_registered(type, classes);
   if (!found) return ctx.raise_from_python();
+  // What counts as a subclass changes with what is registered with it.
+  if (is_abstract) {
+    classes.insert(classes.begin(), {found, type});
+    ctx.guards.class_fact(std::make_shared<guards::ClassFact>(
+        is_found_again, classes,
+        std::string("a generic function has one for ") +
+            reinterpret_cast<PyTypeObject*>(type)->tp_name));
+  }
   return ctx.keep(std::move(found));
 }
 

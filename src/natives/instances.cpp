@@ -93,6 +93,19 @@ Outcome<bool> is_of_tensor_type(Context& ctx, V value, V tensor_type) {
   return on_cpu.get() == Py_True || on_cuda.get() == Py_True;
 }
 
+std::string class_name(PyObject* type) {
+  return reinterpret_cast<PyTypeObject*>(type)->tp_name;
+}
+
+// Of an abstract class and another one.
+bool is_no_subclass(std::span<PyObject* const> classes) noexcept {
+  Ref said = Ref::steal(PyObject_CallFunctionObjArgs(
+      abc_hook(name<"__subclasscheck__">()), classes[0], classes[1], nullptr));
+  const int matches = said ? PyObject_IsTrue(said.get()) : -1;
+  PyErr_Clear();
+  return matches == 0;
+}
+
 // What an abstract class says of a class. That it is no subclass holds until
 // somebody registers it.
 Outcome<bool> ask_abstract(Context& ctx, PyObject* wanted, PyObject* type) {
@@ -100,7 +113,11 @@ Outcome<bool> ask_abstract(Context& ctx, PyObject* wanted, PyObject* type) {
       abc_hook(name<"__subclasscheck__">()), wanted, type, nullptr));
   const int matches = said ? PyObject_IsTrue(said.get()) : -1;
   if (matches < 0) return ctx.raise_from_python();
-  if (!matches) ctx.guards.ambient(guards::Ambient::AbstractClasses);
+  PyObject* const classes[] = {wanted, type};
+  if (!matches)
+    ctx.guards.class_fact(std::make_shared<guards::ClassFact>(
+        is_no_subclass, classes,
+        class_name(type) + " is no subclass of " + class_name(wanted)));
   return matches != 0;
 }
 

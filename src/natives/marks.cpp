@@ -3,6 +3,9 @@
 // which is looked at only once somebody has imported that.
 #include "natives/marks.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "natives/pure.h"
 #include "python/find.h"
 #include "tensor/fake_tensor.h"
@@ -88,6 +91,31 @@ bool is_graph_break(PyObject* callable) {
          name_of(callable) == "graph_break";
 }
 
+bool takes_tensor(Context& ctx, const Arguments& args) {
+  const auto holds = [&](V value) {
+    return values::contains_tensor(ctx, value);
+  };
+  return std::ranges::any_of(args.positional, holds) ||
+         std::ranges::any_of(args.keyword_values, holds);
+}
+
+// One call in the graph, made on fakes while tracing to know what it gives.
+// Without tensors that call is a real one, so it isn't made where nobody asks
+// for the result.
+Outcome<V> call_in_graph(Context& ctx, PyObject* callable,
+                         const Arguments& args) {
+  const bool is_direct = std::exchange(ctx.native_is_direct, false);
+  if (takes_tensor(ctx, args))
+    return values::record_marked(ctx, callable, args);
+  if (is_direct && ctx.inliner->drops_result())
+    return values::record_untried(ctx, callable, args);
+  MG_TRY(V result, record_function(ctx, callable, args));
+  if (values::contains_tensor(ctx, result)) return result;
+  return ctx.graph_break(
+      "marked-without-tensors",
+      name_of(callable) + " is marked with allow_in_graph", "");
+}
+
 Outcome<V> call_constant(Context& ctx, PyObject* callable,
                          const Arguments& args) {
   tensor::RealModeScope real;
@@ -164,7 +192,7 @@ Outcome<V> call_marked(Context& ctx, PyObject* callable, Mark mark,
                        const Arguments& args) {
   switch (mark) {
     case Mark::InGraph:
-      return record_function(ctx, callable, args);
+      return call_in_graph(ctx, callable, args);
     case Mark::Constant:
       return call_constant(ctx, callable, args);
     case Mark::Disabled:

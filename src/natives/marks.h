@@ -22,7 +22,7 @@ Mark mark_of(PyObject* callable);
 void rely_on_no_mark(values::Context& ctx, guards::SourceId source,
                      PyObject* function);
 
-// Calls a callable that has a mark.
+// Calls a callable that has a mark, as a native is called.
 Outcome<values::V> call_marked(values::Context& ctx, PyObject* callable,
                                Mark mark, const values::Arguments& args);
 

@@ -7,6 +7,7 @@
 #include "values/numpy_values.h"
 #include "values/operands.h"
 #include "values/recursion.h"
+#include "values/torch_types.h"
 
 namespace magneto::natives {
 
@@ -101,6 +102,29 @@ Outcome<V> full(Context& ctx, const Arguments& args) {
   return record_method(ctx, name<"fill_">(), {.positional = fill});
 }
 
+// torch.Tensor(x.size()) is a tensor of that size, and torch.Tensor((2, 3)) one
+// of these two numbers. In torch.fx a torch.Size is a tuple, so its numbers are
+// given one by one.
+template <Literal path>
+Outcome<V> legacy_construct(Context& ctx, const Arguments& args) {
+  if (args.positional.size() == 1) {
+    V size = ctx.look_symbolic(args.positional[0]);
+    if (size->type == values::torch_types().size) {
+      const std::vector<V> numbers = values::items_of(ctx, size);
+      if (numbers.empty())
+        return ctx.graph_break("native-call",
+                               std::string(path.text) + "(torch.Size([]))",
+                               "use torch.empty(())");
+      return call_real<path>(ctx, {.positional = numbers,
+                                   .keyword_values = args.keyword_values,
+                                   .keyword_names = args.keyword_names});
+    }
+  }
+  return construct<path>(ctx, args);
+}
+
+#define MG_LEGACY(type) \
+  { "torch", type, legacy_construct<"torch." type> }
 #define MG_CONSTRUCT(function) \
   { "torch", function, construct<"torch." function> }
 
@@ -140,17 +164,17 @@ constexpr Row kRows[] = {
     row::breaks("torch", "frombuffer"),
     row::breaks("torch", "from_file"),
     row::breaks("torch", "load"),
-    MG_CONSTRUCT("Tensor"),
-    MG_CONSTRUCT("FloatTensor"),
-    MG_CONSTRUCT("DoubleTensor"),
-    MG_CONSTRUCT("HalfTensor"),
-    MG_CONSTRUCT("BFloat16Tensor"),
-    MG_CONSTRUCT("LongTensor"),
-    MG_CONSTRUCT("IntTensor"),
-    MG_CONSTRUCT("ShortTensor"),
-    MG_CONSTRUCT("ByteTensor"),
-    MG_CONSTRUCT("CharTensor"),
-    MG_CONSTRUCT("BoolTensor"),
+    MG_LEGACY("Tensor"),
+    MG_LEGACY("FloatTensor"),
+    MG_LEGACY("DoubleTensor"),
+    MG_LEGACY("HalfTensor"),
+    MG_LEGACY("BFloat16Tensor"),
+    MG_LEGACY("LongTensor"),
+    MG_LEGACY("IntTensor"),
+    MG_LEGACY("ShortTensor"),
+    MG_LEGACY("ByteTensor"),
+    MG_LEGACY("CharTensor"),
+    MG_LEGACY("BoolTensor"),
     row::breaks("torch", "Generator"),
     row::breaks("torch.nn.parameter", "Parameter"),
     row::breaks("torch.nn.parameter", "Buffer"),

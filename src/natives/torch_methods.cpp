@@ -2,6 +2,7 @@
 // Tensor methods that are no node of the graph: Python's protocols, questions
 // about storage, and what a graph can't do. All others stand in
 // torch_graph.def.
+#include "graph/uses.h"
 #include "natives/torch_objects.h"
 #include "natives/torch_rows.h"
 #include "python/names.h"
@@ -132,9 +133,8 @@ Outcome<V> method_new_tensor(Context& ctx, const Arguments& args) {
 // new(sizes): what new_empty(sizes) is.
 Outcome<V> method_new(Context& ctx, const Arguments& args) {
   for (V size : args.positional.subspan(1)) {
-    PyObject* real = as_constant(ctx, size);
-    if (!real ||
-        !(PyLong_CheckExact(real) || Py_IS_TYPE(real, torch_types().size)))
+    size = ctx.look_symbolic(size);
+    if (size->type != &PyLong_Type && size->type != torch_types().size)
       return ctx.graph_break("tensor-method",
                              "Tensor.new() of other than sizes",
                              "use Tensor.new_tensor()");
@@ -163,6 +163,35 @@ Outcome<V> refuse(Context& ctx, const Arguments&) {
       "call it outside of the compiled function");
 }
 
+// Whether the graph computes the tensor, and has used it.
+bool is_used_in_graph(Context& ctx, V tensor) {
+  const graph::NodeId node = ctx.heap[tensor->heap].node;
+  if (ctx.graph.node(node).op == graph::Op::Placeholder) return false;
+  bool is_used = false;
+  for (size_t i = node.index + 1; i < ctx.graph.node_count(); ++i)
+    graph::visit_operands(ctx.graph.nodes()[i], [&](graph::NodeId operand) {
+      is_used = is_used || operand == node;
+    });
+  return is_used;
+}
+
+// What takes or changes the gradient of a tensor. To PyTorch's compilers a
+// tensor that a graph both gives and uses is two: what comes of its uses goes
+// past the one that is given.
+template <Literal method>
+Outcome<V> ask_for_gradient(Context& ctx, const Arguments& args) {
+  V self = receiver(ctx, args);
+  if (!tensor::requires_grad(fake_of(self)) || !is_used_in_graph(ctx, self))
+    return refuse<method>(ctx, args);
+  return ctx.skip("tensor-method",
+                  std::string(method.text) +
+                      "() of a tensor that the graph has used, so that its "
+                      "gradient wouldn't be whole",
+                  "call it in front of the tensor's first use");
+}
+
+#define MG_GRADIENT(owner, name) \
+  { owner, name, ask_for_gradient<name>, 1, kAny, "*" }
 #define MG_DATA(owner, name) \
   { owner, name, needs_data<name> }
 #define MG_REFUSE(owner, name) \
@@ -185,7 +214,7 @@ constexpr Row kRows[] = {
     MG_DATA("torch._C", "TensorBase.apply_"),
     MG_DATA("torch._C", "TensorBase.map_"),
     MG_DATA("torch._C", "TensorBase.map2_"),
-    MG_REFUSE("torch._C", "TensorBase.retain_grad"),
+    MG_GRADIENT("torch._C", "TensorBase.retain_grad"),
     MG_REFUSE("torch._C", "TensorBase.data_ptr"),
     MG_REFUSE("torch._C", "TensorBase.const_data_ptr"),
     MG_REFUSE("torch._C", "TensorBase.is_set_to"),
@@ -210,8 +239,8 @@ constexpr Row kRows[] = {
     MG_DATA("torch", "Tensor.__reduce_ex__"),
     MG_DATA("torch", "Tensor.__dlpack__"),
     MG_REFUSE("torch", "Tensor.backward"),
-    MG_REFUSE("torch", "Tensor.register_hook"),
-    MG_REFUSE("torch", "Tensor.register_post_accumulate_grad_hook"),
+    MG_GRADIENT("torch", "Tensor.register_hook"),
+    MG_GRADIENT("torch", "Tensor.register_post_accumulate_grad_hook"),
     MG_REFUSE("torch", "Tensor.storage"),
     MG_REFUSE("torch", "Tensor._typed_storage"),
     MG_REFUSE("torch", "Tensor.storage_type"),

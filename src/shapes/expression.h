@@ -22,7 +22,7 @@ namespace magneto::shapes {
 using SymbolId = StrongId<struct SymbolTag>;
 
 enum class Operation : uint8_t {
-#define MG_OPERATION(Name, operands, function, printed) Name,
+#define MG_OPERATION(Name, operands, function, in_torch, printed) Name,
 #include "shapes/operations.def"
 #undef MG_OPERATION
 };
@@ -94,6 +94,8 @@ class Expressions {
   }
 
   size_t size() const;
+  // The one with that id.
+  E at(uint32_t id) const;
 
   template <class Function>
   static void* untyped(Function& function) {
@@ -125,14 +127,19 @@ void for_each_symbol(E e, Visit&& visit) {
       Expressions::untyped(visit));
 }
 
+// Whether PyTorch's symbolic numbers have an operation.
+enum class InTorch : uint8_t { Symbolic, Opaque };
+
 // A row of operations.def.
 struct OperationRow {
   const char* name;
   int operands;  // kAny: two or more
   const char* function;
+  InTorch in_torch;
   const char* printed;
 };
 inline constexpr int kAny = -1;
 const OperationRow& row_of(Operation operation);
+std::span<const OperationRow> operation_rows();
 
 }  // namespace magneto::shapes

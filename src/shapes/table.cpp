@@ -13,8 +13,8 @@ namespace magneto::shapes {
 namespace {
 
 constexpr OperationRow kRows[] = {
-#define MG_OPERATION(Name, operands, function, printed) \
-  {#Name, operands, function, printed},
+#define MG_OPERATION(Name, operands, function, in_torch, printed) \
+  {#Name, operands, function, InTorch::in_torch, printed},
 #include "shapes/operations.def"
 #undef MG_OPERATION
 };
@@ -50,6 +50,8 @@ Type result_type(Operation operation, Type operand) {
 const OperationRow& row_of(Operation operation) {
   return kRows[static_cast<size_t>(operation)];
 }
+
+std::span<const OperationRow> operation_rows() { return kRows; }
 
 Expressions::Table::Table() : slots(1024), made_(kRemembered) {
   true_ = constant(Type::Boolean, Number::of(true));
@@ -247,6 +249,8 @@ E Expressions::negate(E a) {
 }
 E Expressions::subtract(E a, E b) { return add(a, negate(b)); }
 size_t Expressions::size() const { return table_->all.size(); }
+
+E Expressions::at(uint32_t id) const { return table_->all[id]; }
 
 E Expressions::substitute_with(E e, E (*replacement)(void*, SymbolId),
                                void* data) {

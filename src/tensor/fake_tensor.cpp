@@ -2,6 +2,7 @@
 // The public functions that read tensors, and the mode scopes.
 #include "tensor/fake_tensor.h"
 
+#include <ATen/record_function.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
 #include <torch/csrc/Device.h>
 #include <torch/csrc/Dtype.h>
@@ -27,11 +28,15 @@ bool is_fake(PyObject* object) noexcept {
 // ---- Scopes ----------------------------------------------------------------
 
 FakeModeScope::FakeModeScope()
-    : was_on_(c10::impl::tls_is_dispatch_key_included(kFakeKey)) {
+    : was_on_(c10::impl::tls_is_dispatch_key_included(kFakeKey)),
+      was_observed_(at::isRecordFunctionEnabled()) {
   c10::impl::tls_set_dispatch_key_included(kFakeKey, true);
+  // Profilers read what operators are given, as if it had data.
+  at::enableRecordFunction(false);
   forget_current_device();
 }
 FakeModeScope::~FakeModeScope() {
+  at::enableRecordFunction(was_observed_);
   c10::impl::tls_set_dispatch_key_included(kFakeKey, was_on_);
 }
 

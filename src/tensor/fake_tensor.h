@@ -62,7 +62,8 @@ class FakeInputs {
 Ref make_fake(PyObject* real);
 
 // Inside of it, what torch's callables make is fake, factory functions
-// included. Outside of it an operator on fakes still gives fakes.
+// included, and no profiler hears of it. Outside of it an operator on fakes
+// still gives fakes.
 class FakeModeScope {
  public:
   FakeModeScope();
@@ -72,6 +73,7 @@ class FakeModeScope {
 
  private:
   bool was_on_;
+  bool was_observed_;
 };
 
 // Whether something was made on the current device of its kind (`"cuda"`

@@ -244,6 +244,12 @@ PyObject* py_number_hint(PyObject*, PyObject* number) noexcept {
   END_HANDLE_TH_ERRORS
 }
 
+PyObject* py_number_functions(PyObject*, PyObject*) noexcept {
+  HANDLE_TH_ERRORS
+  return number_functions().release();
+  END_HANDLE_TH_ERRORS
+}
+
 PyMethodDef kFunctions[] = {
     {"make_fake", &py_make_fake, METH_O, "The fake of one tensor."},
     {"fake_inputs", &py_fake_inputs, METH_NOARGS,
@@ -283,6 +289,9 @@ PyMethodDef kFunctions[] = {
      "A symbolic number as a tree of tuples: see magneto.backends.symbols."},
     {"number_hint", &py_number_hint, METH_O,
      "A symbolic number's value in the traced call; None: it has none."},
+    {"number_functions", &py_number_functions, METH_NOARGS,
+     "By name of an operation in such a tree: what computes it, "
+     "('module.name', whether PyTorch's symbolic numbers have it)."},
     {nullptr, nullptr, 0, nullptr},
 };
 

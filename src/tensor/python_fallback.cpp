@@ -67,10 +67,21 @@ struct PythonMode {
   }
 };
 
+bool has_symbols(const at::Tensor& tensor) {
+  return tensor.defined() &&
+         tensor.unsafeGetTensorImpl()->has_symbolic_sizes_strides();
+}
+
+// What the mode gets to see of our symbols. It computes with them as with its
+// own, which much of its code can, and kernels that programs register.
+enum class Numbers : uint8_t { Symbolic, Plain };
+
 // The arguments of one call as Python FakeTensors, and the way back. Tensors
 // that share a storage share one on the other side, too.
 class Crossing {
  public:
+  explicit Crossing(Numbers numbers) : numbers_(numbers) {}
+
   c10::IValue in(const c10::IValue& value) {
     if (value.isTensor()) return in(value.toTensor());
     if (value.isTensorList()) {
@@ -88,8 +99,10 @@ class Crossing {
       }
       return list;
     }
-    // The mode knows nothing of our symbols.
-    return with_plain_numbers(value);
+    const bool is_castable = value.isSymInt() || value.isSymIntList();
+    return numbers_ == Numbers::Symbolic && is_castable
+               ? value
+               : with_plain_numbers(value);
   }
 
   c10::IValue out(const c10::IValue& value) {
@@ -139,7 +152,10 @@ class Crossing {
     c10::Storage& storage = storages_in_[ours];
     if (!storage) {
       storage = c10::Storage(c10::Storage::use_byte_size_t(),
-                             ours->sym_nbytes().guard_int(__FILE__, __LINE__),
+                             numbers_ == Numbers::Symbolic
+                                 ? ours->sym_nbytes()
+                                 : ours->sym_nbytes().guard_int(__FILE__,
+                                                                __LINE__),
                              c10::GetAllocator(c10::kMeta)->allocate(0),
                              c10::GetAllocator(c10::kMeta), /*resizable=*/true);
       storages_out_[storage.unsafeGetStorageImpl()] =
@@ -148,8 +164,13 @@ class Crossing {
     auto impl = c10::make_intrusive<c10::TensorImpl>(
         c10::Storage(storage), c10::DispatchKeySet(c10::DispatchKey::Meta),
         tensor.dtype());
-    impl->set_sizes_and_strides(tensor.sizes(), tensor.strides(),
-                                tensor.storage_offset());
+    if (numbers_ == Numbers::Symbolic && has_symbols(tensor)) {
+      impl->set_sizes_and_strides(tensor.sym_sizes(), tensor.sym_strides(),
+                                  tensor.sym_storage_offset());
+    } else {
+      impl->set_sizes_and_strides(tensor.sizes(), tensor.strides(),
+                                  tensor.storage_offset());
+    }
     return at::Tensor(std::move(impl));
   }
 
@@ -179,6 +200,7 @@ class Crossing {
     return fresh;
   }
 
+  const Numbers numbers_;
   std::unordered_map<c10::TensorImpl*, at::Tensor> inward_;
   std::unordered_map<c10::TensorImpl*, at::Tensor> outward_;
   std::unordered_map<c10::StorageImpl*, c10::Storage> storages_in_;
@@ -279,29 +301,78 @@ void take_results(const OpInfo& op, Crossing& crossing,
 
 }  // namespace
 
+namespace {
+
+Outputs run_call(const OpInfo& op, const c10::IValue* args, Numbers numbers) {
+  // FakeTensorMode must find the thread's dispatch state as it would be
+  // outside of any operator, and must not meet our key.
+  c10::impl::ForceDispatchKeyGuard guard(
+      c10::default_included_set, c10::default_excluded_set.add(kFakeKey));
+  c10::AutoGradMode no_grad(false);
+  Crossing crossing(numbers);
+  const py::object result = call_under_mode(op, crossing, args);
+  Outputs outputs;
+  take_results(op, crossing, result, outputs);
+  for (uint32_t index : op.written) crossing.write_back(args[index]);
+  return outputs;
+}
+
+bool has_symbols(const c10::IValue& value) {
+  if (value.isTensor()) return has_symbols(value.toTensor());
+  if (value.isTensorList())
+    return std::ranges::any_of(
+        value.toTensorVector(),
+        [](const at::Tensor& tensor) { return has_symbols(tensor); });
+  return value.isSymInt() || value.isSymIntList();
+}
+
+// The mode can't look up by our symbols what it remembers of calls.
+class WithoutCache {
+ public:
+  WithoutCache() { set(false); }
+  ~WithoutCache() { set(true); }
+  WithoutCache(const WithoutCache&) = delete;
+
+ private:
+  static void set(bool value) {
+    PythonMode::get().mode.attr("cache_enabled") = value;
+  }
+};
+
+// None: the mode needs plain numbers.
+std::optional<Outputs> run_with_symbols(const OpInfo& op,
+                                        const c10::IValue* args) {
+  const WithoutCache scope;
+  try {
+    return run_call(op, args, Numbers::Symbolic);
+  } catch (py::error_already_set& error) {
+    if (!error.matches(PyExc_Exception)) throw;
+  } catch (const std::exception&) {
+    // Ours: a decision that needs data, or a size that is none.
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 void run_in_python(const OpInfo& op, torch::jit::Stack& stack) {
   {
     std::lock_guard<std::mutex> lock(counts_mutex);
     ++counts()[op.name];
   }
   py::gil_scoped_acquire gil;
-  Outputs outputs;
+  std::optional<Outputs> outputs;
   const c10::IValue* args = stack.data() + (stack.size() - op.arity);
   try {
-    // FakeTensorMode must find the thread's dispatch state as it would be
-    // outside of any operator, and must not meet our key.
-    c10::impl::ForceDispatchKeyGuard guard(
-        c10::default_included_set, c10::default_excluded_set.add(kFakeKey));
-    c10::AutoGradMode no_grad(false);
-    Crossing crossing;
-    const py::object result = call_under_mode(op, crossing, args);
-    take_results(op, crossing, result, outputs);
-    for (uint32_t index : op.written) crossing.write_back(args[index]);
+    if (std::any_of(args, args + op.arity,
+                    [](const c10::IValue& arg) { return has_symbols(arg); }))
+      outputs = run_with_symbols(op, args);
+    if (!outputs) outputs = run_call(op, args, Numbers::Plain);
   } catch (py::error_already_set& error) {
     rethrow(op, error);
   }
   stack.resize(stack.size() - op.arity);
-  for (c10::IValue& output : outputs) stack.push_back(std::move(output));
+  for (c10::IValue& output : *outputs) stack.push_back(std::move(output));
 }
 
 std::vector<FallbackCount> fallback_counts() {

@@ -35,6 +35,10 @@ Ref number_tree(PyObject* number);
 // Its value in the call that is traced; None if only the graph's run tells.
 Ref number_hint(PyObject* number);
 
+// By name of an operation in such a tree: ("module.name" of what computes it,
+// whether PyTorch's symbolic numbers have it).
+Ref number_functions();
+
 // Where operators whose result depends on data find symbols for what only the
 // graph's run tells: the environment of the trace that is under way on this
 // thread. Null (the start): such operators need the data, and say so.

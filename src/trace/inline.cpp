@@ -365,6 +365,7 @@ Outcome<V> Interpreter::inline_function(V function, const Arguments& args) {
   if (function->is_constant()) {
     const natives::Mark mark = natives::mark_of(function->object);
     if (mark != natives::Mark::None) {
+      ctx.native_is_direct = direct.is_direct;
       Outcome<V> result =
           natives::call_marked(ctx, function->object, mark, args);
       if (ctx.witness && !result && result.signal() == Signal::Break)

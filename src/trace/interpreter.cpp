@@ -91,9 +91,8 @@ Outcome<Next> Interpreter::run(Frame& frame) {
     }
   } catch (const values::BreakException& exception) {
     frame_ = &frame;
-    const Signal signal = ctx.graph_break(
-        exception.info.reason, exception.info.detail, exception.info.hint);
-    keep_broken(frame, before, handled_before);
+    const Signal signal = ctx.graph_break(exception);
+    if (signal == Signal::Break) keep_broken(frame, before, handled_before);
     return signal;
   }
 }
@@ -183,8 +182,7 @@ Outcome<Next> Interpreter::run_outermost(Frame& frame) {
         return kHandlers[static_cast<size_t>(instruction.op)](*this, frame,
                                                               instruction);
       } catch (const values::BreakException& exception) {
-        return ctx.graph_break(exception.info.reason, exception.info.detail,
-                               exception.info.hint);
+        return ctx.graph_break(exception);
       }
     }();
     frame_ = &frame;
@@ -407,6 +405,11 @@ bool Interpreter::is_in_block() {
   for (const Frame* frame = frame_; frame; frame = frame->caller)
     if (frame->code->handler_for(frame->current)) return true;
   return false;
+}
+
+bool Interpreter::drops_result() const {
+  const auto next = static_cast<size_t>(frame_->current) + 1;
+  return frame_->code->instructions[next].op == bytecode::Op::PopTop;
 }
 
 graph::LocationId Interpreter::location() {

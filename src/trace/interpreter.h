@@ -75,6 +75,7 @@ class Interpreter final : public values::Inliner, public Journaled {
                               V* returned) override;
   graph::Origin origin() override;
   bool is_in_block() override;
+  bool drops_result() const override;
   graph::LocationId location() override;
   const char* super_arguments(V* type, V* self) override;
   size_t depth() const override;

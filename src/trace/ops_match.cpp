@@ -15,12 +15,26 @@ Outcome<Next> op_GetLen(Interpreter& in, Frame& frame, Instruction) {
 
 namespace {
 
-Outcome<Next> match_flag(Interpreter& in, Frame& frame, unsigned long flag) {
-  V subject = in.ctx.look(frame.top());
+template <unsigned long flag, bool is_set>
+bool still_matches(std::span<PyObject* const> classes) noexcept {
+  const auto* type = reinterpret_cast<PyTypeObject*>(classes[0]);
+  return ((type->tp_flags & flag) != 0) == is_set;
+}
+
+template <unsigned long flag>
+Outcome<Next> match_flag(Interpreter& in, Frame& frame, const char* pattern) {
+  PyTypeObject* type = in.ctx.look(frame.top())->type;
+  const bool matches = type->tp_flags & flag;
   // Registering a class with collections.abc.Sequence or Mapping changes it.
-  if (!(subject->type->tp_flags & Py_TPFLAGS_IMMUTABLETYPE))
-    in.ctx.guards.ambient(guards::Ambient::AbstractClasses);
-  frame.push(in.ctx.boolean(subject->type->tp_flags & flag));
+  if (!(type->tp_flags & Py_TPFLAGS_IMMUTABLETYPE)) {
+    PyObject* const classes[] = {reinterpret_cast<PyObject*>(type)};
+    in.ctx.guards.class_fact(std::make_shared<guards::ClassFact>(
+        matches ? still_matches<flag, true> : still_matches<flag, false>,
+        classes,
+        std::string(type->tp_name) + (matches ? " is " : " isn't ") +
+            "matched by patterns of a " + pattern));
+  }
+  frame.push(in.ctx.boolean(matches));
   return Next::Continue;
 }
 
@@ -28,12 +42,12 @@ Outcome<Next> match_flag(Interpreter& in, Frame& frame, unsigned long flag) {
 
 Outcome<Next> op_MatchMapping(Interpreter& in, Frame& frame, Instruction) {
   // o -- o bool
-  return match_flag(in, frame, Py_TPFLAGS_MAPPING);
+  return match_flag<Py_TPFLAGS_MAPPING>(in, frame, "mapping");
 }
 
 Outcome<Next> op_MatchSequence(Interpreter& in, Frame& frame, Instruction) {
   // o -- o bool
-  return match_flag(in, frame, Py_TPFLAGS_SEQUENCE);
+  return match_flag<Py_TPFLAGS_SEQUENCE>(in, frame, "sequence");
 }
 
 Outcome<Next> op_MatchKeys(Interpreter& in, Frame& frame, Instruction) {

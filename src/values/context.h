@@ -47,6 +47,8 @@ struct BreakInfo {
   // Where in the user's program, the outermost frame of the trace first. Empty:
   // where the trace began.
   std::vector<Place> stack = {};
+  // The whole frame runs in plain Python, and so does what it calls.
+  bool skips_calls = false;
 };
 
 // A graph break found where no Outcome can be returned (inside a Backing). The
@@ -300,6 +302,7 @@ class Context final : public Backing,
   Signal raise_from_python();
   Signal graph_break(Reason reason, std::string detail = "",
                      std::string hint = "");
+  Signal graph_break(const BreakException& found);
   // The whole frame runs in plain Python.
   Signal skip(Reason reason, std::string detail, std::string hint);
   V exception() const { return exception_; }  // after Signal::Raised
@@ -357,6 +360,8 @@ class Context final : public Backing,
   V simplified(V symbol);
   V wrap_number(PyObject* object, SourceId source);
   graph::NodeId number_node(shapes::E number);
+  graph::NodeId number_input(shapes::E number);
+  bool is_computed_before_graph(shapes::E number) const;
   void remember_number(shapes::E number, graph::NodeId node);
   void remember_sizes(PyObject* fake, graph::NodeId node);
   V wrap(PyObject* object, SourceId source, bool known);

@@ -54,6 +54,8 @@ class Inliner {
   virtual graph::Origin origin() = 0;
   // Whether a with or try block is around that, in this frame or a caller's.
   virtual bool is_in_block() = 0;
+  // Whether the next instruction drops what the one that runs gives.
+  virtual bool drops_result() const = 0;
   // Where the program stands, for what isn't a call of the graph.
   virtual graph::LocationId location() = 0;
   // For super() without arguments: the class cell's content and first argument.

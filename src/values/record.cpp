@@ -359,7 +359,18 @@ Status run_call(Context& ctx, const Arguments& args, Lowered& lowered,
     if (!result && !PyErr_ExceptionMatches(PyExc_Exception)) return done;
     PyErr_Clear();
   }
+  const bool had_symbols = ctx.has_symbols();
   if (!result) result = run();
+  // Its own code may have asked what tensors hold, which are symbols.
+  if (!result && !had_symbols && ctx.has_symbols() &&
+      PyErr_ExceptionMatches(PyExc_Exception)) {
+    python::PendingError error = python::PendingError::take();
+    if (PyObject* form = symbolic_form(ctx, callee))
+      result = run_function(form, args.count(), lowered);
+    if (!result && PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_Exception))
+      return done;
+    if (!result) std::move(error).restore();
+  }
   if (!result && PyErr_ExceptionMatches(tensor::needs_data_error())) {
     python::PendingError needs_data = python::PendingError::take();
     if (PyObject* form = dataless_form(callee))
@@ -452,7 +463,7 @@ bool makes_history(const Lowered& lowered) {
 Signal refused_by_torch(Context& ctx) {
   python::PendingError error = python::PendingError::take();
   if (!ctx.must_be_whole && error.is(PyExc_Exception) &&
-      !tensor::is_needs_data(error.object()) && ctx.inliner->is_in_block())
+      !tensor::is_needs_data(error.object()))
     return ctx.graph_break("refused-call", error.text());
   std::move(error).restore();
   return ctx.raise_from_python();
@@ -496,13 +507,16 @@ bool contains_tensor(Context& ctx, V value) {
   }
 }
 
-Outcome<V> record_function(Context& ctx, PyObject* callable,
-                           const Arguments& args) {
-  return record_function_as(ctx, callable, callable, args);
-}
+namespace {
 
-Outcome<V> record_function_as(Context& ctx, PyObject* callable, PyObject* run,
-                              const Arguments& given) {
+// What becomes of a call that gives no tensor.
+enum class Questions : uint8_t {
+  Answered,  // while tracing, and the graph doesn't have it
+  Recorded,  // it is in the graph for its effect
+};
+
+Outcome<V> record_call(Context& ctx, PyObject* callable, PyObject* run,
+                       const Arguments& given, Questions questions) {
   const WithDefaultDevice with_device(ctx, callable, given);
   const Arguments& args = with_device.arguments();
   Lowered lowered;
@@ -514,17 +528,47 @@ Outcome<V> record_function_as(Context& ctx, PyObject* callable, PyObject* run,
                  [&] { return run_function(run, args.count(), lowered); }));
   if (!result) return refused_by_torch(ctx);
   MG_DO(outputs.check());
-  if (is_question(result, lowered))
+  const bool answers = is_question(result, lowered);
+  if (answers && questions == Questions::Answered)
     return from_constant(ctx, std::move(result));
   graph::NodeId node =
       ctx.graph.call_function(callable, lowered.args, lowered.keywords,
                               result.share(), ctx.inliner->origin());
-  if (has_effect) ctx.graph.set_has_effect(node);
+  if (has_effect || questions == Questions::Recorded)
+    ctx.graph.set_has_effect(node);
   // What writes to a list of tensors gives back that list.
   for (size_t i = 0; i < args.count(); ++i)
     if (result.get() == lowered.reals[i] && !tensor::is_tensor(result))
       return args.positional[i];
   return lift(ctx, ctx.keep(std::move(result)), node);
+}
+
+}  // namespace
+
+Outcome<V> record_function(Context& ctx, PyObject* callable,
+                           const Arguments& args) {
+  return record_call(ctx, callable, callable, args, Questions::Answered);
+}
+
+Outcome<V> record_function_as(Context& ctx, PyObject* callable, PyObject* run,
+                              const Arguments& args) {
+  return record_call(ctx, callable, run, args, Questions::Answered);
+}
+
+Outcome<V> record_marked(Context& ctx, PyObject* callable,
+                         const Arguments& args) {
+  return record_call(ctx, callable, callable, args, Questions::Recorded);
+}
+
+Outcome<V> record_untried(Context& ctx, PyObject* callable,
+                          const Arguments& args) {
+  Lowered lowered;
+  MG_DO(lower_call(ctx, args, lowered));
+  const graph::NodeId node =
+      ctx.graph.call_function(callable, lowered.args, lowered.keywords,
+                              Ref::share(Py_None), ctx.inliner->origin());
+  ctx.graph.set_has_effect(node);
+  return ctx.none();
 }
 
 Status record_effect(Context& ctx, PyObject* callable, PyObject* run,

@@ -191,6 +191,12 @@ Signal Context::graph_break(Reason reason, std::string detail,
   return Signal::Break;
 }
 
+Signal Context::graph_break(const BreakException& found) {
+  (void)graph_break(found.info.reason, found.info.detail, found.info.hint);
+  break_.skips_calls = found.info.skips_calls;
+  return found.info.skips_calls ? Signal::Skip : Signal::Break;
+}
+
 Signal Context::skip(Reason reason, std::string detail, std::string hint) {
   (void)graph_break(reason, std::move(detail), std::move(hint));
   return Signal::Skip;

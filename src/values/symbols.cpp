@@ -373,6 +373,39 @@ graph::Arg Context::number_argument(E number) {
   return number_node(number);
 }
 
+// PyTorch's compilers would compile for the number's value if the graph computed
+// it.
+bool Context::is_computed_before_graph(E number) const {
+  if (shapes::row_of(number->operation).in_torch != shapes::InTorch::Opaque)
+    return false;
+  bool is_given = true;
+  shapes::for_each_symbol(number, [&](shapes::SymbolId id) {
+    is_given = is_given && environment_->symbol(id).is_given;
+  });
+  return is_given;
+}
+
+graph::NodeId Context::number_input(E number) {
+  graph::InputSpec input{.source = graph::kNoSource,
+                         .source_name = {},
+                         .kind = graph::InputKind::Number,
+                         .number = number->id};
+  std::string name = environment_->show(number);
+  if (number->is_symbol()) {
+    if (!environment_->symbol(number->symbol).is_given)
+      throw BreakException{{"data-dependent",
+                            "the number " + name +
+                                " is one that no result of a call tells",
+                            ""}};
+    const IntSource& source = symbol_sources_[number->symbol.index];
+    input.source = source.source.index;
+    if (source.kind == IntKind::Value) name = sources.torch_name(source.source);
+  }
+  input.source_name = name;
+  return graph.placeholder(
+      input, tensor::symbol_object(environment_, number), {});
+}
+
 graph::NodeId Context::number_node(E number) {
   // What data gives may be too much for an operator that gets it.
   if (environment()->has_unbacked_symbols())
@@ -380,23 +413,9 @@ graph::NodeId Context::number_node(E number) {
   auto found = memo_->numbers.find(number);
   if (found != memo_->numbers.end()) return found->second;
   shapes::Expressions& table = environment()->expressions();
-  Ref example = tensor::symbol_object(environment(), number);
   graph::NodeId node;
-  if (number->is_symbol()) {
-    if (!environment_->symbol(number->symbol).is_given)
-      throw BreakException{{"data-dependent",
-                            "the number " + environment_->show(number) +
-                                " is one that no result of a call tells",
-                            ""}};
-    const IntSource& source = symbol_sources_[number->symbol.index];
-    const std::string name = source.kind == IntKind::Value
-                                 ? sources.torch_name(source.source)
-                                 : environment_->show(number);
-    node = graph.placeholder({.source = source.source.index,
-                              .source_name = name,
-                              .kind = graph::InputKind::Number,
-                              .symbol = number->symbol.index},
-                             std::move(example), {});
+  if (number->is_symbol() || is_computed_before_graph(number)) {
+    node = number_input(number);
   } else {
     auto call = [&](PyObject* function, std::initializer_list<graph::Arg> args,
                     E result) {

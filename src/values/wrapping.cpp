@@ -7,6 +7,7 @@
 #include "python/find.h"
 #include "python/layout.h"
 #include "python/names.h"
+#include "tensor/ambient.h"
 #include "tensor/hidden_effects.h"
 #include "tensor/tensor_snapshot.h"
 #include "values/callers_objects.h"
@@ -202,16 +203,29 @@ std::string attribute_path(const guards::SourceTable& sources, SourceId id) {
   return path;
 }
 
+// Whether a class of tensors has a __torch_dispatch__ of its own. Gradients of
+// what is computed with one may be of that class, and PyTorch's compilers ask
+// for plain ones in the backward of a piece in front of that.
+bool computes_itself(PyTypeObject* type) {
+  static PyObject* const name = PyUnicode_InternFromString("__torch_dispatch__");
+  return _PyType_Lookup(type, name) !=
+         _PyType_Lookup(torch_types().tensor, name);
+}
+
 }  // namespace
 
 V Context::wrap_tensor(PyObject* object, SourceId source) {
   const TorchTypes& torch = torch_types();
   PyTypeObject* type = Py_TYPE(object);
-  if (type != torch.tensor && type != torch.parameter && type != torch.buffer)
+  if (type != torch.tensor && type != torch.parameter && type != torch.buffer) {
+    guards.ambient(guards::Ambient::GradMode);
     throw BreakException{
-        {"tensor-subclass",
-         std::string("a ") + type->tp_name + " at " + sources.print(source),
-         "pass a plain torch.Tensor"}};
+        {.reason = "tensor-subclass",
+         .detail =
+             std::string("a ") + type->tp_name + " at " + sources.print(source),
+         .hint = "pass a plain torch.Tensor",
+         .skips_calls = tensor::grad_mode() && computes_itself(type)}};
+  }
   auto snapshot =
       std::make_shared<tensor::TensorSnapshot>(tensor::take_snapshot(object));
   std::string name = sources.torch_name(source);

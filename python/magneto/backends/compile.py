@@ -16,13 +16,14 @@ from torch._guards import CompileId, DuplicateInputs
 from torch.autograd import forward_ad
 
 from magneto import config, logs
-from magneto.backends import aliasing, grad_mode, graph_passes, safety
+from magneto.backends import aliasing, effects, grad_mode, graph_passes, safety
 from magneto.backends.context import (
     BackendContext,
     compiling,
     leave_states_of,
     outside_of_inference_mode,
 )
+from magneto.backends.exclusive import CompilerTurn
 from magneto.backends.fake_mode import make_fake_mode
 from magneto.backends.floats import (
     TensorsForFloats,
@@ -106,8 +107,10 @@ def compile_graph(
     safety.check_operators(handle)
     if _runs_graph_as_it_is(backend):
         return handle.function()
+    turn = CompilerTurn()
     compilation = _Compilation(
         backend=backend,
+        turn=turn,
         handle=handle,
         example_inputs=example_inputs,
         identity=CompileId(frame_id=frame_id, frame_compile_id=compile_id),
@@ -118,7 +121,13 @@ def compile_graph(
         is_without_gradients=not torch.is_grad_enabled(),
         is_in_inference_mode=torch.is_inference_mode_enabled(),
     )
-    with torch._C._PreserveDispatchKeyGuard(), outside_of_inference_mode():
+    with (
+        turn,
+        torch._C._PreserveDispatchKeyGuard(),
+        outside_of_inference_mode(),
+    ):
+        if isinstance(backend, NamedBackend):
+            turn.begin()
         compiled, relations = compilation.run(is_symbolic)
     if guards is not None:
         guards.extend(relations)
@@ -132,6 +141,9 @@ _WRITTEN_BEFORE_BACKWARD = "has been modified by an inplace operation"
 @dataclass(slots=True)
 class _Compilation:
     backend: Callable[..., Any]
+    # Somebody's own backend has its turn once it uses PyTorch's compilers: it
+    # may do anything else before, such as wait for another thread.
+    turn: CompilerTurn
     handle: Any
     example_inputs: list[Any]
     identity: CompileId
@@ -197,13 +209,24 @@ class _Compilation:
             take_tensors(gm, floats, inputs, symbols.fake_input)
         suffix = f"_{self.restart}" if self.restart else ""
         _log_graph(gm, f"{self.identity}{suffix}")
+        if isinstance(self.backend, NamedBackend):
+            effect = effects.call_without_tensors(self.handle, gm)
+            if effect:
+                log.info(
+                    "%s is marked with allow_in_graph and gives no tensor: "
+                    "backend %r would call it once, while it compiles; the "
+                    "graph runs uncompiled",
+                    effect,
+                    backend_name(self.backend),
+                )
+                return _reference(gm), []
         turns_on = self.is_without_gradients and grad_mode.turns_on(
             self.handle, gm
         )
         begins_off = turns_on and not self.is_in_inference_mode
         if begins_off:
             grad_mode.turn_off_first(gm)
-        context = BackendContext(self.example_inputs, symbols)
+        context = BackendContext(self.example_inputs, self.turn, symbols)
         relations: list[tuple[Any, ...]] = []
         is_within_level = forward_ad._current_level >= 0
         with (
@@ -410,9 +433,8 @@ def _first_line(error: BaseException | None) -> str:
 
 def _reference(gm: torch.fx.GraphModule) -> Callable[..., Any]:
     """The graph's own meaning, safe from what the backend does to `gm`."""
-    forward = gm.__dict__.get("forward")
-    if forward is not None:
-        return forward
+    if isinstance(gm, CapturedGraphModule) and gm.runs_as_captured:
+        return gm.forward
     return copy.deepcopy(gm)
 
 

@@ -19,6 +19,7 @@ import torch
 from torch._guards import _TLS, CompileContext, CompileId, TracingContext
 from torch._subclasses.meta_utils import disable_inference_mode_for_fake_prop
 
+from magneto.backends.exclusive import CompilerTurn
 from magneto.backends.fake_mode import make_fake_mode
 from magneto.backends.symbols import GraphSymbols
 from magneto.untraced import untraced
@@ -31,13 +32,18 @@ class BackendContext(TracingContext):
         example_inputs: the graph's inputs. The mode knows them from the start,
             with static shapes: left to itself, PyTorch would give each tensor
             that it meets symbolic sizes, and guards that nobody checks.
+        turn: begins where the mode is asked for, as that is what PyTorch's
+            compilers do first.
         symbols: of a graph with symbolic sizes: its mode and its inputs' fakes
             are used.
 
     """
 
     def __init__(
-        self, example_inputs: list[Any], symbols: GraphSymbols | None = None
+        self,
+        example_inputs: list[Any],
+        turn: CompilerTurn,
+        symbols: GraphSymbols | None = None,
     ) -> None:
         self._fake_mode: Any = None
         self._symbols: GraphSymbols | None = None
@@ -46,6 +52,7 @@ class BackendContext(TracingContext):
         self._fake_inputs: list[Any] = []
         super().__init__(None)
         self._example_inputs = example_inputs
+        self._turn = turn
         self._symbols = symbols
 
     @property
@@ -57,6 +64,7 @@ class BackendContext(TracingContext):
         return self._fake_mode
 
     def _make_mode(self, inputs: list[Any]) -> None:
+        self._turn.begin()
         if self._symbols is not None:
             self._fake_mode = self._symbols.mode
             self._symbols.adopt_inputs()

@@ -11,15 +11,17 @@ entry.
 
 A number is exchanged as a tree: `("Symbol", index)` or `("Unbacked", index)`
 (each with what is known of it), a plain int, float or bool, or `(operation,
-operand, ...)` with the names of `src/shapes/operations.def`.
+operand, ...)` with the names of `src/shapes/operations.def`. What PyTorch's
+symbols have no operation for (`math.log`) is to them a symbol of its own, as a
+float is that the call brings: the graph takes it as an input.
 """
 
 from __future__ import annotations
 
 import enum
 import functools
+import importlib
 import math
-import operator
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -31,35 +33,33 @@ from magneto.backends.fake_mode import make_fake_mode
 
 Tree = Any
 
-_FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "Add": operator.add,
-    "Multiply": operator.mul,
-    "FloorDivide": operator.floordiv,
-    "Modulo": operator.mod,
-    "Power": operator.pow,
-    "Minimum": torch.sym_min,
-    "Maximum": torch.sym_max,
-    "Absolute": abs,
-    "TrueDivide": operator.truediv,
-    "BitAnd": operator.and_,
-    "BitOr": operator.or_,
-    "BitXor": operator.xor,
-    "ShiftLeft": operator.lshift,
-    "ShiftRight": operator.rshift,
-    "ToFloat": torch.sym_float,
-    "ToInteger": lambda value: torch.sym_ite(value, 1, 0),
-    "Truncate": torch.sym_int,
-    "Floor": math.floor,
-    "Ceiling": math.ceil,
-    "Round": round,
-    "Sqrt": torch._sym_sqrt,
-    "Equal": operator.eq,
-    "Less": operator.lt,
-    "LessEqual": operator.le,
-    "And": operator.and_,
-    "Or": operator.or_,
-    "Not": torch.sym_not,
-}
+
+
+@functools.cache
+def _functions() -> dict[str, Callable[..., Any]]:
+    """By operation: what computes it, of PyTorch's symbols or plain numbers."""
+    functions = {
+        operation: _function_at(path)
+        for operation, (path, _) in _C._tensor.number_functions().items()
+    }
+    # sym_int() of a SymBool asks for its value.
+    functions["ToInteger"] = lambda value: torch.sym_ite(value, 1, 0)
+    return functions
+
+
+@functools.cache
+def _opaque_operations() -> frozenset[str]:
+    """Operations that PyTorch's symbols don't have."""
+    return frozenset(
+        operation
+        for operation, (_, is_symbolic) in _C._tensor.number_functions().items()
+        if not is_symbolic
+    )
+
+
+def _function_at(path: str) -> Callable[..., Any]:
+    module, _, name = path.rpartition(".")
+    return getattr(importlib.import_module(module), name)
 
 
 def is_symbolic(value: Any) -> bool:
@@ -119,10 +119,10 @@ class GraphSymbols:
         self._inputs: list[Any] | None = inputs
         # The mode remembers its tensors weakly.
         self._fake_inputs: list[Any] = []
-        self._declared: dict[int, Any] = {}
+        self._declared: dict[int | Tree, Any] = {}  # by index or tree
         self._float_form = float_form
-        self._floats: dict[int, float] = {}
-        self._index_of: dict[Any, int] = {}
+        self._floats: dict[Tree, float] = {}
+        self._number_of: dict[Any, Tree] = {}  # by PyTorch's symbol
 
     @functools.cached_property
     def mode(self) -> Any:
@@ -220,11 +220,10 @@ class GraphSymbols:
             decided = [
                 self._condition(guard.expr)
                 for guard in self.mode.shape_env.guards
-                if guard.expr.free_symbols <= self._index_of.keys()
+                if guard.expr.free_symbols <= self._number_of.keys()
             ]
         return decided + [
-            _is_float(("Symbol", index), value)
-            for index, value in self._floats.items()
+            _is_equal(number, value) for number, value in self._floats.items()
         ]
 
     def _size(self, value: Any) -> Any:
@@ -234,19 +233,23 @@ class GraphSymbols:
         if not isinstance(tree, tuple):
             return tree
         operation, *operands = tree
-        if operation in ("Symbol", "Unbacked"):
-            index, *known = operands
-            if index not in self._declared:
-                declare = (
-                    self._symbol if operation == "Symbol" else self._unbacked
-                )
-                self._declared[index] = declare(index, *known)
-            return self._declared[index]
-        function = _FUNCTIONS[operation]
-        values = [self._evaluate(operand) for operand in operands]
-        if len(values) < 2:
-            return function(*values)
-        return functools.reduce(function, values)
+        # A symbol's range may be another one each time.
+        is_symbol = operation in ("Symbol", "Unbacked")
+        key = operands[0] if is_symbol else tree
+        if key in self._declared:
+            return self._declared[key]
+        if operation == "Symbol":
+            declared = self._symbol(*operands)
+        elif operation == "Unbacked":
+            declared = self._unbacked(*operands[1:])
+        elif operation in _opaque_operations():
+            declared = self._opaque(tree)
+        else:
+            return _apply(
+                operation, [self._evaluate(operand) for operand in operands]
+            )
+        self._declared[key] = declared
+        return declared
 
     def _symbol(
         self, index: int, hint: Any, least: int = 0, most: int = 0
@@ -256,32 +259,48 @@ class GraphSymbols:
 
         from magneto.graph_materialize import InputSource
 
+        if isinstance(hint, float):
+            return self._float(("Symbol", index, hint), hint)
         env = self.mode.shape_env
         source = InputSource(f"s{index}", -1 - index)
-        if isinstance(hint, float):
-            if self._float_form is FloatForm.Data:
-                return self._unbacked(index, "float", 0, 0)
-            if self._float_form is FloatForm.Constant:
-                self._floats[index] = hint
-                return hint
-            symbol = env.create_unspecified_symbol(
-                hint, source=source, dynamic_dim=DimDynamic.DYNAMIC
-            )
-            make = env.create_symfloatnode
-        else:
-            symbol = env.create_symbol(
-                hint,
-                source=source,
-                dynamic_dim=DimDynamic.DYNAMIC,
-                positive=None,
-                do_not_specialize_zero_one=True,
-            )
-            env.var_to_range[symbol] = ValueRanges(*_bounds(least, most))
-            make = env.create_symintnode
-        self._index_of[symbol] = index
-        return make(symbol, hint=hint, source=source)
+        symbol = env.create_symbol(
+            hint,
+            source=source,
+            dynamic_dim=DimDynamic.DYNAMIC,
+            positive=None,
+            do_not_specialize_zero_one=True,
+        )
+        env.var_to_range[symbol] = ValueRanges(*_bounds(least, most))
+        self._number_of[symbol] = ("Symbol", index, hint)
+        return env.create_symintnode(symbol, hint=hint, source=source)
 
-    def _unbacked(self, index: int, type_: str, least: int, most: int) -> Any:
+    def _float(self, number: Tree, hint: float) -> Any:
+        """A float that the call brings."""
+        from torch.fx.experimental.symbolic_shapes import DimDynamic
+
+        from magneto.graph_materialize import InputSource
+
+        if self._float_form is FloatForm.Data:
+            return self._unbacked("float")
+        if self._float_form is FloatForm.Constant:
+            self._floats[number] = hint
+            return hint
+        env = self.mode.shape_env
+        position = len(self._declared)
+        source = InputSource(f"f{position}", -1 - position)
+        symbol = env.create_unspecified_symbol(
+            hint, source=source, dynamic_dim=DimDynamic.DYNAMIC
+        )
+        self._number_of[symbol] = number
+        return env.create_symfloatnode(symbol, hint=hint, source=source)
+
+    def _opaque(self, number: Tree) -> Any:
+        hint = _value(number)
+        if hint is None:
+            return self._unbacked("float")
+        return self._float(number, hint)
+
+    def _unbacked(self, type_: str, least: int = 0, most: int = 0) -> Any:
         # The backend finds the numbers of its own trace; these are for the
         # example values only.
         env = self.mode.shape_env
@@ -300,20 +319,18 @@ class GraphSymbols:
             return self._tree(expression)
         except _NoForm:
             # Nothing is known of it but that it holds for these values.
-            equal = [
-                ("Equal", self._tree(symbol), int(self._hint(symbol)))
+            numbers = [
+                self._number_of[symbol]
                 for symbol in sorted(expression.free_symbols, key=str)
             ]
+            equal = [_is_equal(number, _value(number)) for number in numbers]
             return ("And", *equal) if len(equal) > 1 else equal[0]
-
-    def _hint(self, symbol: Any) -> Any:
-        return self._declared[self._index_of[symbol]].node.hint
 
     def _tree(self, expression: Any) -> Tree:
         import sympy
 
         if isinstance(expression, sympy.Symbol):
-            return ("Symbol", self._index_of[expression])
+            return self._number_of[expression]
         if isinstance(expression, sympy.Integer):
             return int(expression)
         if expression in (sympy.true, sympy.false):
@@ -323,6 +340,26 @@ class GraphSymbols:
             raise _NoForm
         operands = [self._tree(operand) for operand in expression.args]
         return form(*operands)
+
+
+def _apply(operation: str, values: list[Any]) -> Any:
+    function = _functions()[operation]
+    if len(values) < 2:
+        return function(*values)
+    return functools.reduce(function, values)
+
+
+def _value(tree: Tree) -> Any:
+    """The number in the call that is compiled; None: only the graph tells."""
+    if not isinstance(tree, tuple):
+        return tree
+    operation, *operands = tree
+    if operation == "Symbol":
+        return operands[1]
+    if operation == "Unbacked":
+        return None
+    values = [_value(operand) for operand in operands]
+    return None if None in values else _apply(operation, values)
 
 
 def _bounds(least: int, most: int) -> tuple[Any, Any]:
@@ -335,13 +372,13 @@ def _bounds(least: int, most: int) -> tuple[Any, Any]:
     )
 
 
-def _is_float(symbol: Tree, value: float) -> Tree:
-    """Whether a symbol is just this float, and no 0.0 that is -0.0."""
-    equal = ("Equal", symbol, value)
-    if value != 0.0:
+def _is_equal(number: Tree, value: Any) -> Tree:
+    """Whether a number is just this one, and no 0.0 that is -0.0."""
+    equal = ("Equal", number, value)
+    if isinstance(value, int) or value != 0.0:
         return equal
     sign = math.copysign(1.0, value)
-    return ("And", equal, ("Equal", ("CopySign", 1.0, symbol), sign))
+    return ("And", equal, ("Equal", ("CopySign", 1.0, number), sign))
 
 
 class _NoForm(Exception):

@@ -40,6 +40,17 @@ def _scaled(size: int, factor: float) -> int:
     return math.floor(torch.sym_float(size) * factor)
 
 
+def _size(number: Any) -> Any:
+    """One of the sizes that a program asks for: as it is, or in a tensor."""
+    if isinstance(number, Tensor):
+        if number.numel() != 1 or number.dtype.is_floating_point:
+            raise NotHandled
+        number = number.item()
+    if not isinstance(number, (int, torch.SymInt)):
+        raise NotHandled
+    return number
+
+
 def _resized(kernel: Any, takes_align_corners: bool) -> Callable[..., Tensor]:
     """`torch._C._nn.upsample_*` by way of the operator below it."""
 
@@ -137,8 +148,8 @@ def interpolate(
         given = [
             _scaled(n, f) for n, f in zip(input.shape[2:], given, strict=True)
         ]
-    elif not all(isinstance(n, (int, torch.SymInt)) for n in given):
-        raise NotHandled
+    else:
+        given = [_size(n) for n in given]
     function = (
         _SMOOTHED[mode] if antialias else _INTERPOLATED[input.dim(), mode]
     )
