@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Operators that make a tensor like another one: x_like() and new_x().
+// Operators that make a tensor like another one: x_like(), new_x(), and what
+// rounds to the numbers of a quantized tensor.
 #include "tensor/data_size.h"
+#include "tensor/limits.h"
 #include "tensor/rule.h"
 #include "tensor/shape.h"
 
@@ -61,6 +63,50 @@ at::Tensor new_empty_strided(const at::Tensor& self, DimList size,
                      device.value_or(self.device()));
 }
 
+// ---- Fake quantization ------------------------------------------------------
+
+using TwoTensors = std::tuple<at::Tensor, at::Tensor>;
+
+void check_limits(const at::Tensor& self, int64_t least, int64_t most) {
+  if (!at::isFloatingType(self.scalar_type()) || least > most)
+    throw_refused("fake quantization of these numbers");
+}
+
+// The rounded numbers, and where they were within the limits.
+TwoTensors rounded(const at::Tensor& self) {
+  const DimVec strides = strides_like(self, c10::MemoryFormat::Preserve);
+  return {make_tensor(self.sym_sizes(), strides, self.scalar_type(),
+                      self.device()),
+          make_tensor(self.sym_sizes(), strides, c10::kBool, self.device())};
+}
+
+TwoTensors per_tensor(const at::Tensor& self, double, int64_t zero_point,
+                      int64_t least, int64_t most) {
+  check_limits(self, least, most);
+  if (zero_point < least || zero_point > most)
+    throw_refused("fake quantization with a zero point outside of its limits");
+  return rounded(self);
+}
+
+TwoTensors per_tensor_in_tensors(const at::Tensor& self, const at::Tensor&,
+                                 const at::Tensor&, const at::Tensor&,
+                                 int64_t least, int64_t most) {
+  check_limits(self, least, most);
+  return rounded(self);
+}
+
+TwoTensors per_channel(const at::Tensor& self, const at::Tensor& scale,
+                       const at::Tensor& zero_point, int64_t axis,
+                       int64_t least, int64_t most) {
+  check_limits(self, least, most);
+  if (scale.dim() != 1 || zero_point.dim() != 1 || axis < 0 ||
+      axis >= self.dim() ||
+      !must_hold(scale.sym_size(0).sym_eq(self.sym_size(axis))) ||
+      !must_hold(zero_point.sym_size(0).sym_eq(scale.sym_size(0))))
+    throw_refused("fake quantization with scales of another size");
+  return rounded(self);
+}
+
 constexpr Rule kRules[] = {
     rule<&like>("aten::empty_like"),
     rule<&like>("aten::zeros_like"),
@@ -75,6 +121,10 @@ constexpr Rule kRules[] = {
     rule<&new_of>("aten::new_ones"),
     rule<&new_full>("aten::new_full"),
     rule<&new_empty_strided>("aten::new_empty_strided"),
+    rule<&per_tensor>("aten::fake_quantize_per_tensor_affine_cachemask"),
+    rule<&per_tensor_in_tensors>(
+        "aten::_fake_quantize_per_tensor_affine_cachemask_tensor_qparams"),
+    rule<&per_channel>("aten::fake_quantize_per_channel_affine_cachemask"),
 };
 
 }  // namespace
