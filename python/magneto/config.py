@@ -8,11 +8,13 @@ import typing
 
 recompile_limit: int = 8
 """How often one function is compiled for different guards before it runs in
-plain Python."""
+plain Python, and what it calls with it. Behind each of its graph breaks it may
+be compiled as often. Calls that raise an exception don't count."""
 
 accumulated_recompile_limit: int = 256
-"""The same, counting those whose guards can't hold any more as well: because
-they are about an object that is gone."""
+"""How often one function is compiled in all: behind all of its graph breaks
+(where the first time is free), and counting those whose guards can't hold any
+more, because they are about an object that is gone."""
 
 automatic_dynamic_shapes: bool = True
 """A size of a tensor, or an int, that is not the same in two calls becomes a

@@ -61,6 +61,11 @@ _RULES = (
     (f"{_TORCH}/nn/init.py", WHOLE, "fills parameters"),
     (f"{_TORCH}/nn/attention/__init__.py", EVALUATE, "chooses kernels"),
     (
+        f"{_TORCH}/optim/lr_scheduler.py",
+        WHOLE,
+        "keeps books, once in many steps",
+    ),
+    (
         f"{_TORCH}/optim/lbfgs.py",
         WHOLE,
         "decides by what tensors hold, in each step",

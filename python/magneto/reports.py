@@ -65,15 +65,15 @@ def _limit(details: dict[str, Any]) -> str:
     why = next(filter(None, details["why"]), "its guards fail")
     return (
         f"{place(details)} was compiled {details['limit']} times "
-        f"(magneto.config.recompile_limit), and now again {why}"
+        f"(magneto.config.{details['setting']}), and now again {why}"
     )
 
 
 def limit_reached(details: dict[str, Any]) -> None:
     """The function runs in plain Python from now on where no guards hold."""
     warnings.warn(
-        f"{_limit(details)}; it runs in plain Python for such inputs. Pass "
-        "inputs that are alike, or raise the limit.",
+        f"{_limit(details)}; it runs in plain Python for such inputs, with what "
+        "it calls. Pass inputs that are alike, or raise the limit.",
         exc.RecompileLimitWarning,
         stacklevel=2,
     )

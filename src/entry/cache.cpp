@@ -116,7 +116,7 @@ std::vector<EntryHold> CodeCache::take() {
   varied.clear();
   is_plain = false;
   limit_was_reported = false;
-  compilations = 0;
+  compilations = raised = raised_in_a_row = 0;
   return std::exchange(entries_, {});
 }
 

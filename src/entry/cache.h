@@ -48,11 +48,15 @@ struct InnerFunction {
 
 // How a frame goes on where its graph broke.
 struct Continuation {
+  enum class Fate : uint8_t {
+    LetGo,
+    Hold,  // HeldVariables
+    Keep,  // the piece there begins with it
+  };
   // One way on from the instruction.
   struct Way {
     CodeCache* cache = nullptr;
-    // Of the live locals: whether they are live there too.
-    std::vector<bool> keeps;
+    std::vector<Fate> fates;  // of the live locals
   };
 
   const codegen::Island* island = nullptr;  // lives in the code's record
@@ -75,9 +79,10 @@ class Entry {
   std::unique_ptr<guards::GuardProgram> guards;
   // None: where the guards hold, the frame runs in plain Python.
   std::optional<codegen::DirectProgram> program;
-  // Then: what it calls runs so, too.
-  bool skips_calls = false;
-  // With fullgraph=True, what the trace raised, as plain Python is to do.
+  // Then: what it calls isn't compiled either.
+  bool leaves_calls = false;
+  // What the trace raised there: an exception leaves such a frame, so there is
+  // nothing to compile.
   std::optional<values::BreakInfo> raised;
   std::optional<Continuation> rest;
   // Those of the graph's inputs that it writes to. Without any, plain Python
@@ -108,6 +113,8 @@ class Entry {
   // had when it began, and the instruction that it ends with (or raised at).
   std::vector<int32_t> unchanged;
   int32_t end = 0;
+  // Of one that begins behind a break: the variables that it writes to.
+  std::vector<int32_t> overwritten;
 
  private:
   friend class EntryHold;
@@ -169,6 +176,8 @@ class CodeCache {
   // Numbers for logs; the frame's is given at the first compilation.
   int32_t frame_id = -1;
   int32_t compilations = 0;
+  int32_t raised = 0;           // of these: those that found a frame that raises
+  int32_t raised_in_a_row = 0;  // since an entry last ran
   int32_t restarts = 0;  // of the last compilation's analysis
   // False once the backend has refused a graph with numbers out of tensors.
   bool takes_data = true;
@@ -189,6 +198,13 @@ class CodeRecord {
   // The record of a code object, made if there is none yet. Throws
   // InternalError if CPython has no place for it.
   static CodeRecord& of(PyCodeObject* code);
+
+  // All that were made with these settings, of all points.
+  template <class Function>
+  void for_each_cache(const Settings* settings, Function function) const {
+    for (const auto& cache : caches_)
+      if (cache->settings() == settings) function(*cache);
+  }
 
   // Made if there is none yet. `point.code` is the record's own code, or
   // another one that has to be told apart by this one: a module's __call__, of

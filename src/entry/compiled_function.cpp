@@ -95,6 +95,7 @@ PyObject* call(PyObject* object, PyObject* const* args, size_t nargsf,
   std::optional<tensor::RealModeScope> real;
   if (is_compiling()) real.emplace();
   try {
+    Ran ran = Ran::Plain;
     BoundArguments arguments;
     if (code && arguments.bind(self->function, self->self, args,
                                static_cast<size_t>(PyVectorcall_NARGS(nargsf)),
@@ -109,11 +110,11 @@ PyObject* call(PyObject* object, PyObject* const* args, size_t nargsf,
                          static_cast<size_t>(PyTuple_GET_SIZE(closure))};
       request.values = arguments.values();
       PyObject* result = nullptr;
-      if (run_frame(cache_of(self, code), request, &result) == Ran::Done)
-        return result;
+      ran = run_frame(cache_of(self, code), request, Wanted::ByUser, &result);
+      if (ran == Ran::Done) return result;
     }
-    if (self->settings->fullgraph) {
-      if (!code) return refuse_suspendable(self);
+    if (self->settings->fullgraph && !code) return refuse_suspendable(self);
+    if (self->settings->fullgraph || ran == Ran::Left) {
       // An exception leaves the function, say. A part of what it calls would
       // not be the full graph: it is left alone.
       python::FrameHookScope pause(false);

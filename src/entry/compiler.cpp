@@ -11,6 +11,8 @@
 #include "entry/counters.h"
 #include "entry/describe.h"
 #include "entry/foreign.h"
+#include "entry/idle_frames.h"
+#include "entry/limits.h"
 #include "entry/live_slots.h"
 #include "entry/report.h"
 #include "entry/symbol_policy.h"
@@ -69,9 +71,10 @@ class Compilation {
   // `failure`: which guard didn't hold behind the analysis before this one, if
   // that was why it starts again; what becomes of this one is written there.
   Compilation(CodeCache& cache, const python::FrameRequest& request,
-              std::string& failure)
+              Wanted wanted, std::string& failure)
       : cache_(cache),
         request_(request),
+        wanted_(wanted),
         code_(request.code),
         failed_before_(std::exchange(failure, {})),
         failure_(failure) {
@@ -99,8 +102,11 @@ class Compilation {
   // Whether what came out of a cache is no more to be shared.
   bool touched_shared();
   Compiled refuse(const BreakInfo& why, int32_t instruction);
-  Compiled add_plain();
-  Entry& add_plain_with_calls();
+  enum class Why : uint8_t { IsRefused, IsWithoutWork };
+  Compiled add_plain(Why why = Why::IsRefused);
+  Compiled add_raising(const Capture& capture);
+  // Whether the frame computes no tensor, now or in any other call so far.
+  bool is_idle(const Capture& capture) const;
   std::optional<Compiled> add(const Capture& capture);
   bool can_break(const Capture& capture, BreakInfo* why);
   std::vector<size_t> written_inputs(std::span<PyObject* const> reals) const;
@@ -113,6 +119,7 @@ class Compilation {
                           std::span<const guards::Request> requests);
   CodeCache& cache_;
   const python::FrameRequest& request_;
+  const Wanted wanted_;
   PyCodeObject* code_;
   const std::string failed_before_;
   std::string& failure_;
@@ -165,11 +172,7 @@ std::optional<Compiled> Compilation::finish(Capture& capture) {
       Details details;
       report("raised", cache_,
              details.add_break(capture.info).add_place(code_, index));
-      if (!cache_.settings()->fullgraph) return add_plain();
-      Entry& entry = add_plain_with_calls();
-      entry.raised = capture.info;
-      entry.end = index;
-      return Compiled::Entry;
+      return add_raising(capture);
     }
     case Ending::Skip:
       return refuse(capture.info, index);
@@ -217,26 +220,29 @@ Compiled Compilation::refuse(const BreakInfo& why, int32_t instruction) {
   }
   ++counters().skips;
   report("skip", cache_, details);
-  if (!why.skips_calls) return add_plain();
-  (void)add_plain_with_calls();
-  return Compiled::Entry;
+  (void)add_plain();
+  cache_.entries().front()->leaves_calls = why.skips_calls;
+  return why.skips_calls ? Compiled::Left : Compiled::Plain;
 }
 
 // An entry that says: in this case, plain Python.
-Compiled Compilation::add_plain() {
+Compiled Compilation::add_plain(Why why) {
   auto* entry = new Entry;
   EntryHold hold(entry);
-  entry->guards = compile_guards({});
+  entry->guards = why == Why::IsWithoutWork
+                      ? guards_of_idle_frame(ctx_)
+                      : compile_guards({});
   cache_.add(std::move(hold));
   return Compiled::Plain;
 }
 
-// The same, and what the frame calls isn't compiled.
-Entry& Compilation::add_plain_with_calls() {
+// One that says: plain Python raises what the trace has raised.
+Compiled Compilation::add_raising(const Capture& capture) {
   (void)add_plain();
   Entry& entry = *cache_.entries().front();
-  entry.skips_calls = true;
-  return entry;
+  entry.raised = capture.info;
+  entry.end = static_cast<int32_t>(capture.index);
+  return Compiled::Raises;
 }
 
 std::unique_ptr<guards::GuardProgram> Compilation::compile_guards(
@@ -311,6 +317,15 @@ const BreakInfo kNotRepeatable{
     "assert with torch._check, whose RuntimeError the graph raises, or write "
     "to a copy"};
 
+bool Compilation::is_idle(const Capture& capture) const {
+  const graph::Graph& graph = ctx_.graph;
+  return capture.ending == Ending::Return && request_.start == 0 &&
+         (graph.call_count() == 0 || graph::only_sets_grad_mode(graph)) &&
+         std::ranges::none_of(cache_.entries(), [](const EntryHold& entry) {
+           return entry->has_calls || entry->rest;
+         });
+}
+
 const BreakInfo kDrawnIsUnusual{
     "native-call",
     "what is computed with a random number is too large, or may be divided by "
@@ -323,6 +338,8 @@ std::optional<Compiled> Compilation::add(const Capture& capture) {
   const auto& grad_mode =
       guards::hooks().ambient[static_cast<size_t>(guards::Ambient::GradMode)];
   graph::clean_up(graph, grad_mode.read ? grad_mode.read() != 0 : true);
+  if (wanted_ == Wanted::InPassing && is_idle(capture))
+    return add_plain(Why::IsWithoutWork);
 
   auto* entry = new Entry;
   EntryHold hold(entry);
@@ -361,6 +378,7 @@ std::optional<Compiled> Compilation::add(const Capture& capture) {
         continuation(cache_, capture, request_.globals, slots_, plan_->shapes);
   entry->shows_frames = plan_->shows_frames;
   entry->unchanged = capture.unchanged;
+  if (request_.start != 0) entry->overwritten = capture.written;
   entry->end = static_cast<int32_t>(capture.index);
   entry->calls_in_blocks = capture.calls_in_blocks;
   entry->asserts = ctx_.needs_rerun();
@@ -493,57 +511,6 @@ bool Compilation::add_backend_guards(
   return true;
 }
 
-// -- recompilation ------------------------------------------------------------
-
-// Adds `why`, and in `stacks` the place in the program that has asked for each.
-void add_why_missed(Details& details, CodeCache& cache,
-                    const python::FrameRequest& request) {
-  std::vector<std::string> lines;
-  Ref stacks = Ref::steal(PyList_New(0));
-  const guards::CallView view = view_of(request);
-  for (const EntryHold& entry : cache.entries()) {
-    auto [text, stack] = entry->guards->first_failure(view);
-    lines.push_back(std::move(text));
-    const Ref places = stack_object(stack);
-    if (!stacks || !places || PyList_Append(stacks, places) != 0) PyErr_Clear();
-  }
-  details.add("why", lines).add("stacks", stacks.get());
-}
-
-// True if another entry may be made; else with what to do instead.
-bool may_compile(CodeCache& cache, const python::FrameRequest& request,
-                 Compiled* instead) {
-  const int64_t own_limit = cache.settings()->recompile_limit;
-  const int64_t limit =
-      own_limit > 0 ? own_limit : config_number("recompile_limit", 8);
-  // Entries die with what they are about; making new ones forever is no gain.
-  const int64_t most = config_number("accumulated_recompile_limit", 256);
-  if (static_cast<int64_t>(cache.entries().size()) >= limit)
-    cache.drop_outdated();
-  if (static_cast<int64_t>(cache.entries().size()) < limit &&
-      cache.compilations < most) {
-    return true;
-  }
-  *instead = Compiled::Plain;
-  // Where no tensor is computed, nothing is lost.
-  if (std::ranges::none_of(cache.entries(), [](const EntryHold& entry) {
-        return entry->has_calls;
-      }))
-    return false;
-  Details details;
-  details.add_place(request.code, request.start)
-      .add("limit", std::min<int64_t>(cache.compilations, most));
-  add_why_missed(details, cache, request);
-  if (cache.settings()->fullgraph) {
-    (void)tell_user("limit_reached_in_full_graph", details);
-    *instead = Compiled::Error;
-  } else if (!cache.limit_was_reported) {
-    cache.limit_was_reported = true;
-    if (!tell_user("limit_reached", details)) *instead = Compiled::Error;
-  }
-  return false;
-}
-
 // A defect of ours: the frame runs in plain Python, and the user is told.
 Compiled defect(CodeCache& cache, const python::FrameRequest& request,
                 const char* what) {
@@ -591,7 +558,8 @@ bool make_numbers(const guards::GuardProgram& guards, PyObject** inputs,
   return true;
 }
 
-Compiled compile_frame(CodeCache& cache, const python::FrameRequest& request) {
+Compiled compile_frame(CodeCache& cache, const python::FrameRequest& request,
+                       Wanted wanted) {
   MG_CHECK(capture_frame, "the module says how frames are traced");
   cache.drop_dead();
   Compiled instead = Compiled::Plain;
@@ -615,7 +583,7 @@ Compiled compile_frame(CodeCache& cache, const python::FrameRequest& request) {
     };
     std::string failure;
     auto knew = learned();
-    while (!(compiled = Compilation(cache, request, failure).run())) {
+    while (!(compiled = Compilation(cache, request, wanted, failure).run())) {
       ++cache.restarts;
       if (!failure.empty()) {
         // It changes too fast; the next call may have better luck.
@@ -628,7 +596,7 @@ Compiled compile_frame(CodeCache& cache, const python::FrameRequest& request) {
   } catch (const InternalError& error) {
     return defect(cache, request, error.what());
   }
-  ++cache.compilations;
+  count_compilation(cache, *compiled);
   return *compiled;
 }
 

@@ -18,11 +18,19 @@ void set_capture_frame(CaptureFrame capture) noexcept;
 enum class Compiled : uint8_t {
   Entry,  // a new entry is in front of the cache's list; its guards hold
   Plain,  // run the frame in plain Python
+  Left,   // the same, and what it calls isn't compiled either
+  Raises,  // as Plain: an exception leaves the frame
   Error,  // a Python error is set, for the caller of the frame
 };
 
-// `why`: what failed last in each entry that there is, for logs; may be empty.
-Compiled compile_frame(CodeCache& cache, const python::FrameRequest& request);
+// Who wants a frame compiled.
+enum class Wanted : uint8_t {
+  ByUser,    // who has given the function to compile()
+  InPassing  // nobody: plain Python has called it
+};
+
+Compiled compile_frame(CodeCache& cache, const python::FrameRequest& request,
+                       Wanted wanted);
 
 // True while this thread traces a frame or a backend compiles its graph.
 bool is_compiling() noexcept;

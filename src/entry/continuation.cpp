@@ -11,13 +11,21 @@ namespace magneto::entry {
 
 namespace {
 
-// Of one frame that breaks. `caches`: where its pieces are; `kept`: what stays
-// alive though nobody reads it again.
+bool has(std::span<const int32_t> slots, int32_t slot) {
+  return std::ranges::find(slots, slot) != slots.end();
+}
+
+// Of one frame that breaks. `caches`: where its pieces are; `kept`, and of
+// these `held`: what stays alive though nobody reads it again.
 class Ways {
  public:
   Ways(Settings* settings, PyCodeObject* code, CodeRecord& caches,
-       std::span<const int32_t> kept)
-      : settings_(settings), code_(code), caches_(caches), kept_(kept) {}
+       std::span<const int32_t> kept, std::span<const int32_t> held)
+      : settings_(settings),
+        code_(code),
+        caches_(caches),
+        kept_(kept),
+        held_(held) {}
 
   Continuation continuation(size_t index, const codegen::FrameShape& shape);
 
@@ -33,6 +41,7 @@ class Ways {
   PyCodeObject* code_;
   CodeRecord& caches_;
   std::span<const int32_t> kept_;
+  std::span<const int32_t> held_;
 };
 
 Continuation Ways::continuation(size_t index,
@@ -50,16 +59,18 @@ Continuation Ways::continuation(size_t index,
 
 Continuation::Way Ways::way(const Continuation& from, int32_t next,
                             std::vector<bool> stack_is_null, int32_t clears) {
+  using Fate = Continuation::Fate;
   const bytecode::Liveness& liveness = CodeRecord::of(code_).liveness(code_);
   Continuation::Way way;
   Point point{.code = code_, .start = next};
   for (int32_t slot : from.shape.locals) {
-    const bool is_live =
-        slot != clears &&
-        (liveness.is_live(next, slot) ||
-         std::find(kept_.begin(), kept_.end(), slot) != kept_.end());
-    way.keeps.push_back(is_live);
-    if (is_live) point.shape.locals.push_back(slot);
+    Fate fate = Fate::LetGo;
+    if (slot != clears && liveness.is_live(next, slot))
+      fate = Fate::Keep;
+    else if (slot != clears && has(kept_, slot))
+      fate = has(held_, slot) ? Fate::Hold : Fate::Keep;
+    way.fates.push_back(fate);
+    if (fate == Fate::Keep) point.shape.locals.push_back(slot);
   }
   point.shape.stack_is_null = std::move(stack_is_null);
   point.shape.handlers = from.shape.handlers;
@@ -94,7 +105,7 @@ Continuation continuation(CodeCache& cache, const values::Capture& capture,
   for (size_t i = capture.inner.size(); i-- > 0;) {
     const values::BrokenFrame& frame = capture.inner[i];
     Ways ways(settings, frame.code, CodeRecord::of(frame.code),
-              slots.kept[i + 1]);
+              slots.kept[i + 1], slots.held[i + 1]);
     auto rest = std::make_unique<Continuation>(
         ways.continuation(frame.index, shapes[i + 1]));
     Ref code = Ref::steal(
@@ -108,7 +119,8 @@ Continuation continuation(CodeCache& cache, const values::Capture& capture,
     rest->inner = std::move(inner);
     inner = std::move(rest);
   }
-  Ways ways(settings, cache.point().code, cache.record(), slots.kept[0]);
+  Ways ways(settings, cache.point().code, cache.record(), slots.kept[0],
+            slots.held[0]);
   Continuation outermost = ways.continuation(capture.index, shapes[0]);
   outermost.inner = std::move(inner);
   return outermost;

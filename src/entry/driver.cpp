@@ -38,7 +38,8 @@ constexpr size_t kStackSlots = 512;
 enum class Piece : uint8_t {
   Missed,       // no guard program holds
   Plain,        // the rest runs in plain Python
-  PlainCalls,   // the same, and what it calls isn't compiled
+  Left,         // the same, and what it calls is left alone
+  Raises,       // the same with fullgraph=True, as the trace has raised
   Returned,     // with the frame's result
   Broke,        // the island comes next
   GraphFailed,  // a Python error is set, and nothing was done
@@ -114,40 +115,56 @@ class Undo {
   std::vector<python::RandomState> generators_;
 };
 
+// A frame between two pieces of it.
+struct Running {
+  python::FrameRequest frame;
+  CodeCache* cache = nullptr;
+  Wanted wanted = Wanted::ByUser;
+  HeldVariables held = {};
+  FrameValues values = {};  // what `frame` refers to, behind the first break
+};
+
 // A frame has ended in compiled code: what of its variables is still there goes
 // into its object.
-void show_unchanged(const python::FrameRequest& frame, const Entry& entry,
-                    const Ref& shown) {
+void show_unchanged(const Running& at, const Entry& entry, const Ref& shown) {
   if (Py_REFCNT(shown.get()) == 1) return;
+  const python::FrameRequest& frame = at.frame;
   std::vector<PyObject*> values(frame.values.size());
   for (int32_t slot : entry.unchanged)
     values[static_cast<size_t>(slot)] = frame.values[static_cast<size_t>(slot)];
+  at.held.for_each(entry.overwritten, [&](int32_t slot, PyObject* object) {
+    values[static_cast<size_t>(slot)] = object;
+  });
   python::show_end(shown, python::decoded(frame.code)[entry.end].offset, values,
                    frame.cells);
 }
 
 // Runs entry `index`, whose guards hold.
-Piece run_entry(CodeCache& cache, size_t index,
-                const python::FrameRequest& request, PyObject** slots,
-                PyObject** result, Broken* broken) {
+Piece run_entry(Running& at, size_t index, PyObject** slots, PyObject** result,
+                Broken* broken) {
+  CodeCache& cache = *at.cache;
   // The list may change, and the entry be dropped, by what is run.
   EntryHold entry = cache.entries()[index];
   if (index != 0) cache.move_to_front(index);
   if (!entry->program) {
-    if (!entry->skips_calls) return Piece::Plain;
+    if (!entry->raised || !cache.settings()->fullgraph)
+      return entry->leaves_calls ? Piece::Left : Piece::Plain;
     broken->entry = std::move(entry);
-    return Piece::PlainCalls;
+    return Piece::Raises;
   }
+  if (!at.held.empty() && at.held.run_code_at_death(entry->overwritten))
+    return Piece::Plain;
+  cache.raised_in_a_row = 0;
   const codegen::DirectProgram& program = *entry->program;
   PyObject** target = result;
   if (entry->rest) {
     const size_t variables = entry->rest->shape.locals.size();
     broken->results =
         FrameValues(variables, program.result_count() - variables);
-    for (const Continuation* at = entry->rest->inner.get(); at;
-         at = at->inner.get())
+    for (const Continuation* inner = entry->rest->inner.get(); inner;
+         inner = inner->inner.get())
       broken->codes.push_back(
-          Ref::share(PyWeakref_GetObject(at->function.code)));
+          Ref::share(PyWeakref_GetObject(inner->function.code)));
     target = broken->results.span().data();
   }
   python::FrameHookScope pause(false);
@@ -176,8 +193,8 @@ Piece run_entry(CodeCache& cache, size_t index,
     broken->is_undone = undo.run();
   entry->has_run = entry->has_run || !failed;
   if (!failed && !entry->rest) {
-    if (broken->shown && request.start != 0)
-      show_unchanged(request, *entry, broken->shown);
+    if (broken->shown && at.frame.start != 0)
+      show_unchanged(at, *entry, broken->shown);
     return Piece::Returned;
   }
   broken->at = entry->rest ? &*entry->rest : nullptr;
@@ -186,11 +203,9 @@ Piece run_entry(CodeCache& cache, size_t index,
 }
 
 // Checks one entry and runs it if it is the right one.
-Piece try_entry(CodeCache& cache, size_t index,
-                const python::FrameRequest& request,
-                const guards::CallView& view, PyObject** result,
-                Broken* broken) {
-  Entry& entry = *cache.entries()[index];
+Piece try_entry(Running& at, size_t index, const guards::CallView& view,
+                PyObject** result, Broken* broken) {
+  Entry& entry = *at.cache->entries()[index];
   // One in front of the inputs, for the callee (PEP 590).
   const size_t count = entry.program ? entry.program->slot_count() + 1 : 1;
   std::unique_ptr<PyObject*[]> heap;
@@ -202,14 +217,13 @@ Piece try_entry(CodeCache& cache, size_t index,
     slots = heap.get();
   }
   if (!entry.guards->run(view, slots + 1)) return Piece::Missed;
-  return run_entry(cache, index, request, slots + 1, result, broken);
+  return run_entry(at, index, slots + 1, result, broken);
 }
 
-Piece run_cached(CodeCache& cache, const python::FrameRequest& request,
-                 PyObject** result, Broken* broken) {
-  const guards::CallView view = view_of(request);
-  for (size_t i = 0; i < cache.entries().size(); ++i) {
-    const Piece piece = try_entry(cache, i, request, view, result, broken);
+Piece run_cached(Running& at, PyObject** result, Broken* broken) {
+  const guards::CallView view = view_of(at.frame);
+  for (size_t i = 0; i < at.cache->entries().size(); ++i) {
+    const Piece piece = try_entry(at, i, view, result, broken);
     if (piece != Piece::Missed) return piece;
   }
   return Piece::Missed;
@@ -228,31 +242,34 @@ bool renew_class_facts(CodeCache& cache) {
   return has_renewed;
 }
 
-Piece run_known(CodeCache& cache, const python::FrameRequest& request,
-                PyObject** result, Broken* broken) {
-  const Piece piece = run_cached(cache, request, result, broken);
-  if (piece != Piece::Missed || !renew_class_facts(cache)) return piece;
-  return run_cached(cache, request, result, broken);
+Piece run_known(Running& at, PyObject** result, Broken* broken) {
+  const Piece piece = run_cached(at, result, broken);
+  if (piece != Piece::Missed || !renew_class_facts(*at.cache)) return piece;
+  return run_cached(at, result, broken);
 }
 
-Piece run_piece(CodeCache& cache, const python::FrameRequest& request,
-                PyObject** result, Broken* broken) {
-  if (cache.is_plain || python::thread_is_traced() ||
+Piece run_piece(Running& at, PyObject** result, Broken* broken) {
+  if (at.cache->is_plain || python::thread_is_traced() ||
       tensor::is_jit_tracing() || !has_stack_room())
     return Piece::Plain;
-  const Piece piece = run_known(cache, request, result, broken);
+  const Piece piece = run_known(at, result, broken);
   if (piece != Piece::Missed) return piece;
   if (is_compiling()) return Piece::Plain;
-  switch (compile_frame(cache, request)) {
+  switch (compile_frame(*at.cache, at.frame, at.wanted)) {
     case Compiled::Plain:
       return Piece::Plain;
+    case Compiled::Left:
+      return Piece::Left;
+    case Compiled::Raises:
+      if (!at.cache->settings()->fullgraph) return Piece::Plain;
+      break;
     case Compiled::Error:
       return Piece::Failed;
     case Compiled::Entry:
       break;
   }
   // What the backend ran may have changed what the guards look at, or reset().
-  const Piece again = run_known(cache, request, result, broken);
+  const Piece again = run_known(at, result, broken);
   return again == Piece::Missed ? Piece::Plain : again;
 }
 
@@ -315,13 +332,13 @@ PyObject* run_again(const python::FrameRequest& frame, Broken& broken,
 
 // With fullgraph=True, what the trace has raised is the program's own, unless
 // plain Python doesn't raise it: then the trace can't do what the program does.
-PyObject* run_with_calls(const python::FrameRequest& frame, Broken& broken,
-                         FrameValues& values) {
-  int32_t start = frame.start;
-  if (start == 0) values = begin(frame, &start);
+PyObject* run_to_raise(Running& at, Broken& broken) {
+  const python::FrameRequest& frame = at.frame;
+  int32_t start = 0;
+  at.values = begin(frame, &start);
   Ref result = Ref::steal(
-      run_plainly(frame, start, values, &broken.shown, Plainly::Pause));
-  if (!result || !broken.entry->raised) return result.release();
+      run_plainly(frame, start, at.values, &broken.shown, Plainly::Pause));
+  if (!result) return nullptr;
   values::BreakInfo why = *broken.entry->raised;
   why.reason = "refused-call";
   Details details;
@@ -330,49 +347,45 @@ PyObject* run_with_calls(const python::FrameRequest& frame, Broken& broken,
   return nullptr;
 }
 
-// A frame between two pieces of it.
-struct Running {
-  python::FrameRequest frame;
-  CodeCache* cache = nullptr;
-  FrameValues values = {};  // what `frame` refers to, behind the first break
-};
-
 // Runs pieces until the frame has ended, or its graph has broken.
-enum class Reached : uint8_t { End, Break, Nowhere };
+enum class Reached : uint8_t {
+  End,
+  Break,
+  Nowhere,
+  Left  // nowhere, and what the frame calls is left alone
+};
 
 Reached run_to_break(Running& at, PyObject** result, Broken* broken) {
   python::FrameRequest& frame = at.frame;
-  switch (run_piece(*at.cache, frame, result, broken)) {
+  const auto plainly = [&](Plainly how, Reached at_start) {
+    if (frame.start == 0) return at_start;
+    at.held.put_back(at.values);
+    ActiveScope active_scope(at.cache->settings());
+    *result = run_plainly(frame, frame.start, at.values, &broken->shown, how);
+    return Reached::End;
+  };
+  switch (run_piece(at, result, broken)) {
     case Piece::Broke:
       return Reached::Break;
     case Piece::Returned:
       return Reached::End;
     case Piece::Missed:
-    case Piece::Plain: {
-      if (frame.start == 0) return Reached::Nowhere;
-      ActiveScope active_scope(at.cache->settings());
-      *result = run_plainly(frame, frame.start, at.values, &broken->shown,
-                            Plainly::Continue);
+    case Piece::Plain:
+      return plainly(Plainly::Continue, Reached::Nowhere);
+    case Piece::Left:
+      return plainly(Plainly::Pause, Reached::Left);
+    case Piece::Raises:
+      *result = run_to_raise(at, *broken);
       return Reached::End;
-    }
-    case Piece::PlainCalls: {
-      ActiveScope active_scope(at.cache->settings());
-      *result = run_with_calls(frame, *broken, at.values);
-      return Reached::End;
-    }
     case Piece::GraphFailed: {
+      at.held.put_back(at.values);
       ActiveScope active_scope(at.cache->settings());
       *result = run_again(frame, *broken, at.values);
       return Reached::End;
     }
-    case Piece::Failed: {
+    case Piece::Failed:
       // The state is about that before the piece: there it is raised.
-      if (frame.start == 0) return Reached::End;
-      ActiveScope active_scope(at.cache->settings());
-      *result = run_plainly(frame, frame.start, at.values, &broken->shown,
-                            Plainly::Raise);
-      return Reached::End;
-    }
+      return plainly(Plainly::Raise, Reached::End);
   }
   MG_CHECK(false, "a piece ends in one of these ways");
 }
@@ -406,6 +419,8 @@ PyObject* go_on(const python::FrameRequest& request, Broken broken,
   at.frame.owned = {};
   python::HandledScope handled;
   do {
+    if (!at.held.empty())
+      at.held.put_back(at.values, broken.entry->overwritten);
     at.values = FrameValues();  // what is dead goes before the island runs
     const codegen::FrameShape& shape = broken.at->shape;
     handled.set(shape.handlers ? broken.results.take(shape.handled_place())
@@ -414,16 +429,20 @@ PyObject* go_on(const python::FrameRequest& request, Broken broken,
     Rest rest;
     {
       ActiveScope active_scope(settings);
-      if (!run_island(at.frame, std::move(broken), settings, &shown, &rest))
+      if (!run_island(at.frame, std::move(broken), settings, &shown, at.held,
+                      &rest))
         return nullptr;
       // Where a loop is broken up nobody else looks for Ctrl-C.
-      if (!rest.raised && PyErr_CheckSignals() != 0)
+      if (!rest.raised && PyErr_CheckSignals() != 0) {
+        at.held.put_back(rest.values);
         return run_plainly(at.frame, rest.start, rest.values, &shown,
                            Plainly::Raise);
+      }
     }
     python::show_no_variables(shown);
     if (only_returns(at.frame, rest)) {
       Ref returned = rest.values.take(rest.values.size() - 1);
+      at.held.put_back(rest.values);
       if (shown)
         python::show_end(shown,
                          python::decoded(at.frame.code)[rest.start].offset,
@@ -438,19 +457,22 @@ PyObject* go_on(const python::FrameRequest& request, Broken broken,
     broken = Broken();
     broken.shown = std::move(shown);
   } while (run_to_break(at, &result, &broken) == Reached::Break);
+  at.held.put_back(at.values);
   return result;
 }
 
 Ran run_frame(CodeCache& cache, const python::FrameRequest& request,
-              PyObject** result) noexcept {
+              Wanted wanted, PyObject** result) noexcept {
   *result = nullptr;
   if (request.builtins != builtins()) return Ran::Plain;
   try {
-    Running at{.frame = request, .cache = &cache};
+    Running at{.frame = request, .cache = &cache, .wanted = wanted};
     Broken broken;
     switch (run_to_break(at, result, &broken)) {
       case Reached::Nowhere:
         return Ran::Plain;
+      case Reached::Left:
+        return Ran::Left;
       case Reached::End:
         return Ran::Done;
       case Reached::Break:

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "entry/cache.h"
+#include "entry/compiler.h"
 #include "entry/rest.h"
 #include "python/frame.h"
 
@@ -15,12 +16,13 @@ namespace magneto::entry {
 enum class Ran : uint8_t {
   Done,   // *result is what the frame returns; null with a Python error set
   Plain,  // nothing was run: the frame is to be evaluated by CPython
+  Left,   // the same, and what it calls is to be left alone
 };
 
 // `cache` is that of the frame's start. The caller keeps what the request
 // refers to, the code object and the settings alive. Runs user code.
 Ran run_frame(CodeCache& cache, const python::FrameRequest& request,
-              PyObject** result) noexcept;
+              Wanted wanted, PyObject** result) noexcept;
 
 // Goes on to its end with a frame whose graph has broken; null with a Python
 // error set. May throw. Runs user code.

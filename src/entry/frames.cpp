@@ -100,20 +100,30 @@ bool is_worth_it(const FrameRequest& request) {
 
 // -- running ------------------------------------------------------------------
 
-bool run(const FrameRequest& request, PyObject** result) noexcept {
+using python::FrameAnswer;
+
+FrameAnswer run(const FrameRequest& request, PyObject** result) noexcept {
   BasicRef<Settings> settings = BasicRef<Settings>::share(active_settings());
-  if (!settings || is_compiling()) return false;
+  if (!settings || is_compiling()) return FrameAnswer::Evaluate;
   auto code = BasicRef<PyCodeObject>::share(request.code);
   try {
     CodeCache& cache =
         CodeRecord::of(code).cache(settings, {.code = code.get()});
-    if (cache.entries().empty() && !is_worth_it(request)) return false;
-    return run_frame(cache, request, result) == Ran::Done;
+    if (cache.entries().empty() && !is_worth_it(request))
+      return FrameAnswer::Evaluate;
+    switch (run_frame(cache, request, Wanted::InPassing, result)) {
+      case Ran::Done:
+        return FrameAnswer::Ran;
+      case Ran::Plain:
+        return FrameAnswer::Evaluate;
+      case Ran::Left:
+        return FrameAnswer::Pause;
+    }
   } catch (const std::exception& error) {
     PyErr_SetString(PyExc_SystemError, error.what());
     *result = nullptr;
-    return true;
   }
+  return FrameAnswer::Ran;
 }
 
 }  // namespace

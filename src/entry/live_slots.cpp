@@ -98,6 +98,23 @@ bool is_kept(const values::Context& ctx, V value,
          (is_seen_from_outside(value->object) || may_be_filled(value));
 }
 
+// What the trace has put into objects of the caller's.
+void add_written(const values::Context& ctx, values::Reachable& handed_on) {
+  for (values::HeapId id : ctx.heap.modified()) {
+    const values::HeapObject& state = ctx.heap[id];
+    V owner = state.attributes_of.valid() ? ctx.heap[state.attributes_of].owner
+                                          : state.owner;
+    if (owner && owner->source.valid()) handed_on.add_contents(owner);
+  }
+}
+
+// The traces of the pieces look for where such a variable lets go of it.
+bool runs_code_at_death(const values::Context& ctx, V value) {
+  if (value->kind == values::Kind::Cell)
+    value = ctx.heap[value->heap].slots[0];
+  return value && value->object && guards::has_finalizer(value->object);
+}
+
 bool hold_inference_modes(const values::Context& ctx,
                           const values::Capture& capture) {
   const std::vector<V>& modes = capture.inference_modes;
@@ -202,13 +219,18 @@ LiveSlots live_slots(const values::Context& ctx, PyCodeObject* code,
   const size_t frames = capture.inner.size() + 1;
   slots.live.resize(frames);
   slots.kept.resize(frames);
+  slots.held.resize(frames);
   values::Reachable handed_on(ctx);
+  add_written(ctx, handed_on);
   // From the innermost frame out: what its callers share with it is kept.
   const auto add_frame = [&](size_t depth, PyCodeObject* of, size_t index,
                              std::span<const V> locals,
                              std::span<const V> stack) {
     const auto inner = std::span(capture.inner).subspan(depth);
     if (inner.empty()) handed_on.add(stack);
+    std::vector<int32_t>& live = slots.live[depth];
+    live = CodeRecord::of(of).liveness(of).live_at(static_cast<int32_t>(index));
+    for (int32_t slot : live) handed_on.add(locals[static_cast<size_t>(slot)]);
     std::vector<int32_t>& kept = slots.kept[depth];
     const auto is_owner = [&](V value) {
       if (depth == 0 || !value || !value->object) return depth == 0;
@@ -217,12 +239,17 @@ LiveSlots live_slots(const values::Context& ctx, PyCodeObject* code,
         others |= has_object(ctx, capture.inner[i].locals, value->object);
       return !others;
     };
-    for (size_t i = 0; i < locals.size(); ++i)
-      if (is_kept(ctx, locals[i], handed_on, depth == 0, is_owner(locals[i])) ||
-          endings.has(locals[i]) || is_shared(inner, locals[i]))
-        kept.push_back(static_cast<int32_t>(i));
-    std::vector<int32_t>& live = slots.live[depth];
-    live = CodeRecord::of(of).liveness(of).live_at(static_cast<int32_t>(index));
+    for (size_t i = 0; i < locals.size(); ++i) {
+      const auto slot = static_cast<int32_t>(i);
+      const bool is_watched =
+          endings.has(locals[i]) || is_shared(inner, locals[i]);
+      if (!is_watched && !is_kept(ctx, locals[i], handed_on, depth == 0,
+                                  is_owner(locals[i])))
+        continue;
+      kept.push_back(slot);
+      if (!is_watched && !runs_code_at_death(ctx, locals[i]))
+        slots.held[depth].push_back(slot);
+    }
     for (int32_t slot : kept)
       if (std::ranges::find(live, slot) == live.end()) live.push_back(slot);
     std::ranges::sort(live);

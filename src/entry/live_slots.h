@@ -16,6 +16,9 @@ struct LiveSlots {
   // Those of them in which somebody may see an object die: it lives as long as
   // the variable does, read again or not.
   std::vector<std::vector<int32_t>> kept;
+  // Those of the kept ones whose objects do nothing when they die: who runs the
+  // pieces holds them, and no piece begins with them (held_variables.h).
+  std::vector<std::vector<int32_t>> held;
   // What other variables have that is let go of on one of the ways behind the
   // break.
   std::vector<values::V> let_go;

@@ -29,12 +29,18 @@ size_t slots_of(const python::FrameRequest& frame) {
 // them over.
 FrameValues values_on(const Continuation& at, const Continuation::Way& way,
                       size_t slots, size_t below, size_t pushes,
-                      FrameValues& results) {
+                      FrameValues& results, HeldVariables& held) {
+  using Fate = Continuation::Fate;
   FrameValues values(slots, below + pushes);
   size_t next = 0;
-  for (size_t i = 0; i < at.shape.locals.size(); ++i, ++next)
-    if (way.keeps[i])
-      values.put(static_cast<size_t>(at.shape.locals[i]), results.take(next));
+  for (size_t i = 0; i < at.shape.locals.size(); ++i, ++next) {
+    if (way.fates[i] == Fate::LetGo) continue;
+    Ref value = results.take(next);
+    if (way.fates[i] == Fate::Keep)
+      values.put(static_cast<size_t>(at.shape.locals[i]), std::move(value));
+    else if (value)
+      held.hold(at.shape.locals[i], std::move(value));
+  }
   for (size_t i = 0; i < below; ++i)
     if (!at.shape.stack_is_null[i]) values.put(slots + i, results.take(next++));
   return values;
@@ -44,7 +50,7 @@ FrameValues values_on(const Continuation& at, const Continuation::Way& way,
 // ends if there is none. The entry of the island's frame in the traceback
 // stands for the frame's own.
 bool go_to_handler(const python::FrameRequest& frame, Broken& broken,
-                   Rest* rest) {
+                   HeldVariables& held, Rest* rest) {
   const Continuation& at = *broken.at;
   if (!at.handler) return false;
   const size_t slots = slots_of(frame);
@@ -52,7 +58,7 @@ bool go_to_handler(const python::FrameRequest& frame, Broken& broken,
   Ref exception = python::PendingError::take().as_object();
   FrameValues values =
       values_on(at, at.raised, slots, depth, at.handler->push_lasti ? 2 : 1,
-                broken.results);
+                broken.results, held);
   if (at.handler->push_lasti)
     values.put(slots + depth,
                Ref::steal(PyLong_FromLong(
@@ -140,7 +146,8 @@ PyObject* run_plainly(const python::FrameRequest& frame, int32_t start,
 }
 
 bool run_island(const python::FrameRequest& frame, Broken broken,
-                Settings* settings, Ref* shown, Rest* rest) {
+                Settings* settings, Ref* shown, HeldVariables& held,
+                Rest* rest) {
   const Continuation& at = *broken.at;
   const codegen::Island& island = *at.island;
   const size_t slots = slots_of(frame);
@@ -152,6 +159,10 @@ bool run_island(const python::FrameRequest& frame, Broken broken,
   size_t next = 0;
   for (int32_t slot : at.shape.locals)
     inside.put(static_cast<size_t>(slot), Ref::share(broken.results[next++]));
+  held.for_each({}, [&](int32_t slot, PyObject* object) {
+    const auto at_slot = static_cast<size_t>(slot);
+    if (!inside[at_slot]) inside.put(at_slot, Ref::share(object));
+  });
   // What a handler of the frame finds on the stack outlives the island,
   // operands too: some instructions leave theirs where they are.
   const size_t kept = at.handler ? static_cast<size_t>(at.handler->depth) : 0;
@@ -172,12 +183,12 @@ bool run_island(const python::FrameRequest& frame, Broken broken,
     // The second operand is the function; in front of it is NULL.
     Ref inner = make_inner(frame, broken,
                            at.shape.first_cell() + at.shape.cells, settings);
-    if (!inner) return go_to_handler(frame, broken, rest);
+    if (!inner) return go_to_handler(frame, broken, held, rest);
     Ref filler = inside.take(slots + 1);
     inside.put(slots + 1, std::move(inner));
   } else if (python::decoded(frame.code)[at.index].op == bytecode::Op::Call &&
              !give_operands(inside, slots)) {
-    return go_to_handler(frame, broken, rest);
+    return go_to_handler(frame, broken, held, rest);
   }
   Ref returned = Ref::steal(python::run_from_middle(
       {.code = island.code,
@@ -188,13 +199,13 @@ bool run_island(const python::FrameRequest& frame, Broken broken,
        .shown = shown,
        .island_of = frame.code,
        .island_unit = python::decoded(frame.code)[at.index].offset}));
-  if (!returned) return go_to_handler(frame, broken, rest);
+  if (!returned) return go_to_handler(frame, broken, held, rest);
 
   const codegen::Branch& branch = codegen::branch_taken(island, returned);
   const Continuation::Way& way =
       island.jump && &branch == &*island.jump ? at.jump : at.through;
-  FrameValues values =
-      values_on(at, way, slots, below, branch.pushes.size(), broken.results);
+  FrameValues values = values_on(at, way, slots, below, branch.pushes.size(),
+                                 broken.results, held);
   codegen::take_results(branch, std::move(returned),
                         values.span().subspan(slots + below));
   *rest = {way.cache, branch.next, std::move(values)};

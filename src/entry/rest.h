@@ -4,6 +4,7 @@
 #pragma once
 
 #include "entry/cache.h"
+#include "entry/held_variables.h"
 #include "entry/values.h"
 #include "python/frame.h"
 
@@ -36,9 +37,11 @@ struct Rest {
 
 // Runs the island. False: it raised, which leaves the frame: a Python error is
 // set. `settings`: of who looks at frames now; `shown`: as of
-// python::FrameEntry. Runs user code.
+// python::FrameEntry; `held`: of the frame, and what it holds from now on. Runs
+// user code.
 bool run_island(const python::FrameRequest& frame, Broken broken,
-                Settings* settings, Ref* shown, Rest* rest);
+                Settings* settings, Ref* shown, HeldVariables& held,
+                Rest* rest);
 
 // How the rest of a frame runs in plain Python.
 enum class Plainly : uint8_t {

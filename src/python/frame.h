@@ -59,13 +59,18 @@ enum class FrameAction : uint8_t {
   Whole,         // Evaluate; inlined, it is traced whole or not at all
 };
 
+// What a handler says of a frame.
+enum class FrameAnswer : uint8_t {
+  Ran,       // it has run: *result is its result; null: a Python error is set
+  Evaluate,  // nothing: CPython shall evaluate it
+  Pause,     // the same, and what it calls is left alone
+};
+
 struct FrameHandlers {
   // Asked once for each code object; runs no Python code.
   FrameAction (*classify)(PyCodeObject* code) noexcept = nullptr;
-  // Runs the frame and returns true with *result (null with a Python error
-  // set); false: CPython shall evaluate it.
-  bool (*run)(const FrameRequest& request,
-              PyObject** result) noexcept = nullptr;
+  FrameAnswer (*run)(const FrameRequest& request,
+                 PyObject** result) noexcept = nullptr;
 };
 void set_frame_handlers(const FrameHandlers& handlers) noexcept;
 

@@ -182,7 +182,16 @@ PyObject* give_to_handler(PyThreadState* state, _PyInterpreterFrame* frame) {
   request.owned = {frame->localsplus, argument_count(code)};
   request.values = request.owned;
   PyObject* result = nullptr;
-  if (handlers.run(request, &result)) return result;
+  std::optional<FrameHookScope> pause;
+  switch (handlers.run(request, &result)) {
+    case FrameAnswer::Ran:
+      return result;
+    case FrameAnswer::Pause:
+      pause.emplace(false);
+      break;
+    case FrameAnswer::Evaluate:
+      break;
+  }
   return pass_on(state, frame, 0);
 }
 

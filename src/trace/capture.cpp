@@ -214,6 +214,7 @@ values::Capture capture_frame(values::Context& ctx,
     capture.ending = values::Ending::Return;
     capture.result = frame.result;
     capture.unchanged = interpreter.unchanged();
+    capture.written = interpreter.written(frame);
     capture.index = static_cast<size_t>(frame.current);
     capture.reentries = std::move(*reentries);
     capture.generators = interpreter.suspended_frames();
@@ -232,6 +233,7 @@ values::Capture capture_frame(values::Context& ctx,
       capture.index = static_cast<size_t>(frame.current);
       capture.stack = frame.stack;
       capture.locals = frame.locals;
+      capture.written = interpreter.written(frame);
       capture.info = ctx.break_info();
       if (!leave(ctx, interpreter, start, can_leave, capture)) return give_up();
       break;

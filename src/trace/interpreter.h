@@ -102,6 +102,8 @@ class Interpreter final : public values::Inliner, public Journaled {
   // Where the outermost frame has returned: its variables that still have what
   // they had when it began.
   const std::vector<int32_t>& unchanged() const { return unchanged_; }
+  // The variables of the outermost frame that have been written to, or unbound.
+  std::vector<int32_t> written(const Frame& outermost) const;
 
   // Makes the generator whose body is `frame`, which moves into it.
   V make_generator(Frame& frame);
@@ -199,6 +201,7 @@ class Interpreter final : public values::Inliner, public Journaled {
   Outcome<V> throw_into_delegate(V delegate, V* thrown, V* ended);
   Signal left_by_exception();
   Signal raise_thrown(V thrown, V handled_inside);
+  bool may_have_let_go_of_dead_variables() const;
   graph::LocationId location(Frame& frame);
   Outcome<Next> run_nested(Frame& frame);
   Signal too_deep();

@@ -135,10 +135,30 @@ void Interpreter::guard_place(V value) {
       ctx.guards.same_object(value->source, other->source);
 }
 
+std::vector<int32_t> Interpreter::written(const Frame& outermost) const {
+  std::vector<int32_t> slots;
+  for (size_t i = 0; i < outermost.locals.size(); ++i)
+    if (outermost.locals[i] != begun_[i])
+      slots.push_back(static_cast<int32_t>(i));
+  return slots;
+}
+
+// Whether a variable has been written to that was dead when the piece began:
+// who runs the pieces may have held its object (entry/held_variables.h).
+bool Interpreter::may_have_let_go_of_dead_variables() const {
+  if (begun_at_start_) return false;
+  const Frame* outermost = frame_;
+  while (outermost->caller) outermost = outermost->caller;
+  return std::ranges::any_of(written(*outermost), [&](int32_t slot) {
+    return begun_[static_cast<size_t>(slot)]->is_null();
+  });
+}
+
 bool Interpreter::surely_lives(PyObject* object) const {
   Held held(ctx.heap);
   held.add_frames(frame_);
   if (held.contains(object)) return true;
+  if (may_have_let_go_of_dead_variables()) return false;
   // What holds it may be gone, or hold something else by now.
   for (V value : begun_)
     if (value->object && !held.contains(value->object) &&

@@ -96,7 +96,8 @@ Outcome<Next> op_DeleteFast(Interpreter& in, Frame& frame, Instruction ins) {
   // --
   V& local = frame.locals[static_cast<size_t>(ins.arg)];
   if (local->is_null()) return unbound(in.ctx, frame.local_name(ins.arg));
-  local = in.ctx.null();
+  // Another one than a variable begins with: Interpreter::written().
+  local = in.ctx.arena.make<values::Value>(values::Value{.kind = Kind::Null});
   return Next::Continue;
 }
 

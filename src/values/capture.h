@@ -54,6 +54,8 @@ struct Capture {
   V result = nullptr;  // Return
   // Return: the variables that still have what they had when the piece began.
   std::vector<int32_t> unchanged;
+  // Return, Break: the variables that the piece has written to, or unbound.
+  std::vector<int32_t> written;
   size_t index = 0;       // Break: canonical instruction not executed;
                           // Return: the one that returns
   std::vector<V> stack;   // Break: operand stack before it, bottom first

@@ -417,15 +417,33 @@ V Context::wrap_method(PyObject* object, SourceId source) {
   return arena.make<MethodValue>(value);
 }
 
-// Functions that other functions make are made anew by each call of those. What
-// is found from a fixed object is told by its identity, which takes one guard.
+namespace {
+
+// Whether the same piece of code may have made others like it: within another
+// function; or in a loop at the top of a module, as a lambda or under a name
+// that has been given to another one.
+bool may_have_twins(PyObject* function) {
+  const auto* real = reinterpret_cast<PyFunctionObject*>(function);
+  const auto* code = reinterpret_cast<PyCodeObject*>(real->func_code);
+  if (code->co_flags & CO_NESTED) return true;
+  PyObject* name = code->co_qualname;
+  // Those of a class are found in it.
+  if (PyUnicode_FindChar(name, '.', 0, PyUnicode_GET_LENGTH(name), 1) >= 0)
+    return false;
+  return PyDict_GetItemWithError(real->func_globals, name) != function;
+}
+
+}  // namespace
+
+// Functions that the call brings are told by their code if there may be others
+// of the same. What is found from a fixed object is told by its identity, which
+// takes one guard.
 V Context::wrap_function(PyObject* object, SourceId source) {
   SourceId root = source;
   while (sources[root].base.valid()) root = sources[root].base;
   const SourceKind kind = sources[root].kind;
-  auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(object));
   if ((kind != SourceKind::Local && kind != SourceKind::ClosureCell) ||
-      !(code->co_flags & CO_NESTED) || natives->has(object))
+      natives->has(object) || !may_have_twins(object))
     return nullptr;
   guards.type_is(source, &PyFunction_Type);
   keep(Ref::share(object));

@@ -82,16 +82,17 @@ struct Seen {
   std::vector<std::string> names;
   FrameAction action = FrameAction::Handle;
   PyObject* result = nullptr;
+  FrameAnswer otherwise = FrameAnswer::Evaluate;
 };
 Seen* seen = nullptr;
 
 FrameAction classify(PyCodeObject*) noexcept { return seen->action; }
 
-bool handle(const FrameRequest& request, PyObject** result) noexcept {
+FrameAnswer handle(const FrameRequest& request, PyObject** result) noexcept {
   seen->names.push_back(PyUnicode_AsUTF8(request.code->co_name));
-  if (!seen->result) return false;
+  if (!seen->result) return seen->otherwise;
   *result = Ref::share(seen->result).release();
-  return true;
+  return FrameAnswer::Ran;
 }
 
 class Hook : public ::testing::Test {
@@ -132,6 +133,15 @@ TEST_F(Hook, HandlersResultIsTheFrames) {
   seen_.result = result;
   FrameHookScope looking(true);
   EXPECT_TRUE(python.check("f(1, b=2) == 9"));
+}
+
+TEST_F(Hook, HandlersCanLeaveWhatAFrameCallsAlone) {
+  Program python("def inner(): return 1\ndef f(): return inner()\n");
+  FrameHookScope looking(true);
+  seen_.otherwise = FrameAnswer::Pause;
+  EXPECT_TRUE(python.check("f() == 1"));
+  EXPECT_EQ(seen_.names, std::vector<std::string>{"f"});
+  EXPECT_TRUE(frames_are_looked_at());
 }
 
 TEST_F(Hook, ActionsAreAskedOnceAndCanBeOverridden) {
