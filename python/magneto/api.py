@@ -12,7 +12,7 @@ from typing import Any, TypeVar, overload
 
 import torch
 
-from magneto import _C
+from magneto import _C, classes, heard_settings
 from magneto.backends import lookup_backend
 from magneto.backends.registry import NamedBackend, reset_backends
 
@@ -98,7 +98,8 @@ def compile(
 
     Returns:
         For a module a module that wraps it; for a class the class itself, whose
-        instances' calls are compiled; else a callable.
+        instances' calls are compiled (making one is not); else, for the classes
+        of the interpreter too (`bool`), a callable.
 
     Raises:
         TypeError: `model` can't be called, or an argument is of the wrong type.
@@ -128,7 +129,7 @@ def compile(
     }
     if model is None:
         return functools.partial(_compile_given, **arguments)
-    if disable:
+    if disable or heard_settings.is_switched_off():
         return _checked_callable(model)
     _check_types(arguments)
     function = lookup_backend(
@@ -227,42 +228,37 @@ def _compile_with(
             model = model._orig_mod
         call = _compiled_function(model.__call__, settings)
         return CompiledModule(model, call, arguments)
-    if isinstance(model, type):
-        return _compile_class(model, settings)
+    if isinstance(model, type) and not classes.is_immutable(model):
+        return classes.compile_class(model, settings)
     return _compiled_function(model, settings)
-
-
-def _compile_class(cls: Any, settings: _C.Settings) -> Any:
-    """Calls of the class's instances are compiled from now on."""
-    call = cls.__call__
-    if isinstance(call, _C.CompiledFunction):
-        call = call.target
-    if not isinstance(call, types.FunctionType):
-        raise TypeError(f"instances of {cls.__qualname__} can't be called")
-    anchor = None
-    if issubclass(cls, torch.nn.Module):
-        anchor = getattr(cls.forward, "__code__", None)
-    compiled = _C.CompiledFunction(call, settings, anchor)
-    cls.__call__ = functools.update_wrapper(compiled, call)
-    return cls
 
 
 def _compiled_function(
     target: Callable[..., Any], settings: _C.Settings
 ) -> _C.CompiledFunction:
-    function = target
-    if isinstance(function, types.MethodType):
-        function = function.__func__
-    if not isinstance(function, types.FunctionType):
-        bound = inspect.getattr_static(type(target), "__call__", None)
-        if isinstance(bound, types.FunctionType):
-            function = types.MethodType(bound, target)
-        else:
-            function = _as_python_function(target)
-        compiled = _C.CompiledFunction(function, settings)
-    else:
-        compiled = _C.CompiledFunction(target, settings, _anchor(target))
+    function = _function_to_trace(target)
+    anchor = _anchor(target) if function is target else None
+    compiled = _C.CompiledFunction(function, settings, anchor)
     return functools.update_wrapper(compiled, target)
+
+
+def _function_to_trace(target: Callable[..., Any]) -> Callable[..., Any]:
+    """A function or method that does what calling the target does."""
+    if isinstance(target, types.MethodType):
+        if isinstance(target.__func__, types.FunctionType):
+            return target
+    elif isinstance(target, types.FunctionType):
+        # What a call of PyTorch's own means isn't always what its body does.
+        return _as_python_function(target) if _is_torchs(target) else target
+    elif not _is_torchs(type(target)):
+        call = inspect.getattr_static(type(target), "__call__", None)
+        if isinstance(call, types.FunctionType):
+            return types.MethodType(call, target)
+    return _as_python_function(target)
+
+
+def _is_torchs(thing: Any) -> bool:
+    return (thing.__module__ or "").partition(".")[0] == "torch"
 
 
 def _as_python_function(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -300,14 +296,15 @@ def disable(
     Where a compiled function calls it, the graph breaks.
 
     Args:
-        fn: a function, method or `nn.Module`; without it the result is a
-            decorator.
+        fn: a function, method, `nn.Module` or class; without it the result is
+            a decorator.
         recursive: also what `fn` calls; else only `fn` itself.
         reason: said in the message of the graph break where it is called.
 
     Returns:
         A callable that runs `fn` in plain Python (for a module, a module that
-        does); with `recursive=False` `fn` itself.
+        does; for a class the class itself, whose instances are made and called
+        so); with `recursive=False` `fn` itself.
 
     Raises:
         TypeError: `fn` can't be called, or with `recursive=False` isn't written
@@ -344,6 +341,9 @@ def disable(
 
         call = _disabled(fn.__call__, reason)
         return CompiledModule(fn, call, {"disable": True})
+    if isinstance(fn, type) and not classes.is_immutable(fn):
+        disabled = functools.partial(_disabled, reason=reason)
+        return classes.disable_class(fn, disabled)
     return _disabled(fn, reason)
 
 

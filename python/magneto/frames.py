@@ -45,7 +45,15 @@ _RULES = (
     (f"{_HERE}/backends", PAUSE, _AT_WORK),
     (_TORCH, EVALUATE, "prepares operations more often than it does any"),
     (f"{_TORCH}/_dynamo", PAUSE, _AT_WORK),
+    # set_stance() is refused where frames are looked at.
+    *(
+        (f"{_TORCH}/_dynamo/decorators.py::{name}", EVALUATE, "is a setting")
+        for name in ("__init__", "__enter__", "__exit__")
+    ),
     (f"{_TORCH}/_functorch", PAUSE, _AT_WORK),
+    # Traced, they take themselves for compiled (is_dynamo_compiling), and what
+    # they do then only a compiler understands.
+    (f"{_TORCH}/_higher_order_ops", WHOLE, "holds functions of the user's"),
     (f"{_TORCH}/_inductor", PAUSE, _AT_WORK),
     (f"{_TORCH}/_subclasses", PAUSE, _AT_WORK),
     (f"{_TORCH}/fx", PAUSE, _AT_WORK),
@@ -60,6 +68,11 @@ _RULES = (
     (f"{_TORCH}/nn/modules::reset_parameters", WHOLE, "fills parameters"),
     (f"{_TORCH}/nn/init.py", WHOLE, "fills parameters"),
     (f"{_TORCH}/nn/attention/__init__.py", EVALUATE, "chooses kernels"),
+    (
+        f"{_TORCH}/nn/attention/flex_attention.py",
+        WHOLE,
+        "holds functions of the user's",
+    ),
     (
         f"{_TORCH}/optim/lbfgs.py",
         WHOLE,

@@ -12,6 +12,7 @@
 #include "entry/describe.h"
 #include "entry/foreign.h"
 #include "entry/live_slots.h"
+#include "entry/misses.h"
 #include "entry/report.h"
 #include "entry/symbol_policy.h"
 #include "entry/symbol_report.h"
@@ -478,56 +479,7 @@ bool Compilation::add_backend_guards(
   return true;
 }
 
-// -- recompilation ------------------------------------------------------------
-
-// Adds `why`, and in `stacks` the place in the program that has asked for each.
-void add_why_missed(Details& details, CodeCache& cache,
-                    const python::FrameRequest& request) {
-  std::vector<std::string> lines;
-  Ref stacks = Ref::steal(PyList_New(0));
-  const guards::CallView view = view_of(request);
-  for (const EntryHold& entry : cache.entries()) {
-    auto [text, stack] = entry->guards->first_failure(view);
-    lines.push_back(std::move(text));
-    const Ref places = stack_object(stack);
-    if (!stacks || !places || PyList_Append(stacks, places) != 0) PyErr_Clear();
-  }
-  details.add("why", lines).add("stacks", stacks.get());
-}
-
-// True if another entry may be made; else with what to do instead.
-bool may_compile(CodeCache& cache, const python::FrameRequest& request,
-                 Compiled* instead) {
-  const int64_t own_limit = cache.settings()->recompile_limit;
-  const int64_t limit =
-      own_limit > 0 ? own_limit : config_number("recompile_limit", 8);
-  // Entries die with what they are about; making new ones forever is no gain.
-  const int64_t most = config_number("accumulated_recompile_limit", 256);
-  if (static_cast<int64_t>(cache.entries().size()) >= limit)
-    cache.drop_outdated();
-  if (static_cast<int64_t>(cache.entries().size()) < limit &&
-      cache.compilations < most) {
-    return true;
-  }
-  *instead = Compiled::Plain;
-  // Where no tensor is computed, nothing is lost.
-  if (std::ranges::none_of(cache.entries(), [](const EntryHold& entry) {
-        return entry->has_calls;
-      }))
-    return false;
-  Details details;
-  details.add_place(request.code, request.start)
-      .add("limit", std::min<int64_t>(cache.compilations, most));
-  add_why_missed(details, cache, request);
-  if (cache.settings()->fullgraph) {
-    (void)tell_user("limit_reached_in_full_graph", details);
-    *instead = Compiled::Error;
-  } else if (!cache.limit_was_reported) {
-    cache.limit_was_reported = true;
-    if (!tell_user("limit_reached", details)) *instead = Compiled::Error;
-  }
-  return false;
-}
+// -- defects ------------------------------------------------------------------
 
 // A defect of ours: the frame runs in plain Python, and the user is told.
 Compiled defect(CodeCache& cache, const python::FrameRequest& request,

@@ -11,6 +11,7 @@
 #include "entry/foreign.h"
 #include "entry/report.h"
 #include "entry/rest.h"
+#include "entry/stance.h"
 #include "entry/view.h"
 #include "graph/runner.h"
 #include "python/code_object.h"
@@ -212,8 +213,9 @@ Piece run_cached(CodeCache& cache, const python::FrameRequest& request,
 
 Piece run_piece(CodeCache& cache, const python::FrameRequest& request,
                 PyObject** result, Broken* broken) {
-  if (cache.is_plain || python::thread_is_traced() ||
-      tensor::is_jit_tracing() || !has_stack_room())
+  if (cache.is_plain || stance == Stance::ForceEager ||
+      python::thread_is_traced() || tensor::is_jit_tracing() ||
+      !has_stack_room())
     return Piece::Plain;
   const Piece piece = run_cached(cache, request, result, broken);
   if (piece != Piece::Missed) return piece;
