@@ -18,8 +18,6 @@ from magneto.backends.registry import NamedBackend, reset_backends
 
 T = TypeVar("T")
 
-_DEFAULT_BACKEND = "inductor"
-
 
 @overload
 def compile(
@@ -83,7 +81,8 @@ def compile(
             the graph, instead of running it in plain Python between two graphs.
         dynamic: whether sizes are symbols; None: those that vary.
         backend: a name (see `magneto.backends.list_backends()`) or a callable
-            `backend(gm, example_inputs) -> callable`; "inductor" if not given.
+            `backend(gm, example_inputs) -> callable`; "inductor" if not given,
+            or what `torch.compiler.set_default_backend()` was told.
         mode: a mode of the backend, "max-autotune" for example.
         options: options of the backend; not together with `mode`.
         name: what the program calls what it compiles. Accepted, and without
@@ -133,7 +132,10 @@ def compile(
         return _checked_callable(model)
     _check_types(arguments)
     function = lookup_backend(
-        _DEFAULT_BACKEND if backend is None else backend, mode, options, dynamic
+        heard_settings.default_backend() if backend is None else backend,
+        mode,
+        _without_guard_filter(options),
+        dynamic,
     )
     key = fullgraph, dynamic, recompile_limit or 0
     settings = (
@@ -142,6 +144,16 @@ def compile(
         else _settings(function, key)
     )
     return _compile_with(_checked_callable(model), settings, arguments)
+
+
+def _without_guard_filter(options: Any) -> Any:
+    """A filter (`torch.compiler.skip_all_guards_unsafe`) chooses guards to leave
+    out for the time that they take. All of ours together take less than a
+    microsecond, and with all of them no result is wrong.
+    """
+    if not isinstance(options, dict) or "guard_filter_fn" not in options:
+        return options
+    return {k: v for k, v in options.items() if k != "guard_filter_fn"} or None
 
 
 def _check_types(arguments: dict[str, Any]) -> None:
@@ -215,9 +227,7 @@ def _settings(
 def _compile_with(
     model: Any, settings: _C.Settings, arguments: dict[str, Any]
 ) -> Any:
-    if isinstance(model, _C.DisabledFunction) or getattr(
-        model, "_torchdynamo_disable", False
-    ):
+    if _is_disabled(model):
         return model
     if isinstance(model, _C.CompiledFunction):
         model = model.target
@@ -231,6 +241,14 @@ def _compile_with(
     if isinstance(model, type) and not classes.is_immutable(model):
         return classes.compile_class(model, settings)
     return _compiled_function(model, settings)
+
+
+def _is_disabled(model: Any) -> bool:
+    if isinstance(model, _C.DisabledFunction):
+        return model.recursive
+    return getattr(model, "_torchdynamo_disable", False) and getattr(
+        model, "_torchdynamo_disable_recursive", True
+    )
 
 
 def _compiled_function(
@@ -304,11 +322,10 @@ def disable(
     Returns:
         A callable that runs `fn` in plain Python (for a module, a module that
         does; for a class the class itself, whose instances are made and called
-        so); with `recursive=False` `fn` itself.
+        so).
 
     Raises:
-        TypeError: `fn` can't be called, or with `recursive=False` isn't written
-            in Python.
+        TypeError: `fn` can't be called.
 
     Example:
         >>> import torch, magneto
@@ -327,28 +344,29 @@ def disable(
         raise TypeError(f"disable() takes a callable, not {_kind(fn)}")
     if isinstance(fn, _C.CompiledFunction):
         fn = fn.target
-    if not recursive:
-        function = getattr(fn, "__func__", fn)
-        if not isinstance(function, types.FunctionType):
-            raise TypeError(
-                "disable(recursive=False) takes a Python function, not "
-                f"{_kind(fn)}"
-            )
-        _C.skip_code(function.__code__)
-        return fn
     if isinstance(fn, torch.nn.Module):
         from magneto.compiled_module import CompiledModule
 
-        call = _disabled(fn.__call__, reason)
-        return CompiledModule(fn, call, {"disable": True})
+        call = _disabled(fn.__call__, recursive, reason)
+        return CompiledModule(
+            fn, call, {"disable": True, "recursive": recursive}
+        )
     if isinstance(fn, type) and not classes.is_immutable(fn):
-        disabled = functools.partial(_disabled, reason=reason)
+        disabled = functools.partial(
+            _disabled, recursive=recursive, reason=reason
+        )
         return classes.disable_class(fn, disabled)
-    return _disabled(fn, reason)
+    return _disabled(fn, recursive, reason)
 
 
-def _disabled(fn: Any, reason: str | None) -> _C.DisabledFunction:
-    disabled = functools.update_wrapper(_C.DisabledFunction(fn), fn)
+def _disabled(
+    fn: Any, recursive: bool, reason: str | None
+) -> _C.DisabledFunction:
+    function = getattr(fn, "__func__", fn)
+    if not recursive and isinstance(function, types.FunctionType):
+        _C.skip_code(function.__code__)
+    disabled = _C.DisabledFunction(fn, recursive)
+    functools.update_wrapper(disabled, fn)
     disabled._magneto_disable_reason = reason
     return disabled
 

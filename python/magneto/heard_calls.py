@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Calls by which programs tell PyTorch's compiler what to do from now on:
-`torch.compiler.set_stance` and `reset`. They end in `torch._dynamo`, where they
-are heard, however a program came by the function that it calls.
+`torch.compiler.set_stance` and `reset`, and two settings that are heard when
+they are written. All of that ends in `torch._dynamo`, where it is heard,
+however a program came by the function that it calls.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
 from typing import Any
 
-from magneto import _C, api
+from magneto import _C, api, heard_settings
 from magneto.exc import MagnetoWarning
 
 _STANCES = frozenset(_C.stances())
@@ -67,6 +68,23 @@ def _hook() -> None:
     decorators._set_stance = _hearing_stance(decorators._set_stance)
     _dynamo.reset = _hearing_reset(_dynamo.reset)
     _take(eval_frame._stance)
+    _hear_restrictions(_dynamo.config)
+
+
+def _hear_restrictions(config: Any) -> None:
+    """The module becomes one of a class that tells what is written."""
+
+    class Heard(type(config)):  # type: ignore[misc]
+        def __setattr__(self, name: str, value: Any) -> None:
+            if name in heard_settings.RESTRICTIONS:
+                before = getattr(self, name)
+                heard_settings.note_restriction(name, before, value)
+            super().__setattr__(name, value)
+
+    for name in heard_settings.RESTRICTIONS:
+        written = config._config[name].user_override.get()
+        heard_settings.note_restriction(name, False, written)
+    object.__setattr__(config, "__class__", Heard)
 
 
 def _hearing_stance(function: Any) -> Any:

@@ -20,6 +20,7 @@ from magneto import config
 # What torch._dynamo.config has where nobody has said anything.
 _THEIR_DEFAULTS: dict[str, Any] = {
     "accumulated_recompile_limit": 256,
+    "allow_ignore_mark_dynamic": False,
     "assume_static_by_default": True,
     "automatic_dynamic_shapes": True,
     "disable": False,
@@ -52,9 +53,6 @@ _ENVIRONMENT = {
     "suppress_errors": ("TORCHDYNAMO_SUPPRESS_ERRORS", bool),
 }
 
-HEARD = frozenset(_THEIR_DEFAULTS)
-"""The names in torch._dynamo.config that are heard."""
-
 is_installed = False
 """Whether all of them are; else those that torch.compiler.config has, too."""
 
@@ -70,6 +68,8 @@ def value(name: str) -> Any:
             `torch._dynamo.config`.
 
     """
+    if name in RESTRICTIONS:
+        return name not in switched_off
     own = getattr(config, name, None)
     if name not in _THEIR_DEFAULTS:
         return own
@@ -98,6 +98,37 @@ def _said(name: str) -> Any:
         if variable in os.environ:
             return read(os.environ[variable])
     return default
+
+
+# Switched on in magneto, unless somebody has switched them off: in
+# torch._dynamo.config they are off by default.
+RESTRICTIONS = frozenset(
+    {"capture_dynamic_output_shape_ops", "capture_scalar_outputs"}
+)
+
+switched_off: set[str] = set()
+"""Those that were written as False when they were False."""
+
+
+def note_restriction(name: str, before: Any, after: Any) -> None:
+    """One of `RESTRICTIONS` was written in torch._dynamo.config. From True to
+    False it goes back to its default, which PyTorch itself does often.
+    """
+    if after is False and before is False:
+        switched_off.add(name)
+    else:
+        switched_off.discard(name)
+
+
+HEARD = frozenset({*_THEIR_DEFAULTS, *RESTRICTIONS})
+"""The names in torch._dynamo.config that are heard."""
+
+
+def default_backend() -> Any:
+    """What `compile()` takes without the argument."""
+    registry = sys.modules.get("torch._dynamo.backends.registry")
+    chosen = getattr(registry, "get_default_backend", None)
+    return "inductor" if chosen is None else chosen()
 
 
 def is_switched_off() -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from magneto import api, heard_settings
+from magneto import api, heard_settings, logs
 
 _originals: dict[tuple[Any, str], Any] = {}
 _pytorchs_compile = torch.compile
@@ -24,7 +24,8 @@ _FOR_THE_PROGRAM = (
 
 def install() -> None:
     """From now on `torch.compile`, `nn.Module.compile` (which calls it),
-    `torch.compiler.disable` and `torch.compiler.reset` are magneto's.
+    `torch.compiler.disable` and `torch.compiler.reset` are magneto's, and it
+    hears what `torch._dynamo.config` and TORCH_LOGS say.
 
     For programs and frameworks that call them. Functions that were compiled
     before stay what they are, and what PyTorch compiles for itself (an eager
@@ -36,7 +37,10 @@ def install() -> None:
     _replace(torch, "compile", compile)
     _replace(torch.compiler, "compile", compile)
     _replace(torch.compiler, "disable", api.disable)
-    _replace(torch.compiler, "reset", api.reset)
+    _replace(torch.compiler, "reset", reset)
+    for owner in (torch._logging, torch._logging._internal):
+        _replace(owner, "set_logs", _set_logs)
+    _hear_logs()
 
 
 def uninstall() -> None:
@@ -45,6 +49,7 @@ def uninstall() -> None:
         setattr(owner, name, original)
     _originals.clear()
     heard_settings.is_installed = False
+    logs.hear(())
 
 
 @functools.wraps(api.compile)
@@ -54,6 +59,30 @@ def compile(*args: Any, **kwargs: Any) -> Any:
     if _is_for_pytorch(caller):
         return _pytorchs_compile(*args, **kwargs)
     return api.compile(*args, **kwargs)
+
+
+@functools.wraps(api.reset)
+def reset() -> None:
+    """`magneto.reset`; PyTorch's compiler, if it is there, is reset as well."""
+    dynamo: Any = sys.modules.get("torch._dynamo")
+    if hasattr(dynamo, "reset"):
+        dynamo.reset()  # which api.reset() hears of
+    else:
+        api.reset()
+
+
+_pytorchs_set_logs = torch._logging.set_logs
+
+
+@functools.wraps(_pytorchs_set_logs)
+def _set_logs(*args: Any, **kwargs: Any) -> None:
+    _pytorchs_set_logs(*args, **kwargs)
+    _hear_logs()
+
+
+def _hear_logs() -> None:
+    """TORCH_LOGS, too: PyTorch reads it when it is imported."""
+    logs.hear(torch._logging._internal.log_state.artifact_names)
 
 
 def _is_for_pytorch(module: str) -> bool:

@@ -77,7 +77,9 @@ class Compilation {
         failed_before_(std::exchange(failure, {})),
         failure_(failure) {
     ctx_.stands_alone = has_island;
-    ctx_.takes_data = cache.takes_data;
+    ctx_.takes_data = cache.takes_data &&
+                      config_flag("capture_scalar_outputs") &&
+                      config_flag("capture_dynamic_output_shape_ops");
     ctx_.shares_cached = cache.shares_cached;
     ctx_.must_be_whole = cache.settings()->fullgraph;
     ctx_.deferred_calls.allow(
@@ -106,6 +108,9 @@ class Compilation {
   std::vector<size_t> written_inputs(std::span<PyObject* const> reals) const;
   std::unique_ptr<guards::GuardProgram> compile_guards(
       std::span<const guards::Request> requests);
+  bool make_guards(Entry& entry, std::span<const guards::Request> wanted,
+                   std::span<PyObject*> inputs);
+  bool guard_static_addresses(std::span<PyObject* const> inputs);
   std::vector<guards::Request> requests();
   Ref compile_graph(std::span<const guards::Request> requests, Ref examples,
                     const Capture& capture, Entry& entry);
@@ -140,6 +145,8 @@ std::optional<Compiled> Compilation::run() {
 bool Compilation::keeps_promises() {
   const auto broken = symbols_.broken_promise(ctx_);
   if (!broken) return true;
+  if (broken->contradiction.empty() && config_flag("allow_ignore_mark_dynamic"))
+    return true;
   std::vector<std::string> stack;
   if (broken->place.valid())
     for (const values::Place& place : ctx_.stack_of(broken->place))
@@ -265,6 +272,43 @@ std::vector<guards::Request> Compilation::requests() {
   return all;
 }
 
+// What mark_static_address(t, guard=True) leaves on a tensor.
+bool has_guarded_address(PyObject* tensor) {
+  PyObject** dict = _PyObject_GetDictPtr(tensor);
+  PyObject* mark =
+      dict && *dict ? PyDict_GetItemString(*dict, "_dynamo_static_input_type")
+                    : nullptr;
+  return mark && PyUnicode_Check(mark) &&
+         PyUnicode_CompareWithASCIIString(mark, "guarded") == 0;
+}
+
+// Whether one of the graph's inputs must be the very tensor that it is.
+bool Compilation::guard_static_addresses(std::span<PyObject* const> inputs) {
+  bool any = false;
+  const std::span<const graph::Input> known = ctx_.graph.inputs();
+  for (size_t i = 0; i < known.size(); ++i) {
+    // Numbers are made later.
+    if (known[i].kind == graph::InputKind::Number ||
+        !tensor::is_tensor(inputs[i]) || !has_guarded_address(inputs[i]))
+      continue;
+    ctx_.guards.identity(guards::SourceId(known[i].source), inputs[i]);
+    any = true;
+  }
+  return any;
+}
+
+// Finds the inputs, too. False: the guards don't hold.
+bool Compilation::make_guards(Entry& entry,
+                              std::span<const guards::Request> wanted,
+                              std::span<PyObject*> inputs) {
+  const guards::CallView view = view_of(request_);
+  entry.guards = compile_guards(wanted);
+  if (!entry.guards->run(view, inputs.data())) return false;
+  if (!guard_static_addresses(inputs)) return true;
+  entry.guards = compile_guards(wanted);
+  return entry.guards->run(view, inputs.data());
+}
+
 // Whether the program writes to more of the caller's than tensors.
 bool writes_objects(const values::Heap& heap) {
   return std::ranges::any_of(heap.modified(), [&](values::HeapId id) {
@@ -319,11 +363,10 @@ std::optional<Compiled> Compilation::add(const Capture& capture) {
   ctx_.guard_written_leaves();
   if (is_failure_noticed) ctx_.guard_refusals();
   const std::vector<guards::Request> wanted = requests();
-  entry->guards = compile_guards(wanted);
   std::vector<PyObject*> inputs(wanted.size() + 1);
   std::vector<Ref> numbers;
   const guards::CallView view = view_of(request_);
-  if (!entry->guards->run(view, inputs.data())) {
+  if (!make_guards(*entry, wanted, inputs)) {
     // The program looks at sys.modules, to which the trace added its own.
     if (module_count() != modules_) return std::nullopt;
     // A signal's handler, a callback of the collector's or another thread may
@@ -429,12 +472,13 @@ Ref Compilation::compile_graph(std::span<const guards::Request> requests,
   Ref args =
       Ref::steal(PyTuple_Pack(3, backend.get(), handle.get(), examples.get()));
   Ref keywords = Ref::steal(Py_BuildValue(
-      "{s:i,s:i,s:i,s:O,s:O,s:O,s:O,s:O}", "frame_id", cache_.frame_id,
+      "{s:i,s:i,s:i,s:O,s:O,s:O,s:O,s:O,s:O}", "frame_id", cache_.frame_id,
       "compile_id", cache_.compilations, "restart", cache_.restarts, "reason",
       reason.dict(), "guards", backend_guards.get(), "is_symbolic",
       ctx_.has_symbols() ? Py_True : Py_False, "may_refuse_data",
       ctx_.has_data_symbols() && !ctx_.must_be_whole ? Py_True : Py_False,
-      "written", written.get()));
+      "must_be_whole", ctx_.must_be_whole ? Py_True : Py_False, "written",
+      written.get()));
   Ref exceptions = import_module("magneto.exc");
   Ref skip = Ref::steal(
       exceptions ? PyObject_GetAttrString(exceptions, "SkipFrame") : nullptr);

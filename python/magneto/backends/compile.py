@@ -15,7 +15,7 @@ import torch
 from torch._guards import CompileId, DuplicateInputs
 from torch.autograd import forward_ad
 
-from magneto import config, logs
+from magneto import heard_settings, logs
 from magneto.backends import aliasing, grad_mode, graph_passes, safety
 from magneto.backends.context import (
     BackendContext,
@@ -66,6 +66,7 @@ def compile_graph(
     guards: list[tuple[Any, ...]] | None = None,
     is_symbolic: bool = False,
     may_refuse_data: bool = False,
+    must_be_whole: bool = False,
     written: Sequence[int] = (),
 ) -> Callable[..., Any]:
     """Compiles a captured graph.
@@ -89,6 +90,7 @@ def compile_graph(
         is_symbolic: whether sizes or numbers in the graph are symbols.
         may_refuse_data: whether the graph has numbers out of tensors in it, and
             can be had without.
+        must_be_whole: whether the program wants no plain Python instead.
         written: which of the inputs the graph writes to.
 
     Returns:
@@ -119,7 +121,13 @@ def compile_graph(
         is_in_inference_mode=torch.is_inference_mode_enabled(),
     )
     with torch._C._PreserveDispatchKeyGuard(), outside_of_inference_mode():
-        compiled, relations = compilation.run(is_symbolic)
+        try:
+            compiled, relations = compilation.run(is_symbolic)
+        except BackendCompilerFailed as error:
+            if must_be_whole or not heard_settings.value("suppress_errors"):
+                raise
+            log.warning("%s; the frame runs as plain Python", error)
+            raise SkipFrame(str(error)) from error
     if guards is not None:
         guards.extend(relations)
     return compiled
@@ -255,7 +263,8 @@ class _Compilation:
             if floats:
                 reference = TensorsForFloats(reference, floats)
                 compiled = TensorsForFloats(compiled, floats)
-            if config.verify_correctness and compiled is not reference:
+            verifies = heard_settings.value("verify_correctness")
+            if verifies and compiled is not reference:
                 from magneto.backends.verify import verify
 
                 verify(self.backend, reference, compiled, self.example_inputs)
