@@ -147,9 +147,9 @@ def compile(
 
 
 def _without_guard_filter(options: Any) -> Any:
-    """A filter (`torch.compiler.skip_all_guards_unsafe`) chooses guards to leave
-    out for the time that they take. All of ours together take less than a
-    microsecond, and with all of them no result is wrong.
+    """A filter (`torch.compiler.skip_all_guards_unsafe`) chooses guards to
+    leave out for the time that they take. All of ours together take less than
+    a microsecond, and with all of them no result is wrong.
     """
     if not isinstance(options, dict) or "guard_filter_fn" not in options:
         return options

@@ -70,6 +70,8 @@ def value(name: str) -> Any:
     """
     if name in RESTRICTIONS:
         return name not in switched_off
+    if name == "error_on_graph_break":  # of which the program keeps the state
+        return is_installed
     own = getattr(config, name, None)
     if name not in _THEIR_DEFAULTS:
         return own

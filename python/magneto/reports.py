@@ -30,9 +30,14 @@ def what_broke(details: dict[str, Any]) -> str:
 
 
 def unsupported(details: dict[str, Any]) -> exc.Unsupported:
-    """`fullgraph=True`, and something can't be in a graph."""
+    """Something can't be in a graph, and all of the program is to be."""
+    because = (
+        "fullgraph=True"
+        if details["fullgraph"]
+        else "torch._dynamo.error_on_graph_break(True)"
+    )
     error = exc.Unsupported(
-        f"fullgraph=True, but the graph breaks in {place(details)}: "
+        f"{because}, but the graph breaks in {place(details)}: "
         f"{what_broke(details)}"
     )
     for name in ("reason", "meaning", "detail", "hint"):

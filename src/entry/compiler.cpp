@@ -14,6 +14,7 @@
 #include "entry/live_slots.h"
 #include "entry/misses.h"
 #include "entry/report.h"
+#include "entry/strict_regions.h"
 #include "entry/symbol_policy.h"
 #include "entry/symbol_report.h"
 #include "entry/trace_report.h"
@@ -121,6 +122,7 @@ class Compilation {
   PyCodeObject* code_;
   const std::string failed_before_;
   std::string& failure_;
+  bool must_not_break_ = cache_.settings()->fullgraph;
   LiveSlots slots_;
   std::unique_ptr<codegen::Plan> plan_;
   Py_ssize_t modules_ = module_count();
@@ -133,6 +135,7 @@ std::optional<Compiled> Compilation::run() {
     TraceReport hears(cache_, ctx_);
     return capture_frame(ctx_, request_, [&](const Capture& broken) {
       tensor::RealModeScope real;
+      if (is_in_strict_region(ctx_)) return true;  // it's an error anyway
       BreakInfo why;
       return make_plan(broken, &why);
     });
@@ -177,7 +180,8 @@ std::optional<Compiled> Compilation::finish(Capture& capture) {
     case Ending::Skip:
       return refuse(capture.info, index);
     case Ending::Break:
-      if (cache_.settings()->fullgraph) return refuse(capture.info, index);
+      must_not_break_ = must_not_break_ || is_in_strict_region(ctx_);
+      if (must_not_break_) return refuse(capture.info, index);
       if (!can_break(capture, &why)) return refuse(why, index);
       break;
     case Ending::Return:
@@ -214,7 +218,8 @@ bool Compilation::touched_shared() {
 Compiled Compilation::refuse(const BreakInfo& why, int32_t instruction) {
   Details details;
   details.add_break(why).add_place(code_, instruction);
-  if (cache_.settings()->fullgraph) {
+  if (must_not_break_) {
+    details.add("fullgraph", cache_.settings()->fullgraph ? Py_True : Py_False);
     (void)tell_user("unsupported", details);
     return Compiled::Error;
   }
