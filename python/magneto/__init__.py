@@ -24,6 +24,7 @@ from magneto.api import (
 )
 from magneto.backends import list_backends, register_pass
 from magneto.exc import SkipFrame
+from magneto.heard_calls import listen as _listen
 from magneto.logs import set_logs
 
 __version__ = "0.1.0"
@@ -54,6 +55,9 @@ _LAZY = {
     "backends": ("magneto.backends", None),
     "testing": ("magneto.testing", None),
 }
+
+
+_listen()
 
 
 def __dir__() -> list[str]:

@@ -12,13 +12,11 @@ from typing import Any, TypeVar, overload
 
 import torch
 
-from magneto import _C
+from magneto import _C, classes, heard_settings
 from magneto.backends import lookup_backend
 from magneto.backends.registry import NamedBackend, reset_backends
 
 T = TypeVar("T")
-
-_DEFAULT_BACKEND = "inductor"
 
 
 @overload
@@ -83,7 +81,8 @@ def compile(
             the graph, instead of running it in plain Python between two graphs.
         dynamic: whether sizes are symbols; None: those that vary.
         backend: a name (see `magneto.backends.list_backends()`) or a callable
-            `backend(gm, example_inputs) -> callable`; "inductor" if not given.
+            `backend(gm, example_inputs) -> callable`; "inductor" if not given,
+            or what `torch.compiler.set_default_backend()` was told.
         mode: a mode of the backend, "max-autotune" for example.
         options: options of the backend; not together with `mode`.
         name: what the program calls what it compiles. Accepted, and without
@@ -98,7 +97,8 @@ def compile(
 
     Returns:
         For a module a module that wraps it; for a class the class itself, whose
-        instances' calls are compiled; else a callable.
+        instances' calls are compiled (making one is not); else, for the classes
+        of the interpreter too (`bool`), a callable.
 
     Raises:
         TypeError: `model` can't be called, or an argument is of the wrong type.
@@ -128,11 +128,14 @@ def compile(
     }
     if model is None:
         return functools.partial(_compile_given, **arguments)
-    if disable:
+    if disable or heard_settings.is_switched_off():
         return _checked_callable(model)
     _check_types(arguments)
     function = lookup_backend(
-        _DEFAULT_BACKEND if backend is None else backend, mode, options, dynamic
+        heard_settings.default_backend() if backend is None else backend,
+        mode,
+        _without_guard_filter(options),
+        dynamic,
     )
     key = fullgraph, dynamic, recompile_limit or 0
     settings = (
@@ -141,6 +144,16 @@ def compile(
         else _settings(function, key)
     )
     return _compile_with(_checked_callable(model), settings, arguments)
+
+
+def _without_guard_filter(options: Any) -> Any:
+    """A filter (`torch.compiler.skip_all_guards_unsafe`) chooses guards to
+    leave out for the time that they take. All of ours together take less than
+    a microsecond, and with all of them no result is wrong.
+    """
+    if not isinstance(options, dict) or "guard_filter_fn" not in options:
+        return options
+    return {k: v for k, v in options.items() if k != "guard_filter_fn"} or None
 
 
 def _check_types(arguments: dict[str, Any]) -> None:
@@ -214,9 +227,7 @@ def _settings(
 def _compile_with(
     model: Any, settings: _C.Settings, arguments: dict[str, Any]
 ) -> Any:
-    if isinstance(model, _C.DisabledFunction) or getattr(
-        model, "_torchdynamo_disable", False
-    ):
+    if _is_disabled(model):
         return model
     if isinstance(model, _C.CompiledFunction):
         model = model.target
@@ -227,42 +238,45 @@ def _compile_with(
             model = model._orig_mod
         call = _compiled_function(model.__call__, settings)
         return CompiledModule(model, call, arguments)
-    if isinstance(model, type):
-        return _compile_class(model, settings)
+    if isinstance(model, type) and not classes.is_immutable(model):
+        return classes.compile_class(model, settings)
     return _compiled_function(model, settings)
 
 
-def _compile_class(cls: Any, settings: _C.Settings) -> Any:
-    """Calls of the class's instances are compiled from now on."""
-    call = cls.__call__
-    if isinstance(call, _C.CompiledFunction):
-        call = call.target
-    if not isinstance(call, types.FunctionType):
-        raise TypeError(f"instances of {cls.__qualname__} can't be called")
-    anchor = None
-    if issubclass(cls, torch.nn.Module):
-        anchor = getattr(cls.forward, "__code__", None)
-    compiled = _C.CompiledFunction(call, settings, anchor)
-    cls.__call__ = functools.update_wrapper(compiled, call)
-    return cls
+def _is_disabled(model: Any) -> bool:
+    if isinstance(model, _C.DisabledFunction):
+        return model.recursive
+    return getattr(model, "_torchdynamo_disable", False) and getattr(
+        model, "_torchdynamo_disable_recursive", True
+    )
 
 
 def _compiled_function(
     target: Callable[..., Any], settings: _C.Settings
 ) -> _C.CompiledFunction:
-    function = target
-    if isinstance(function, types.MethodType):
-        function = function.__func__
-    if not isinstance(function, types.FunctionType):
-        bound = inspect.getattr_static(type(target), "__call__", None)
-        if isinstance(bound, types.FunctionType):
-            function = types.MethodType(bound, target)
-        else:
-            function = _as_python_function(target)
-        compiled = _C.CompiledFunction(function, settings)
-    else:
-        compiled = _C.CompiledFunction(target, settings, _anchor(target))
+    function = _function_to_trace(target)
+    anchor = _anchor(target) if function is target else None
+    compiled = _C.CompiledFunction(function, settings, anchor)
     return functools.update_wrapper(compiled, target)
+
+
+def _function_to_trace(target: Callable[..., Any]) -> Callable[..., Any]:
+    """A function or method that does what calling the target does."""
+    if isinstance(target, types.MethodType):
+        if isinstance(target.__func__, types.FunctionType):
+            return target
+    elif isinstance(target, types.FunctionType):
+        # What a call of PyTorch's own means isn't always what its body does.
+        return _as_python_function(target) if _is_torchs(target) else target
+    elif not _is_torchs(type(target)):
+        call = inspect.getattr_static(type(target), "__call__", None)
+        if isinstance(call, types.FunctionType):
+            return types.MethodType(call, target)
+    return _as_python_function(target)
+
+
+def _is_torchs(thing: Any) -> bool:
+    return (thing.__module__ or "").partition(".")[0] == "torch"
 
 
 def _as_python_function(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -300,18 +314,18 @@ def disable(
     Where a compiled function calls it, the graph breaks.
 
     Args:
-        fn: a function, method or `nn.Module`; without it the result is a
-            decorator.
+        fn: a function, method, `nn.Module` or class; without it the result is
+            a decorator.
         recursive: also what `fn` calls; else only `fn` itself.
         reason: said in the message of the graph break where it is called.
 
     Returns:
         A callable that runs `fn` in plain Python (for a module, a module that
-        does); with `recursive=False` `fn` itself.
+        does; for a class the class itself, whose instances are made and called
+        so).
 
     Raises:
-        TypeError: `fn` can't be called, or with `recursive=False` isn't written
-            in Python.
+        TypeError: `fn` can't be called.
 
     Example:
         >>> import torch, magneto
@@ -330,25 +344,29 @@ def disable(
         raise TypeError(f"disable() takes a callable, not {_kind(fn)}")
     if isinstance(fn, _C.CompiledFunction):
         fn = fn.target
-    if not recursive:
-        function = getattr(fn, "__func__", fn)
-        if not isinstance(function, types.FunctionType):
-            raise TypeError(
-                "disable(recursive=False) takes a Python function, not "
-                f"{_kind(fn)}"
-            )
-        _C.skip_code(function.__code__)
-        return fn
     if isinstance(fn, torch.nn.Module):
         from magneto.compiled_module import CompiledModule
 
-        call = _disabled(fn.__call__, reason)
-        return CompiledModule(fn, call, {"disable": True})
-    return _disabled(fn, reason)
+        call = _disabled(fn.__call__, recursive, reason)
+        return CompiledModule(
+            fn, call, {"disable": True, "recursive": recursive}
+        )
+    if isinstance(fn, type) and not classes.is_immutable(fn):
+        disabled = functools.partial(
+            _disabled, recursive=recursive, reason=reason
+        )
+        return classes.disable_class(fn, disabled)
+    return _disabled(fn, recursive, reason)
 
 
-def _disabled(fn: Any, reason: str | None) -> _C.DisabledFunction:
-    disabled = functools.update_wrapper(_C.DisabledFunction(fn), fn)
+def _disabled(
+    fn: Any, recursive: bool, reason: str | None
+) -> _C.DisabledFunction:
+    function = getattr(fn, "__func__", fn)
+    if not recursive and isinstance(function, types.FunctionType):
+        _C.skip_code(function.__code__)
+    disabled = _C.DisabledFunction(fn, recursive)
+    functools.update_wrapper(disabled, fn)
     disabled._magneto_disable_reason = reason
     return disabled
 

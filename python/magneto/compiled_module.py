@@ -110,7 +110,7 @@ def _compile_again(module: torch.nn.Module, arguments: dict[str, Any]) -> Any:
     import magneto
 
     if arguments.get("disable"):
-        return magneto.disable(module)
+        return magneto.disable(module, arguments.get("recursive", True))
     return magneto.compile(module, **arguments)
 
 

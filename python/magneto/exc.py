@@ -43,6 +43,13 @@ class RecompileLimitExceeded(MagnetoError):
     """
 
 
+class RecompileError(MagnetoError):
+    """A function would be compiled for other inputs, and the program has said
+    that nothing shall be: `torch.compiler.set_stance("fail_on_recompile")`, or
+    `torch._dynamo.config.error_on_recompile`.
+    """
+
+
 class MagnetoWarning(UserWarning):
     """Base of the warnings."""
 

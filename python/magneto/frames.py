@@ -45,7 +45,21 @@ _RULES = (
     (f"{_HERE}/backends", PAUSE, _AT_WORK),
     (_TORCH, EVALUATE, "prepares operations more often than it does any"),
     (f"{_TORCH}/_dynamo", PAUSE, _AT_WORK),
+    # set_stance() is refused where frames are looked at; what is within
+    # error_on_graph_break() is compiled.
+    *(
+        (f"{_TORCH}/_dynamo/decorators.py::{name}", EVALUATE, "is a setting")
+        for name in ("__init__", "__enter__", "__exit__")
+    ),
+    (
+        f"{_TORCH}/_dynamo/external_utils.py::inner",
+        EVALUATE,
+        "calls a function of the user's",
+    ),
     (f"{_TORCH}/_functorch", PAUSE, _AT_WORK),
+    # Traced, they take themselves for compiled (is_dynamo_compiling), and what
+    # they do then only a compiler understands.
+    (f"{_TORCH}/_higher_order_ops", WHOLE, "holds functions of the user's"),
     (f"{_TORCH}/_inductor", PAUSE, _AT_WORK),
     (f"{_TORCH}/_subclasses", PAUSE, _AT_WORK),
     (f"{_TORCH}/fx", PAUSE, _AT_WORK),
@@ -64,6 +78,11 @@ _RULES = (
         f"{_TORCH}/optim/lr_scheduler.py",
         WHOLE,
         "keeps books, once in many steps",
+    ),
+    (
+        f"{_TORCH}/nn/attention/flex_attention.py",
+        WHOLE,
+        "holds functions of the user's",
     ),
     (
         f"{_TORCH}/optim/lbfgs.py",

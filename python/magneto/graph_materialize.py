@@ -134,11 +134,9 @@ class _Materializer:
         example = self.examples.of(index, is_parameter=kind == "parameter")
         if example is not None:
             node.meta["example_value"] = example
-        # An input that stays the same object from call to call, and whose
-        # address PyTorch's compilers may therefore rely on.
-        is_static = kind in ("parameter", "buffer")
+        mark = self.static_mark(position, kind)
         node.meta["tensor_dict"] = (
-            {"_dynamo_static_input_type": "unguarded"} if is_static else {}
+            {"_dynamo_static_input_type": mark} if mark else {}
         )
         input_source = InputSource(source_name, position)
         is_tensor = isinstance(example, torch.Tensor)
@@ -146,11 +144,25 @@ class _Materializer:
             input_source,
             example if is_tensor else None,
             is_tensor,
-            self.input_refs[position]
-            if position < len(self.input_refs)
-            else None,
+            self.input_ref(position),
         )
         node._dynamo_source = input_source  # type: ignore[attr-defined]
+
+    def input_ref(self, position: int) -> Any:
+        refs = self.input_refs
+        return refs[position] if position < len(refs) else None
+
+    def static_mark(self, position: int, kind: str) -> str | None:
+        """Of an input that stays the same object from call to call, and whose
+        address PyTorch's compilers may therefore rely on.
+        """
+        ref = self.input_ref(position)
+        tensor = None if ref is None else ref()
+        if isinstance(tensor, torch.Tensor):
+            mark = tensor.__dict__.get("_dynamo_static_input_type")
+            if mark is not None:
+                return mark  # torch._dynamo.mark_static_address()
+        return "unguarded" if kind in ("parameter", "buffer") else None
 
 
 class StackTraces:

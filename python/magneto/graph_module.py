@@ -17,6 +17,7 @@ An edit of `gm.graph` takes effect at `gm.recompile()`: torch.fx's own rule.
 
 from __future__ import annotations
 
+import copyreg
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -24,18 +25,16 @@ from typing import Any
 import torch
 from torch.fx._lazy_graph_module import _LazyGraphModule
 
+from magneto import _C
 from magneto.untraced import untraced
+
+# Attributes of an instance that belong to the C++ graph: never copied, never
+# pickled.
+_CAPTURED = ("_captured", "forward")
 
 
 class CapturedGraphModule(_LazyGraphModule):
     """The graph that magneto captured. Made by `capture_module()`."""
-
-    # What belongs to the C++ graph isn't in the instance's dict: never copied,
-    # never pickled, and not part of the keys of PyTorch's caches.
-    __slots__ = ("_captured", "forward")
-
-    _captured: Captured
-    forward: Callable[..., Any]
 
     def _get_name(self) -> str:
         return "GraphModule"
@@ -46,8 +45,8 @@ class CapturedGraphModule(_LazyGraphModule):
     def _graph(self) -> torch.fx.Graph:
         graph = self.__dict__.get("_graph")
         if graph is None:
-            captured = getattr(self, "_captured", None)
-            if captured is None:  # a copy that is being made
+            captured = self.__dict__.get("_captured")
+            if captured is None:
                 raise AttributeError("_graph")
             from magneto.graph_materialize import materialize
 
@@ -72,20 +71,10 @@ class CapturedGraphModule(_LazyGraphModule):
 
     # Which forward ------------------------------------------------------------
 
-    @property
-    def runs_as_captured(self) -> bool:
-        """Whether the C++ graph is what runs: nobody has edited it."""
-        try:
-            _FORWARD.__get__(self)
-        except AttributeError:
-            return False
-        return True
-
     def recompile(self) -> None:  # type: ignore[override]
         """Makes edits of `graph` take effect; code is generated when needed."""
         self._graph  # noqa: B018  (the C++ graph is of no use from here on)
-        if self.runs_as_captured:
-            _FORWARD.__delete__(self)
+        self.__dict__.pop("forward", None)
         cls = self._own_class()
         cls.forward = cls._lazy_forward  # type: ignore[method-assign]
 
@@ -124,11 +113,11 @@ class CapturedGraphModule(_LazyGraphModule):
         return result
 
     def _captured_attributes(self) -> frozenset[str]:
-        captured = getattr(self, "_captured", None)
+        captured = self.__dict__.get("_captured")
         return captured.attribute_names if captured is not None else frozenset()
 
     def _attribute_changed(self, name: str) -> None:
-        if name in self._captured_attributes() and self.runs_as_captured:
+        if "forward" in self.__dict__ and name in self._captured_attributes():
             self.recompile()
 
     # Copies are plain torch.fx and share nothing with the C++ graph -----------
@@ -139,18 +128,24 @@ class CapturedGraphModule(_LazyGraphModule):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> torch.fx.GraphModule:
         self._graph  # noqa: B018
-        return super().__deepcopy__(memo)
+        return _without_captured(
+            self, lambda: super(CapturedGraphModule, self).__deepcopy__(memo)
+        )
 
     def __reduce__(self) -> tuple[Any, ...]:
         self._graph  # noqa: B018
-        return super().__reduce__()
+        return _without_captured(
+            self, lambda: super(CapturedGraphModule, self).__reduce__()
+        )
 
     def __reduce_package__(self, exporter: Any) -> tuple[Any, ...]:
         self._graph  # noqa: B018
-        return super().__reduce_package__(exporter)
-
-
-_FORWARD: Any = CapturedGraphModule.__dict__["forward"]
+        return _without_captured(
+            self,
+            lambda: super(CapturedGraphModule, self).__reduce_package__(
+                exporter
+            ),
+        )
 
 
 class Captured:
@@ -175,6 +170,19 @@ class Captured:
         self.attribute_names = frozenset(handle.attributes())
 
 
+def _load() -> None:
+    raise TypeError(
+        "a captured graph can't be copied or pickled by itself; its "
+        "GraphModule can"
+    )
+
+
+# The keys of PyTorch's caches are pickles of a module's whole dict, of which
+# the code says all that there is to say of these.
+for _type in (Captured, _C.GraphFunction):
+    copyreg.pickle(_type, lambda _: (_load, ()))  # type: ignore[arg-type]
+
+
 def capture_module(
     handle: Any,
     example_inputs: list[Any],
@@ -195,9 +203,9 @@ def capture_module(
     captured = Captured(
         handle, [_weak(value) for value in example_inputs], symbols
     )
-    object.__setattr__(gm, "_captured", captured)
-    _FORWARD.__set__(gm, handle.function())
     state = gm.__dict__
+    state["_captured"] = captured
+    state["forward"] = handle.function()
     state["_tracer_cls"] = None
     state["_tracer_extras"] = {}
     state["meta"] = {} if meta is None else meta
@@ -224,9 +232,7 @@ def fast_forward(compiled: Any) -> Any:
         or state["_backward_pre_hooks"]
         or torch.nn.modules.module._has_any_global_hook()
     )
-    if hooked or not compiled.runs_as_captured:
-        return compiled
-    return compiled.forward
+    return compiled if hooked else state.get("forward", compiled)
 
 
 def _weak(value: Any) -> Any:
@@ -244,3 +250,15 @@ def _assign_attributes(
             gm._buffers[name] = value
         else:
             torch.nn.Module.__setattr__(gm, name, value)
+
+
+def _without_captured(
+    gm: CapturedGraphModule, action: Callable[[], Any]
+) -> Any:
+    """Runs `action` while the C++ parts are out of the instance's dict."""
+    state = gm.__dict__
+    hidden = {name: state.pop(name) for name in _CAPTURED if name in state}
+    try:
+        return action()
+    finally:
+        state.update(hidden)

@@ -110,7 +110,7 @@ def _all_tensors(gm: torch.fx.GraphModule) -> list[tuple[str, torch.Tensor]]:
     known: their sizes have the symbols' names that all texts have.
     """
     own = {}
-    if captured := getattr(gm, "_captured", None):
+    if captured := gm.__dict__.get("_captured"):
         handle = captured.handle
         own = dict(zip(handle.names(), handle.examples(), strict=True))
     return [

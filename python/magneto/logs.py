@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
+from collections.abc import Iterable
 from typing import Any
 
 ARTIFACTS = frozenset(
@@ -39,6 +40,8 @@ _OBSERVED = frozenset(
     }
 )
 
+_asked: set[str] = set()  # by set_logs()
+_heard: set[str] = set()  # in what torch._logging was told
 _enabled: set[str] = set()
 
 
@@ -60,9 +63,24 @@ def set_logs(*names: str) -> None:
     for name in names:
         if name not in ARTIFACTS:
             raise ValueError(_no_such(name))
+    _asked.clear()
+    _asked.update(names)
+    _switch()
+
+
+def hear(names: Iterable[str]) -> None:
+    """Besides those of `set_logs()`, exactly these logs are on: those that
+    PyTorch's compiler was asked for, of which magneto has some.
+    """
+    _heard.clear()
+    _heard.update(ARTIFACTS.intersection(names))
+    _switch()
+
+
+def _switch() -> None:
     _enabled.clear()
-    _enabled.update(names)
-    if names:
+    _enabled.update(_asked, _heard)
+    if _enabled:
         _ensure_handler()
     _connect()
 

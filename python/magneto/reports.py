@@ -30,9 +30,14 @@ def what_broke(details: dict[str, Any]) -> str:
 
 
 def unsupported(details: dict[str, Any]) -> exc.Unsupported:
-    """`fullgraph=True`, and something can't be in a graph."""
+    """Something can't be in a graph, and all of the program is to be."""
+    because = (
+        "fullgraph=True"
+        if details["fullgraph"]
+        else "torch._dynamo.error_on_graph_break(True)"
+    )
     error = exc.Unsupported(
-        f"fullgraph=True, but the graph breaks in {place(details)}: "
+        f"{because}, but the graph breaks in {place(details)}: "
         f"{what_broke(details)}"
     )
     for name in ("reason", "meaning", "detail", "hint"):
@@ -79,9 +84,36 @@ def limit_reached(details: dict[str, Any]) -> None:
     )
 
 
-def limit_reached_in_full_graph(details: dict[str, Any]) -> Exception:
+def limit_may_not_be_reached(details: dict[str, Any]) -> Exception:
     """The same, where plain Python isn't allowed."""
-    return exc.RecompileLimitExceeded(f"fullgraph=True: {_limit(details)}")
+    because = (
+        "fullgraph=True"
+        if details["fullgraph"]
+        else "torch._dynamo.config.fail_on_recompile_limit_hit"
+    )
+    return exc.RecompileLimitExceeded(f"{because}: {_limit(details)}")
+
+
+def recompile_refused(details: dict[str, Any]) -> Exception:
+    """It would be compiled once more, and nothing may be."""
+    return exc.RecompileError(
+        "torch._dynamo.config.error_on_recompile, and "
+        f"{place(details)} would be compiled again: {_why(details)}"
+    )
+
+
+def stance_refuses(details: dict[str, Any]) -> Exception:
+    """The same, whether or not it was compiled before."""
+    return exc.RecompileError(
+        "Detected recompile when torch.compile stance is 'fail_on_recompile': "
+        f"{place(details)} would be compiled: {_why(details)}"
+    )
+
+
+def _why(details: dict[str, Any]) -> str:
+    return "; ".join(filter(None, details["why"])) or (
+        "nothing was compiled for it before"
+    )
 
 
 def graph_failed(details: dict[str, Any]) -> None:

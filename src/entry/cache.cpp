@@ -116,6 +116,7 @@ std::vector<EntryHold> CodeCache::take() {
   varied.clear();
   is_plain = false;
   limit_was_reported = false;
+  was_called = false;
   compilations = raised = raised_in_a_row = 0;
   return std::exchange(entries_, {});
 }

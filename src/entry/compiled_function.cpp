@@ -80,6 +80,7 @@ PyObject* refuse_suspendable(CompiledFunction* self) {
   details
       .add_break(
           {"generator-function", "a generator or coroutine function", ""})
+      .add("fullgraph", Py_True)
       .add_place(code, 0);
   (void)tell_user("unsupported", details);
   return nullptr;

@@ -14,7 +14,9 @@
 #include "entry/idle_frames.h"
 #include "entry/limits.h"
 #include "entry/live_slots.h"
+#include "entry/misses.h"
 #include "entry/report.h"
+#include "entry/strict_regions.h"
 #include "entry/symbol_policy.h"
 #include "entry/symbol_report.h"
 #include "entry/trace_report.h"
@@ -79,7 +81,9 @@ class Compilation {
         failed_before_(std::exchange(failure, {})),
         failure_(failure) {
     ctx_.stands_alone = has_island;
-    ctx_.takes_data = cache.takes_data;
+    ctx_.takes_data = cache.takes_data &&
+                      config_flag("capture_scalar_outputs") &&
+                      config_flag("capture_dynamic_output_shape_ops");
     ctx_.shares_cached = cache.shares_cached;
     ctx_.must_be_whole = cache.settings()->fullgraph;
     ctx_.deferred_calls.allow(
@@ -112,6 +116,9 @@ class Compilation {
   std::vector<size_t> written_inputs(std::span<PyObject* const> reals) const;
   std::unique_ptr<guards::GuardProgram> compile_guards(
       std::span<const guards::Request> requests);
+  bool make_guards(Entry& entry, std::span<const guards::Request> wanted,
+                   std::span<PyObject*> inputs);
+  bool guard_static_addresses(std::span<PyObject* const> inputs);
   std::vector<guards::Request> requests();
   Ref compile_graph(std::span<const guards::Request> requests, Ref examples,
                     const Capture& capture, Entry& entry);
@@ -123,6 +130,7 @@ class Compilation {
   PyCodeObject* code_;
   const std::string failed_before_;
   std::string& failure_;
+  bool must_not_break_ = cache_.settings()->fullgraph;
   LiveSlots slots_;
   std::unique_ptr<codegen::Plan> plan_;
   Py_ssize_t modules_ = module_count();
@@ -135,6 +143,7 @@ std::optional<Compiled> Compilation::run() {
     TraceReport hears(cache_, ctx_);
     return capture_frame(ctx_, request_, [&](const Capture& broken) {
       tensor::RealModeScope real;
+      if (is_in_strict_region(ctx_)) return true;  // it's an error anyway
       BreakInfo why;
       return make_plan(broken, &why);
     });
@@ -147,6 +156,8 @@ std::optional<Compiled> Compilation::run() {
 bool Compilation::keeps_promises() {
   const auto broken = symbols_.broken_promise(ctx_);
   if (!broken) return true;
+  if (broken->contradiction.empty() && config_flag("allow_ignore_mark_dynamic"))
+    return true;
   std::vector<std::string> stack;
   if (broken->place.valid())
     for (const values::Place& place : ctx_.stack_of(broken->place))
@@ -177,7 +188,8 @@ std::optional<Compiled> Compilation::finish(Capture& capture) {
     case Ending::Skip:
       return refuse(capture.info, index);
     case Ending::Break:
-      if (cache_.settings()->fullgraph) return refuse(capture.info, index);
+      must_not_break_ = must_not_break_ || is_in_strict_region(ctx_);
+      if (must_not_break_) return refuse(capture.info, index);
       if (!can_break(capture, &why)) return refuse(why, index);
       break;
     case Ending::Return:
@@ -214,7 +226,8 @@ bool Compilation::touched_shared() {
 Compiled Compilation::refuse(const BreakInfo& why, int32_t instruction) {
   Details details;
   details.add_break(why).add_place(code_, instruction);
-  if (cache_.settings()->fullgraph) {
+  if (must_not_break_) {
+    details.add("fullgraph", cache_.settings()->fullgraph ? Py_True : Py_False);
     (void)tell_user("unsupported", details);
     return Compiled::Error;
   }
@@ -283,6 +296,45 @@ std::vector<guards::Request> Compilation::requests() {
   return all;
 }
 
+// What mark_static_address(t, guard=True) leaves on a tensor.
+bool has_guarded_address(PyObject* tensor) {
+  PyObject** dict = _PyObject_GetDictPtr(tensor);
+  PyObject* mark =
+      dict && *dict ? PyDict_GetItemString(*dict, "_dynamo_static_input_type")
+                    : nullptr;
+  return mark && PyUnicode_Check(mark) &&
+         PyUnicode_CompareWithASCIIString(mark, "guarded") == 0;
+}
+
+// Whether one of the graph's inputs must be the very tensor that it is.
+bool Compilation::guard_static_addresses(std::span<PyObject* const> inputs) {
+  bool any = false;
+  const std::span<const graph::Input> known = ctx_.graph.inputs();
+  for (size_t i = 0; i < known.size(); ++i) {
+    // Numbers are made later.
+    if (known[i].kind == graph::InputKind::Number ||
+        !tensor::is_tensor(inputs[i]) || !has_guarded_address(inputs[i]))
+      continue;
+    ctx_.guards.identity(guards::SourceId(known[i].source), inputs[i]);
+    any = true;
+  }
+  return any;
+}
+
+// Finds the inputs, too. False: the guards don't hold.
+bool Compilation::make_guards(Entry& entry,
+                              std::span<const guards::Request> wanted,
+                              std::span<PyObject*> inputs) {
+  const guards::CallView view = view_of(request_);
+  entry.guards = compile_guards(wanted);
+  // An import while tracing may have registered classes.
+  entry.guards->renew_class_facts();
+  if (!entry.guards->run(view, inputs.data())) return false;
+  if (!guard_static_addresses(inputs)) return true;
+  entry.guards = compile_guards(wanted);
+  return entry.guards->run(view, inputs.data());
+}
+
 // Whether the program writes to more of the caller's than tensors.
 bool writes_objects(const values::Heap& heap) {
   return std::ranges::any_of(heap.modified(), [&](values::HeapId id) {
@@ -348,13 +400,10 @@ std::optional<Compiled> Compilation::add(const Capture& capture) {
   ctx_.guard_written_leaves();
   if (is_failure_noticed) ctx_.guard_refusals();
   const std::vector<guards::Request> wanted = requests();
-  entry->guards = compile_guards(wanted);
   std::vector<PyObject*> inputs(wanted.size() + 1);
   std::vector<Ref> numbers;
   const guards::CallView view = view_of(request_);
-  // An import while tracing may have registered classes.
-  entry->guards->renew_class_facts();
-  if (!entry->guards->run(view, inputs.data())) {
+  if (!make_guards(*entry, wanted, inputs)) {
     // The program looks at sys.modules, to which the trace added its own.
     if (module_count() != modules_) return std::nullopt;
     // A signal's handler, a callback of the collector's or another thread may
@@ -461,12 +510,13 @@ Ref Compilation::compile_graph(std::span<const guards::Request> requests,
   Ref args =
       Ref::steal(PyTuple_Pack(3, backend.get(), handle.get(), examples.get()));
   Ref keywords = Ref::steal(Py_BuildValue(
-      "{s:i,s:i,s:i,s:O,s:O,s:O,s:O,s:O}", "frame_id", cache_.frame_id,
+      "{s:i,s:i,s:i,s:O,s:O,s:O,s:O,s:O,s:O}", "frame_id", cache_.frame_id,
       "compile_id", cache_.compilations, "restart", cache_.restarts, "reason",
       reason.dict(), "guards", backend_guards.get(), "is_symbolic",
       ctx_.has_symbols() ? Py_True : Py_False, "may_refuse_data",
       ctx_.has_data_symbols() && !ctx_.must_be_whole ? Py_True : Py_False,
-      "written", written.get()));
+      "must_be_whole", ctx_.must_be_whole ? Py_True : Py_False, "written",
+      written.get()));
   Ref exceptions = import_module("magneto.exc");
   Ref skip = Ref::steal(
       exceptions ? PyObject_GetAttrString(exceptions, "SkipFrame") : nullptr);
@@ -510,6 +560,8 @@ bool Compilation::add_backend_guards(
   }
   return true;
 }
+
+// -- defects ------------------------------------------------------------------
 
 // A defect of ours: the frame runs in plain Python, and the user is told.
 Compiled defect(CodeCache& cache, const python::FrameRequest& request,
@@ -562,8 +614,8 @@ Compiled compile_frame(CodeCache& cache, const python::FrameRequest& request,
                        Wanted wanted) {
   MG_CHECK(capture_frame, "the module says how frames are traced");
   cache.drop_dead();
-  Compiled instead = Compiled::Plain;
-  if (!may_compile(cache, request, &instead)) return instead;
+  if (const auto instead = instead_of_compiling(cache, request))
+    return *instead;
   if (cache.frame_id < 0) cache.frame_id = next_frame_id++;
   note_variations(cache, request);
   CompilingScope scope;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "entry/disabled_function.h"
 
+#include <optional>
+
 #include "entry/callable_object.h"
 #include "python/frame.h"
 
@@ -10,6 +12,7 @@ namespace {
 struct DisabledFunction {
   PyObject_HEAD vectorcallfunc vectorcall;
   PyObject* target;
+  bool pauses;  // what it calls isn't compiled either
   PyObject* dict;
   PyObject* weakrefs;
 };
@@ -24,22 +27,26 @@ DisabledFunction* cast(PyObject* object) {
 PyObject* call(PyObject* object, PyObject* const* args, size_t nargsf,
                PyObject* names) noexcept {
   Ref target = Ref::share(cast(object)->target);
-  python::FrameHookScope pause(false);
+  std::optional<python::FrameHookScope> pause;
+  if (cast(object)->pauses) pause.emplace(false);
   return PyObject_Vectorcall(target, args, nargsf, names);
 }
 
 PyObject* create(PyTypeObject* type, PyObject* args,
                  PyObject* keywords) noexcept {
-  static const char* const names[] = {"function", nullptr};
+  static const char* const names[] = {"function", "recursive", nullptr};
   PyObject* target = nullptr;
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O:DisabledFunction",
-                                   const_cast<char**>(names), &target)) {
+  int recursive = 1;
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|p:DisabledFunction",
+                                   const_cast<char**>(names), &target,
+                                   &recursive)) {
     return nullptr;
   }
   PyObject* object = type->tp_alloc(type, 0);
   if (!object) return nullptr;
   cast(object)->vectorcall = call;
   cast(object)->target = Ref::share(target).release();
+  cast(object)->pauses = recursive != 0;
   return object;
 }
 
@@ -79,6 +86,8 @@ PyMemberDef members[] = {
     kWeakrefsMember<DisabledFunction>,
     {"target", T_OBJECT, offsetof(DisabledFunction, target), READONLY,
      "What is called."},
+    {"recursive", T_BOOL, offsetof(DisabledFunction, pauses), READONLY,
+     "Whether what it calls isn't compiled either."},
     {nullptr},
 };
 
@@ -101,8 +110,9 @@ bool init_disabled_function_type(PyObject* module) {
       {Py_tp_getset, getset},
       {Py_tp_members, members},
       {Py_tp_methods, methods},
-      {Py_tp_doc, const_cast<char*>("DisabledFunction(function)\n--\n\n"
-                                    "A callable that is never compiled.")},
+      {Py_tp_doc,
+       const_cast<char*>("DisabledFunction(function, recursive=True)\n--\n\n"
+                         "A callable that is never compiled.")},
       {0, nullptr},
   };
   static PyType_Spec spec = {"magneto._C.DisabledFunction",

@@ -11,6 +11,7 @@
 #include "entry/foreign.h"
 #include "entry/report.h"
 #include "entry/rest.h"
+#include "entry/stance.h"
 #include "entry/view.h"
 #include "graph/runner.h"
 #include "python/code_object.h"
@@ -249,8 +250,9 @@ Piece run_known(Running& at, PyObject** result, Broken* broken) {
 }
 
 Piece run_piece(Running& at, PyObject** result, Broken* broken) {
-  if (at.cache->is_plain || python::thread_is_traced() ||
-      tensor::is_jit_tracing() || !has_stack_room())
+  if (at.cache->is_plain || stance == Stance::ForceEager ||
+      python::thread_is_traced() || tensor::is_jit_tracing() ||
+      !has_stack_room())
     return Piece::Plain;
   const Piece piece = run_known(at, result, broken);
   if (piece != Piece::Missed) return piece;

@@ -2,8 +2,9 @@
 #include "entry/limits.h"
 
 #include <algorithm>
+#include <utility>
 
-#include "entry/view.h"
+#include "entry/report.h"
 
 namespace magneto::entry {
 namespace {
@@ -49,51 +50,30 @@ bool computes_tensors(CodeCache& cache, bool anywhere) {
 
 }  // namespace
 
-void add_why_missed(Details& details, CodeCache& cache,
-                    const python::FrameRequest& request) {
-  std::vector<std::string> lines;
-  Ref stacks = Ref::steal(PyList_New(0));
-  const guards::CallView view = view_of(request);
-  for (const EntryHold& entry : cache.entries()) {
-    auto [text, stack] = entry->guards->first_failure(view);
-    lines.push_back(std::move(text));
-    const Ref places = stack_object(stack);
-    if (!stacks || !places || PyList_Append(stacks, places) != 0) PyErr_Clear();
-  }
-  details.add("why", lines).add("stacks", stacks.get());
-}
-
-bool may_compile(CodeCache& cache, const python::FrameRequest& request,
-                 Compiled* instead) {
+Limit reached_limit(CodeCache& cache) {
   const int64_t limit = own_limit(cache);
   const int64_t most = limit_of_all();
   if (useful_entries(cache) >= limit) cache.drop_outdated();
-  const bool has_room = useful_entries(cache) < limit;
   const bool is_below_all =
       useful_compilations(cache) < most && cache.raised_in_a_row < most;
-  if (has_room && is_below_all) return true;
-  *instead = Compiled::Plain;
-  if (!computes_tensors(cache, !is_below_all)) return false;
-  *instead = Compiled::Left;
-  Details details;
-  details.add_place(request.code, request.start)
-      .add("setting", std::string(is_below_all ? "recompile_limit"
-                                               : "accumulated_recompile_limit"))
-      .add("limit",
-           is_below_all ? std::min<int64_t>(cache.compilations, most) : most);
-  add_why_missed(details, cache, request);
-  if (cache.settings()->fullgraph) {
-    (void)tell_user("limit_reached_in_full_graph", details);
-    *instead = Compiled::Error;
-  } else if (!cache.limit_was_reported) {
-    cache.limit_was_reported = true;
-    if (!is_below_all)  // once for all points
-      cache.record().for_each_cache(cache.settings(), [](CodeCache& each) {
-        each.limit_was_reported = true;
-      });
-    if (!tell_user("limit_reached", details)) *instead = Compiled::Error;
-  }
-  return false;
+  if (is_below_all && useful_entries(cache) < limit) return {};
+  Limit reached{.setting = is_below_all ? "recompile_limit"
+                                        : "accumulated_recompile_limit",
+                .count = is_below_all
+                             ? std::min<int64_t>(cache.compilations, most)
+                             : most,
+                .is_of_frame = !is_below_all};
+  reached.costs_something = computes_tensors(cache, reached.is_of_frame);
+  return reached;
+}
+
+bool note_reported(CodeCache& cache, const Limit& reached) {
+  const bool is_new = !std::exchange(cache.limit_was_reported, true);
+  if (reached.is_of_frame)  // once for all points
+    cache.record().for_each_cache(cache.settings(), [](CodeCache& each) {
+      each.limit_was_reported = true;
+    });
+  return is_new;
 }
 
 void count_compilation(CodeCache& cache, Compiled compiled) {

@@ -5,21 +5,22 @@
 #pragma once
 
 #include "entry/compiler.h"
-#include "entry/report.h"
 
 namespace magneto::entry {
 
-// True if another entry may be made; else with what to do instead.
-bool may_compile(CodeCache& cache, const python::FrameRequest& request,
-                 Compiled* instead);
+struct Limit {
+  const char* setting = nullptr;  // of magneto.config; null: none is reached
+  int64_t count = 0;
+  bool is_of_frame = false;      // of all its points
+  bool costs_something = false;  // tensors were computed there
+};
+Limit reached_limit(CodeCache& cache);
+// Whether the user is told of it now: once.
+bool note_reported(CodeCache& cache, const Limit& reached);
 
 // Counts a compilation, whatever came of it. Of entries that say that the frame
 // raises, some are kept, in favour of those that hit last: calls that fail take
 // nothing from the others.
 void count_compilation(CodeCache& cache, Compiled compiled);
-
-// Adds `why`, and in `stacks` the place in the program that has asked for each.
-void add_why_missed(Details& details, CodeCache& cache,
-                    const python::FrameRequest& request);
 
 }  // namespace magneto::entry

@@ -5,11 +5,13 @@
 #include "entry/compiled_function.h"
 #include "entry/counters.h"
 #include "entry/disabled_function.h"
+#include "entry/driver.h"
 #include "entry/frame_rules.h"
 #include "entry/frames.h"
 #include "entry/module_call.h"
 #include "entry/report.h"
 #include "entry/settings.h"
+#include "entry/stance.h"
 #include "python/frame.h"
 #include "values/reasons.h"
 
@@ -36,6 +38,34 @@ PyObject* py_reset(PyObject*, PyObject*) noexcept {
 
 PyObject* py_is_compiling(PyObject*, PyObject*) noexcept {
   return PyBool_FromLong(is_compiling());
+}
+
+// In one whose calls are looked at: not in what it has disabled.
+PyObject* py_is_in_compiled_function(PyObject*, PyObject*) noexcept {
+  return PyBool_FromLong(active_settings() && python::frames_are_looked_at());
+}
+
+PyObject* py_stances(PyObject*, PyObject*) noexcept {
+  Ref names = Ref::steal(PyList_New(0));
+  for (const std::string_view text : stance_names()) {
+    Ref name = Ref::steal(PyUnicode_FromStringAndSize(
+        text.data(), static_cast<Py_ssize_t>(text.size())));
+    if (!names || !name || PyList_Append(names, name) != 0) return nullptr;
+  }
+  return names.release();
+}
+
+PyObject* py_set_stance(PyObject*, PyObject* name) noexcept {
+  const char* text = PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : nullptr;
+  if (PyErr_Occurred()) return nullptr;
+  const std::optional<Stance> named =
+      text ? stance_named(text) : std::optional<Stance>();
+  if (!named) {
+    PyErr_Format(PyExc_ValueError, "there is no stance %R", name);
+    return nullptr;
+  }
+  stance = *named;
+  Py_RETURN_NONE;
 }
 
 PyObject* py_set_frame_rules(PyObject*, PyObject* rules) noexcept {
@@ -88,6 +118,14 @@ PyMethodDef functions[] = {
      "reset()\n--\n\nForgets everything that was compiled."},
     {"is_compiling", py_is_compiling, METH_NOARGS,
      "is_compiling()\n--\n\nTrue while this thread compiles."},
+    {"is_in_compiled_function", py_is_in_compiled_function, METH_NOARGS,
+     "is_in_compiled_function()\n--\n\nTrue where a compiled function runs in "
+     "plain Python, at a graph break."},
+    {"stances", py_stances, METH_NOARGS,
+     "stances()\n--\n\nThe names that set_stance() takes."},
+    {"set_stance", py_set_stance, METH_O,
+     "set_stance(name, /)\n--\n\nWhat the process does with compiled "
+     "functions from now on."},
     {"counters", py_counters, METH_NOARGS,
      "counters()\n--\n\nHow often what happened, since the process began."},
     {"set_frame_rules", py_set_frame_rules, METH_O,

@@ -41,8 +41,18 @@ void set_observer(PyObject* observer, bool wants_traces) noexcept {
       observer == Py_None ? nullptr : Ref::share(observer).release()));
 }
 
+namespace {
+
+Ref setting(const char* name) {
+  Ref value_of = attribute_of("magneto.heard_settings", "value");
+  return Ref::steal(value_of ? PyObject_CallFunction(value_of, "s", name)
+                             : nullptr);
+}
+
+}  // namespace
+
 int64_t config_number(const char* name, int64_t otherwise) {
-  Ref value = attribute_of("magneto.config", name);
+  Ref value = setting(name);
   const int64_t number = value ? PyLong_AsLongLong(value) : -1;
   if (!PyErr_Occurred()) return number;
   PyErr_Clear();
@@ -50,14 +60,14 @@ int64_t config_number(const char* name, int64_t otherwise) {
 }
 
 bool config_flag(const char* name) {
-  Ref value = attribute_of("magneto.config", name);
+  Ref value = setting(name);
   const int truth = value ? PyObject_IsTrue(value) : -1;
   if (truth < 0) PyErr_Clear();
   return truth > 0;
 }
 
 Ref config_functions(const char* name) {
-  Ref functions = attribute_of("magneto.config", name);
+  Ref functions = setting(name);
   const Py_ssize_t count = functions ? PyObject_Size(functions) : -1;
   if (count < 0) PyErr_Clear();
   return count > 0 ? std::move(functions) : nullptr;

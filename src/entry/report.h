@@ -23,7 +23,8 @@ bool is_trace_observed() noexcept;
 // says; of traces only if it wants to.
 void set_observer(PyObject* observer, bool wants_traces) noexcept;
 
-// The value of magneto.config.<name>; `otherwise` where it can't be had.
+// The setting as magneto.heard_settings has it; `otherwise` where it can't be
+// had.
 int64_t config_number(const char* name, int64_t otherwise);
 bool config_flag(const char* name);
 // Null if there are none.

@@ -121,6 +121,12 @@ bool is_argument(const guards::SourceTable& sources, guards::SourceId id) {
   return true;
 }
 
+// The program has said that each such number is compiled for.
+bool is_specialized(PyObject* number) {
+  return (PyLong_CheckExact(number) && config_flag("specialize_int")) ||
+         (PyFloat_CheckExact(number) && config_flag("specialize_float"));
+}
+
 // Whether a number in the tuple at `path`, or in a tuple in it, has a name that
 // is wanted.
 template <class Wanted>
@@ -144,9 +150,10 @@ FrameSymbols::FrameSymbols(CodeCache& cache, const guards::SourceTable& sources)
       sources_(sources),
       takes_data_(cache.takes_data) {
   PyObject* dynamic = cache.settings()->dynamic;
-  mode_ = dynamic == Py_True    ? Mode::Always
-          : dynamic == Py_False ? Mode::Never
-                                : Mode::Varied;
+  mode_ = dynamic == Py_True                        ? Mode::Always
+          : dynamic == Py_False                     ? Mode::Never
+          : config_flag("assume_static_by_default") ? Mode::Varied
+                                                    : Mode::Always;
   // As in the body of a loop that has a break: there another one costs less
   // than what the limit of compilations would do.
   is_behind_break_ = mode_ != Mode::Never && cache.point().start != 0 &&
@@ -301,10 +308,12 @@ bool FrameSymbols::is_symbolic(PyObject* number, guards::SourceId source) {
   if (PyIter_Check(number))
     return mode_ == Mode::Always ||
            (mode_ == Mode::Varied && config_flag("automatic_dynamic_shapes"));
-  if (mode_ == Mode::Always && is_argument(sources_, source)) return true;
   if (mode_ == Mode::Never) return false;
-  return (!varied_.empty() && varied_.contains(sources_.print(source))) ||
-         is_known_to_vary(source);
+  const bool varies =
+      (mode_ == Mode::Always && is_argument(sources_, source)) ||
+      (!varied_.empty() && varied_.contains(sources_.print(source))) ||
+      is_known_to_vary(source);
+  return varies && !is_specialized(number);
 }
 
 // By a piece of the same function that had enough of it.

@@ -79,6 +79,7 @@ constexpr Row kRows[] = {
     {"magneto.api", "graph_break", graph_break, 0, 1, "msg"},
     row::breaks("magneto.api", "reset"),
     row::breaks("magneto.api", "compile"),
+    row::breaks("magneto.installation", "compile"),
     {"magneto._C", "CompiledFunction.__call__", call_compiled, 1, kAny, "*"},
     {"magneto._C", "CompiledFunction.__get__", bind, 2, 3, nullptr},
     {"magneto._C", "DisabledFunction.__get__", bind, 2, 3, nullptr},

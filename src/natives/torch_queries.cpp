@@ -5,6 +5,7 @@
 #include "natives/torch_rows.h"
 #include "python/find.h"
 #include "python/names.h"
+#include "tensor/fake_tensor.h"
 
 namespace magneto::natives {
 
@@ -93,13 +94,39 @@ Outcome<V> is_compiling(Context& ctx, const Arguments&) {
   return ctx.boolean(true);
 }
 
+// magneto.backends.safety.judge_of(operator): what calls the operator and notes
+// whether the overload that it comes to may be in a graph; None if all of them
+// may.
+PyObject* judge_of(PyObject* callee) {
+  tensor::RealModeScope real;
+  Ref module = import_module("magneto.backends.safety");
+  return module ? PyObject_CallMethod(module, "judge_of", "O", callee)
+                : nullptr;
+}
+
 // An operator object (torch.ops.aten.add.Tensor, or without the overload): in
 // the graph as it is.
 Outcome<V> call_operator(Context& ctx, const Arguments& args) {
   PyObject* self = guarded_object(ctx, ctx.look(args.positional[0]));
   if (!self)
     return ctx.graph_break("native-call", "an operator made while tracing");
-  return values::record_function(ctx, self, without(args, 1));
+  Ref judge = Ref::steal(judge_of(self));
+  if (!judge) return ctx.raise_from_python();
+  if (judge.get() == Py_None)
+    return values::record_function(ctx, self, without(args, 1));
+  MG_TRY(V result,
+         values::record_function_as(ctx, self, judge.get(), without(args, 1)));
+  Ref refusal = Ref::steal(PyObject_GetAttrString(judge, "refusal"));
+  const char* text = refusal && PyUnicode_Check(refusal.get())
+                         ? PyUnicode_AsUTF8(refusal)
+                         : nullptr;
+  if (!text) {
+    PyErr_Clear();
+    return result;
+  }
+  return ctx.graph_break(
+      "disabled-function", text,
+      "torch._dynamo.config.only_allow_pt2_compliant_ops asks for that");
 }
 
 // -- annotations of a profile: nothing to see in a graph ----------------------

@@ -15,7 +15,7 @@ import torch
 from torch._guards import CompileId, DuplicateInputs
 from torch.autograd import forward_ad
 
-from magneto import config, logs
+from magneto import config, heard_settings, logs
 from magneto.backends import aliasing, effects, grad_mode, graph_passes, safety
 from magneto.backends.context import (
     BackendContext,
@@ -67,6 +67,7 @@ def compile_graph(
     guards: list[tuple[Any, ...]] | None = None,
     is_symbolic: bool = False,
     may_refuse_data: bool = False,
+    must_be_whole: bool = False,
     written: Sequence[int] = (),
 ) -> Callable[..., Any]:
     """Compiles a captured graph.
@@ -90,6 +91,7 @@ def compile_graph(
         is_symbolic: whether sizes or numbers in the graph are symbols.
         may_refuse_data: whether the graph has numbers out of tensors in it, and
             can be had without.
+        must_be_whole: whether the program wants no plain Python instead.
         written: which of the inputs the graph writes to.
 
     Returns:
@@ -128,7 +130,13 @@ def compile_graph(
     ):
         if isinstance(backend, NamedBackend):
             turn.begin()
-        compiled, relations = compilation.run(is_symbolic)
+        try:
+            compiled, relations = compilation.run(is_symbolic)
+        except BackendCompilerFailed as error:
+            if must_be_whole or not heard_settings.value("suppress_errors"):
+                raise
+            log.warning("%s; the frame runs as plain Python", error)
+            raise SkipFrame(str(error)) from error
     if guards is not None:
         guards.extend(relations)
     return compiled
@@ -278,7 +286,8 @@ class _Compilation:
             if floats:
                 reference = TensorsForFloats(reference, floats)
                 compiled = TensorsForFloats(compiled, floats)
-            if config.verify_correctness and compiled is not reference:
+            verifies = heard_settings.value("verify_correctness")
+            if verifies and compiled is not reference:
                 from magneto.backends.verify import verify
 
                 verify(self.backend, reference, compiled, self.example_inputs)
@@ -433,8 +442,9 @@ def _first_line(error: BaseException | None) -> str:
 
 def _reference(gm: torch.fx.GraphModule) -> Callable[..., Any]:
     """The graph's own meaning, safe from what the backend does to `gm`."""
-    if isinstance(gm, CapturedGraphModule) and gm.runs_as_captured:
-        return gm.forward
+    forward = gm.__dict__.get("forward")
+    if forward is not None:
+        return forward
     return copy.deepcopy(gm)
 
 
