@@ -26,6 +26,7 @@ Permission refuse(const char* how, CodeCache& cache,
 Permission by_stance(CodeCache& cache, const python::FrameRequest& request) {
   switch (stance) {
     case Stance::Default:
+    case Stance::InPlace:
       return Permission::Given;
     case Stance::ForceEager:
     case Stance::EagerOnRecompile:
