@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import importlib.util
 import sys
+import types
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
 from typing import Any
@@ -82,6 +83,28 @@ def _hear_restrictions(config: Any) -> None:
         written = config._config[name].user_override.get()
         heard_settings.note_restriction(name, False, written)
     object.__setattr__(config, "__class__", Heard)
+
+
+_C_FUNCTIONS = (
+    types.BuiltinFunctionType,
+    types.MethodDescriptorType,
+    types.WrapperDescriptorType,
+)
+
+
+def substitute_of(original: Any) -> Any:
+    """What the program has had traced in the place of a C function with
+    `torch.compiler.substitute_in_graph`, or None. C++ asks for functions that
+    would break the graph; PyTorch's own substitutes aren't meant.
+    """
+    functions: Any = sys.modules.get("torch._dynamo.variables.functions")
+    kind = getattr(functions, "PolyfilledFunctionVariable", None)
+    if kind is None or not isinstance(original, _C_FUNCTIONS):
+        return None
+    wrapper = kind._get_polyfill_handlers().get(original)
+    substitute = getattr(wrapper, "__torch_dynamo_polyfill__", None)
+    module = getattr(substitute, "__module__", None) or ""
+    return None if module.startswith("torch._dynamo.") else substitute
 
 
 def _hearing_stance(function: Any) -> Any:

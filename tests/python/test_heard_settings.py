@@ -8,6 +8,7 @@ import sys
 import textwrap
 import types
 import warnings
+import zlib
 
 import pytest
 import torch
@@ -432,6 +433,35 @@ def test_the_mark_of_a_step(installed):
         return x + 1
 
     assert torch.equal(compiled(function)(X), X + 1)
+
+
+def checksum(data, value=1, /):
+    a, b = value & 0xFFFF, value >> 16
+    for byte in data:
+        a = (a + byte) % 65521
+        b = (b + a) % 65521
+    return b << 16 | a
+
+
+@pytest.fixture(scope="module")
+def substituted():
+    substitute = torch.compiler.substitute_in_graph
+    return substitute(zlib.adler32, skip_signature_check=True)(checksum)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_what_stands_for_a_c_function(backend, substituted):
+    def function(x, data):
+        return x + zlib.adler32(data), substituted(data, 3)
+
+    whole = magneto.compile(function, backend=backend, fullgraph=True)
+    for data in (b"abc", b"defg"):
+        y, number = whole(X, data)
+        assert torch.equal(y, X + zlib.adler32(data))
+        assert number == zlib.adler32(data, 3)
+    crc = compiled(lambda x, data: x + zlib.crc32(data), fullgraph=True)
+    with pytest.raises(magneto.exc.Unsupported, match="crc32"):
+        crc(X, b"abc")
 
 
 # -- disable(recursive=False) --------------------------------------------------
