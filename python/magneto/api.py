@@ -221,6 +221,17 @@ def _settings(
     return of_backend[key]
 
 
+def with_backend(
+    compiled: _C.CompiledFunction, backend: Callable[..., Any]
+) -> _C.CompiledFunction:
+    """The same function, compiled with another backend."""
+    told = compiled.settings
+    key = told.fullgraph, told.dynamic, told.recompile_limit
+    return _C.CompiledFunction(
+        compiled.target, _settings(backend, key), compiled.anchor
+    )
+
+
 # -- kinds of callables --------------------------------------------------------
 
 

@@ -51,10 +51,13 @@ _RULES = (
         (f"{_TORCH}/_dynamo/decorators.py::{name}", EVALUATE, "is a setting")
         for name in ("__init__", "__enter__", "__exit__")
     ),
-    (
-        f"{_TORCH}/_dynamo/external_utils.py::inner",
-        EVALUATE,
-        "calls a function of the user's",
+    *(
+        (
+            f"{_TORCH}/_dynamo/external_utils.py::{name}",
+            EVALUATE,
+            "calls a function of the user's",
+        )
+        for name in ("inner", "nonrecursive_disable_wrapper")
     ),
     (f"{_TORCH}/_functorch", PAUSE, _AT_WORK),
     # Traced, they take themselves for compiled (is_dynamo_compiling), and what

@@ -10,15 +10,13 @@ from __future__ import annotations
 import functools
 import importlib.util
 import sys
-import warnings
+import types
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
 from typing import Any
 
 from magneto import _C, api, heard_settings
-from magneto.exc import MagnetoWarning
-
-_STANCES = frozenset(_C.stances())
+from magneto.backends import lookup_backend
 
 
 def listen() -> None:
@@ -87,10 +85,32 @@ def _hear_restrictions(config: Any) -> None:
     object.__setattr__(config, "__class__", Heard)
 
 
+_C_FUNCTIONS = (
+    types.BuiltinFunctionType,
+    types.MethodDescriptorType,
+    types.WrapperDescriptorType,
+)
+
+
+def substitute_of(original: Any) -> Any:
+    """What the program has had traced in the place of a C function with
+    `torch.compiler.substitute_in_graph`, or None. C++ asks for functions that
+    would break the graph; PyTorch's own substitutes aren't meant.
+    """
+    functions: Any = sys.modules.get("torch._dynamo.variables.functions")
+    kind = getattr(functions, "PolyfilledFunctionVariable", None)
+    if kind is None or not isinstance(original, _C_FUNCTIONS):
+        return None
+    wrapper = kind._get_polyfill_handlers().get(original)
+    substitute = getattr(wrapper, "__torch_dynamo_polyfill__", None)
+    module = getattr(substitute, "__module__", None) or ""
+    return None if module.startswith("torch._dynamo.") else substitute
+
+
 def _hearing_stance(function: Any) -> Any:
     @functools.wraps(function)
     def set_stance(stance: Any) -> Any:
-        _check_place()
+        _check(stance)
         before = function(stance)
         _take(stance)
         return before
@@ -107,27 +127,20 @@ def _hearing_reset(function: Any) -> Any:
     return reset
 
 
-def _check_place() -> None:
+def _check(stance: Any) -> None:
     if _C.is_in_compiled_function():
         raise RuntimeError(
             "set_stance() was called in a compiled function; call it outside"
         )
+    if stance.backend is not None:
+        lookup_backend(stance.backend)  # raises when there is none
 
 
 def _take(stance: Any) -> None:
-    """From now on it is everybody's. That guards which could be left out are
-    left out (`skip_guard_eval_unsafe`) isn't needed: all of them cost less than
+    """That guards which could be left out are left out (which is what
+    `skip_guard_eval_unsafe` asks for) isn't needed: all of them cost less than
     a microsecond, and no result is wrong with them.
     """
-    name = stance.stance
-    if name not in _STANCES or stance.backend is not None:
-        asked = f"set_stance({name!r}, force_backend={stance.backend!r})"
-        warnings.warn(
-            f"{asked} isn't known to magneto, which compiles as ever. Its "
-            f"stances are {', '.join(sorted(_STANCES))}; backends are given to "
-            "compile()",
-            MagnetoWarning,
-            stacklevel=3,
-        )
-        name = "default"
-    _C.set_stance(name)
+    from magneto import stances
+
+    stances.take(stance.stance, stance.backend)

@@ -56,8 +56,9 @@ _ENVIRONMENT = {
 is_installed = False
 """Whether all of them are; else those that torch.compiler.config has, too."""
 
-# Heard in any case: somebody who starts a program so wants nothing compiled.
-_ALWAYS = frozenset({"disable"})
+# Heard in any case: what torch.compiler.config has, too, and what somebody who
+# starts a program says so that nothing is compiled.
+_ALWAYS = frozenset({"disable", *torch.compiler.config.__all__})
 
 
 def value(name: str) -> Any:
@@ -87,10 +88,7 @@ def value(name: str) -> Any:
 def _said(name: str) -> Any:
     """What torch._dynamo.config says, if it is heard; else its default."""
     default = _THEIR_DEFAULTS[name]
-    if not is_installed and name not in (
-        *_ALWAYS,
-        *torch.compiler.config.__all__,
-    ):
+    if not is_installed and name not in _ALWAYS:
         return default
     module: Any = sys.modules.get("torch._dynamo.config")
     if hasattr(module, "_config"):  # it is loaded, and not being loaded

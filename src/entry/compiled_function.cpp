@@ -9,6 +9,8 @@
 #include "entry/compiler.h"
 #include "entry/driver.h"
 #include "entry/report.h"
+#include "entry/stance.h"
+#include "python/find.h"
 #include "support/check.h"
 #include "tensor/fake_tensor.h"
 
@@ -86,8 +88,22 @@ PyObject* refuse_suspendable(CompiledFunction* self) {
   return nullptr;
 }
 
+// Null with a Python error set.
+Ref in_place_of(PyObject* object) {
+  Ref module = import_module("magneto.stances");
+  return Ref::steal(
+      module ? PyObject_CallMethod(module, "in_place_of", "O", object)
+             : nullptr);
+}
+
 PyObject* call(PyObject* object, PyObject* const* args, size_t nargsf,
                PyObject* names) noexcept {
+  if (stance == Stance::InPlace) [[unlikely]] {
+    Ref other = in_place_of(object);
+    if (!other) return nullptr;
+    if (other.get() != object)
+      return PyObject_Vectorcall(other, args, nargsf, names);
+  }
   CompiledFunction* self = cast(object);
   // Whoever drops the last reference meanwhile must not pull these away.
   Ref hold = Ref::share(object);
@@ -243,6 +259,8 @@ PyMemberDef members[] = {
     kWeakrefsMember<CompiledFunction>,
     {"target", T_OBJECT, offsetof(CompiledFunction, target), READONLY,
      "What was compiled: a function or a bound method."},
+    {"anchor", T_OBJECT, offsetof(CompiledFunction, anchor), READONLY,
+     "The code object that keeps what is compiled; None: the function's own."},
     {"settings", T_OBJECT, offsetof(CompiledFunction, settings), READONLY,
      "The Settings it was compiled with."},
     {nullptr},

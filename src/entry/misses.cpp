@@ -28,6 +28,7 @@ Instead refuse(const char* how, CodeCache& cache,
 Instead by_stance(CodeCache& cache, const python::FrameRequest& request) {
   switch (stance) {
     case Stance::Default:
+    case Stance::InPlace:
       return {};
     case Stance::ForceEager:
     case Stance::EagerOnRecompile:

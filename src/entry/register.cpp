@@ -45,16 +45,6 @@ PyObject* py_is_in_compiled_function(PyObject*, PyObject*) noexcept {
   return PyBool_FromLong(active_settings() && python::frames_are_looked_at());
 }
 
-PyObject* py_stances(PyObject*, PyObject*) noexcept {
-  Ref names = Ref::steal(PyList_New(0));
-  for (const std::string_view text : stance_names()) {
-    Ref name = Ref::steal(PyUnicode_FromStringAndSize(
-        text.data(), static_cast<Py_ssize_t>(text.size())));
-    if (!names || !name || PyList_Append(names, name) != 0) return nullptr;
-  }
-  return names.release();
-}
-
 PyObject* py_set_stance(PyObject*, PyObject* name) noexcept {
   const char* text = PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : nullptr;
   if (PyErr_Occurred()) return nullptr;
@@ -121,8 +111,6 @@ PyMethodDef functions[] = {
     {"is_in_compiled_function", py_is_in_compiled_function, METH_NOARGS,
      "is_in_compiled_function()\n--\n\nTrue where a compiled function runs in "
      "plain Python, at a graph break."},
-    {"stances", py_stances, METH_NOARGS,
-     "stances()\n--\n\nThe names that set_stance() takes."},
     {"set_stance", py_set_stance, METH_O,
      "set_stance(name, /)\n--\n\nWhat the process does with compiled "
      "functions from now on."},

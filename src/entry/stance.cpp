@@ -17,15 +17,10 @@ constexpr Name kNames[] = {
     {"eager_on_recompile", Stance::EagerOnRecompile},
     {"fail_on_recompile", Stance::FailOnRecompile},
     {"eager_then_compile", Stance::EagerThenCompile},
+    {"in_place", Stance::InPlace},
 };
 
 }  // namespace
-
-std::vector<std::string_view> stance_names() {
-  std::vector<std::string_view> names;
-  for (const Name& name : kNames) names.push_back(name.text);
-  return names;
-}
 
 std::optional<Stance> stance_named(std::string_view name) noexcept {
   const Name* found = std::ranges::find(kNames, name, &Name::text);

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
-#include <vector>
 
 namespace magneto::entry {
 
@@ -16,14 +15,13 @@ enum class Stance : uint8_t {
   EagerOnRecompile,  // plain Python where nothing that was compiled fits
   FailOnRecompile,   // an error there
   EagerThenCompile,  // plain Python at the first call, compiled at the second
+  InPlace,  // as another compiled function: magneto.stances.in_place_of
 };
 
 // Guarded by the GIL. Read by each call.
 inline Stance stance = Stance::Default;
 
-// What programs call them.
-std::vector<std::string_view> stance_names();
-// The stance that programs call so; nothing if there is none.
+// By the name that magneto.stances has for it; nothing if there is none.
 std::optional<Stance> stance_named(std::string_view name) noexcept;
 
 }  // namespace magneto::entry

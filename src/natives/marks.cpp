@@ -8,6 +8,7 @@
 
 #include "natives/pure.h"
 #include "python/find.h"
+#include "python/frame.h"
 #include "tensor/fake_tensor.h"
 
 namespace magneto::natives {
@@ -131,6 +132,24 @@ Outcome<V> call_constant(Context& ctx, PyObject* callable,
   return lift(ctx, std::move(result));
 }
 
+// torch.compiler.disable(recursive=False): the function's own frame isn't
+// compiled, while what it calls is. It is called by a wrapper that has the
+// mark.
+void leave_own_frame(PyObject* wrapper) {
+  static PyObject* const recursive =
+      interned_name("_torchdynamo_disable_recursive");
+  static PyObject* const original = interned_name("_torchdynamo_orig_callable");
+  PyObject* dict = PyFunction_Check(wrapper)
+                       ? reinterpret_cast<PyFunctionObject*>(wrapper)->func_dict
+                       : nullptr;
+  if (!dict || PyDict_GetItemWithError(dict, recursive) != Py_False) return;
+  PyObject* function = PyDict_GetItemWithError(dict, original);
+  if (function && PyFunction_Check(function))
+    python::set_frame_action(
+        reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function)),
+        python::FrameAction::Evaluate);
+}
+
 // What torch._dynamo, once it is there, puts a disabled function in the place
 // of, since it computes it in its own way; null for anything else.
 PyObject* behind_own_mark(PyObject* callable) {
@@ -198,6 +217,7 @@ Outcome<V> call_marked(Context& ctx, PyObject* callable, Mark mark,
     case Mark::Disabled:
       if (PyObject* original = behind_own_mark(callable))
         return values::call(ctx, ctx.constant_share(original), args);
+      leave_own_frame(callable);
       return ctx.graph_break(
           "disabled-function",
           name_of(callable) + " is marked as not to be compiled",

@@ -18,6 +18,7 @@
 #include "python/iterator_layout.h"
 #include "python/layout.h"
 #include "python/names.h"
+#include "tensor/fake_tensor.h"
 #include "values/attributes.h"
 #include "values/definitions.h"
 #include "values/exceptions.h"
@@ -87,8 +88,23 @@ PyTypeObject* owner_of(PyObject* callable) {
   return nullptr;
 }
 
-Signal refuse(Context& ctx, PyObject* callable, const Arguments& args,
-              const char* hint) {
+// What the program has told PyTorch's compiler to trace in the callable's
+// place; None, or null with a Python error set.
+Ref substitute_of(PyObject* callable) {
+  tensor::RealModeScope real;
+  Ref module = import_module("magneto.heard_calls");
+  return Ref::steal(
+      module ? PyObject_CallMethod(module, "substitute_of", "O", callable)
+             : nullptr);
+}
+
+// The callable has no meaning of ours, or not with these arguments.
+Outcome<V> refuse(Context& ctx, PyObject* callable, const Arguments& args,
+                  const char* hint) {
+  Ref substitute = substitute_of(callable);
+  if (!substitute) return ctx.raise_from_python();
+  if (substitute.get() != Py_None)
+    return values::call(ctx, ctx.known(std::move(substitute)), args);
   std::string detail = describe(callable);
   if (args.count()) {
     detail += " of ";

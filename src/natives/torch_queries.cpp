@@ -195,7 +195,15 @@ Outcome<V> call_scripted(Context& ctx, const Arguments& args) {
                          "call it outside of the compiled function");
 }
 
+// A region that torch.compiler.nested_compile_region has compiled once for all
+// its calls: part of the graph like any other.
+Outcome<V> call_region(Context& ctx, const Arguments& args) {
+  return call(ctx, args.positional[0], without(args, 1));
+}
+
 constexpr Row kRows[] = {
+    {"torch._higher_order_ops.invoke_subgraph", "invoke_subgraph_placeholder",
+     call_region, 1, kAny, "*"},
     {"torch._C", "ScriptFunction.__call__", call_scripted, 1, kAny, "*"},
     {"torch._C._nn", "_parse_to", parse_conversion, 0, kAny, "*"},
     // What is going on.

@@ -185,6 +185,24 @@ def test_they_are_compiled_as_they_are(is_installed, backend, request):
     compare(attention, call(Q, Q, Q + 1))
 
 
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_a_region_that_is_compiled_once_is_part_of_the_graph(backend):
+    @torch.compiler.nested_compile_region
+    def layer(x, w):
+        return torch.relu(x * w), torch.compiler.is_compiling()
+
+    def model(x, w):
+        for _ in range(3):
+            x, is_compiled = layer(x, w)
+        return x.sum(), is_compiled
+
+    call = magneto.compile(model, backend=backend, fullgraph=True)
+    expected, _ = model(X, Y * 2)
+    compare((expected, True), call(X, Y * 2))
+    alone = magneto.compile(layer, backend=backend, fullgraph=True)
+    compare((layer(X, Y)[0], True), alone(X, Y))
+
+
 def test_what_the_program_compiles_is_magnetos(installed):
     layer = torch.nn.Linear(3, 3)
     layer.compile(backend="eager")

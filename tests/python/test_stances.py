@@ -283,13 +283,73 @@ def test_eager_then_compile(program, backend, stance):
         assert not was_compiled(call(X))
 
 
-@pytest.mark.parametrize(
-    "asked", [{"stance": "aot_eager_then_compile"}, {"force_backend": "eager"}]
-)
-def test_stances_that_arent_there_are_told(asked, stance):
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_force_backend(program, stance):
+    own, forced = Recorder(), Recorder()
+    call = magneto.compile(program, backend=own)
+    with stance(force_backend=forced):
+        assert torch.equal(results(call(X)), results(program(X)))
+        before = magneto.stats()
+        assert was_compiled(call(X))
+        assert magneto.stats() == before
+    assert own.graphs == 0
+    assert forced.graphs > 0
+    assert was_compiled(call(X))
+    assert own.graphs == forced.graphs
+    before = magneto.stats()
+    with stance(force_backend=forced):
+        call(X)
+    call(X)
+    assert magneto.stats() == before
+    with pytest.raises(RuntimeError, match="force_backend"):
+        stance("force_eager", force_backend=forced)
+
+
+def test_force_backend_by_name(stance):
+    call = magneto.compile(plus, backend=Recorder(), fullgraph=True)
+    for name in ("eager", "aot_eager"):
+        with stance(force_backend=name):
+            assert was_compiled(call(X))
+    with pytest.raises(magneto.exc.InvalidBackend):
+        stance(force_backend="no_such")
+
+
+def test_methods_with_another_backend(stance):
+    forced = Recorder()
+
+    class Net(torch.nn.Module):
+        def __init__(self, n):
+            super().__init__()
+            self.n = n
+
+        def forward(self, x):
+            return x * self.n
+
+    nets = [magneto.compile(Net(n), backend="eager") for n in range(3)]
+    with stance(force_backend=forced):
+        for n, net in enumerate(nets):
+            assert torch.equal(net(X), X * n)
+    assert 1 <= forced.graphs <= 3
+
+
+@pytest.mark.parametrize("program", [plus, with_breaks, Layer()])
+def test_aot_eager_then_compile(program, stance):
+    backend = Recorder()
+    call = magneto.compile(program, backend=backend)
+    with stance("aot_eager_then_compile"):
+        assert was_compiled(call(X))
+        assert backend.graphs == 0
+        assert was_compiled(call(X))
+        assert backend.graphs > 0
+    before = magneto.stats()
+    call(X)
+    assert magneto.stats() == before
+
+
+def test_stances_that_arent_there_are_told(stance):
     call = magneto.compile(plus, backend="eager")
-    with pytest.warns(magneto.exc.MagnetoWarning, match="isn't known"):
-        stance(**asked)
+    with pytest.warns(magneto.exc.MagnetoWarning, match="doesn't know"):
+        stance("no_such_stance")
     assert was_compiled(call(X))
 
 
