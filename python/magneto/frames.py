@@ -70,6 +70,11 @@ _RULES = (
         "changes learning rates, once in many steps",
     ),
     (
+        f"{_TORCH}/optim/lr_scheduler.py::wrapper",
+        EVALUATE,
+        "counts the steps of an optimizer, around them",
+    ),
+    (
         f"{_TORCH}/optim/lbfgs.py",
         WHOLE,
         "decides by what tensors hold, in each step",

@@ -210,6 +210,8 @@ def lets_go_of_what_has_a_finalizer(x, box):
 SCHEDULER = torch.optim.lr_scheduler.ExponentialLR(
     torch.optim.SGD([torch.ones(1)], lr=torch.tensor(0.1)), gamma=0.5
 )
+SCHEDULER.optimizer.step()
+SCHEDULER.step()
 
 
 def bookkeeping(x, scheduler):
