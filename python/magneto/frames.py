@@ -25,6 +25,10 @@ WHOLE = 4
 """As EVALUATE. Inlined, where it can't be traced to its end, the call runs in
 plain Python, instead of being cut in pieces."""
 
+BOOKS = 5
+"""As PAUSE. Inlined, it is traced as long as it computes with no tensor; else
+the call runs in plain Python."""
+
 _TORCH = os.path.dirname(torch.__file__)
 _STDLIB = sysconfig.get_path("stdlib")
 _HERE = os.path.dirname(__file__)
@@ -79,8 +83,13 @@ _RULES = (
     (f"{_TORCH}/nn/attention/__init__.py", EVALUATE, "chooses kernels"),
     (
         f"{_TORCH}/optim/lr_scheduler.py",
-        WHOLE,
-        "keeps books, once in many steps",
+        BOOKS,
+        "changes learning rates, once in many steps",
+    ),
+    (
+        f"{_TORCH}/optim/lr_scheduler.py::wrapper",
+        EVALUATE,
+        "counts the steps of an optimizer, around them",
     ),
     (
         f"{_TORCH}/nn/attention/flex_attention.py",

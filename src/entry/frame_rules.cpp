@@ -30,6 +30,7 @@ std::optional<FrameAction> action_of(long number) {
     case static_cast<long>(FrameAction::Pause):
     case static_cast<long>(FrameAction::Handle):
     case static_cast<long>(FrameAction::Whole):
+    case static_cast<long>(FrameAction::Books):
       return static_cast<FrameAction>(number);
     default:
       return std::nullopt;

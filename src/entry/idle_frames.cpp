@@ -13,6 +13,7 @@ bool is_item(SourceKind kind) {
   switch (kind) {
     case SourceKind::DictItem:
     case SourceKind::DictKeyAt:
+    case SourceKind::DictValueAt:
     case SourceKind::ListItem:
     case SourceKind::DequeItem:
     case SourceKind::TupleItem:

@@ -187,9 +187,10 @@ bool WordGroup::add_child(const Source& child) {
     }
     case SourceKind::DictItem:
     case SourceKind::DictKeyAt:
+    case SourceKind::DictValueAt:
       add_type();
       add_version(value_, kVersion);
-      if (child.kind == SourceKind::DictKeyAt) add_order(value_, kOrder);
+      if (child.kind != SourceKind::DictItem) add_order(value_, kOrder);
       return true;
     case SourceKind::ListItem:
     case SourceKind::TupleItem:
@@ -234,6 +235,7 @@ bool WordGroup::gives_stable(SourceKind kind) const {
   switch (kind) {
     case SourceKind::DictItem:
     case SourceKind::DictKeyAt:
+    case SourceKind::DictValueAt:
     case SourceKind::TypeAttr:
     case SourceKind::TypeOwnAttr:
     case SourceKind::TypeMro:

@@ -269,6 +269,13 @@ Reading read_DictKeyAt(const Source& source, PyObject* base) noexcept {
   return present_or_absent(key);
 }
 
+Reading read_DictValueAt(const Source& source, PyObject* base) noexcept {
+  const Reading key = read_DictKeyAt(source, base);
+  if (!key.is_present()) return key;
+  if (!PyLong_CheckExact(key.value())) return Reading::unreadable();
+  return read_dict_item(base, key.value(), PyObject_Hash(key.value()));
+}
+
 Reading read_ListItem(const Source& source, PyObject* base) noexcept {
   if (!PyList_Check(base)) return Reading::unreadable();
   return item_at(as<PyListObject>(base)->ob_item, PyList_GET_SIZE(base),

@@ -157,6 +157,10 @@ SourceId SourceTable::dict_key_at(SourceId dict, size_t i) {
   return indexed(dict, SourceKind::DictKeyAt, i);
 }
 
+SourceId SourceTable::dict_value_at(SourceId dict, size_t i) {
+  return indexed(dict, SourceKind::DictValueAt, i);
+}
+
 SourceId SourceTable::list_item(SourceId list, size_t i) {
   return indexed(list, SourceKind::ListItem, i);
 }

@@ -126,6 +126,7 @@ class SourceTable {
   SourceId dict_item(SourceId dict, PyObject* key);
   SourceId dict_item(SourceId dict, PyObject* key, Py_hash_t hash);
   SourceId dict_key_at(SourceId dict, size_t i);
+  SourceId dict_value_at(SourceId dict, size_t i);
   SourceId list_item(SourceId list, size_t i);
   SourceId deque_item(SourceId deque, size_t i);
   SourceId tuple_item(SourceId tuple, size_t i);

@@ -57,6 +57,7 @@ enum class FrameAction : uint8_t {
   Pause,         // the same, and what it calls is left alone
   Handle,        // give it to the handler
   Whole,         // Evaluate; inlined, it is traced whole or not at all
+  Books,         // Pause; inlined, as Whole, and it records no operation
 };
 
 // What a handler says of a frame.

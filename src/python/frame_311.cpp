@@ -255,7 +255,8 @@ PyObject* evaluate(PyThreadState* state, _PyInterpreterFrame* frame,
       if (handlers.run && !thread_is_traced() && has_stack_room())
         return give_to_handler(state, frame);
       break;
-    case FrameAction::Pause: {
+    case FrameAction::Pause:
+    case FrameAction::Books: {
       FrameHookScope pause(false);
       return pass_on(state, frame, throwing);
     }

@@ -104,7 +104,8 @@ namespace {
 bool is_whole(PyCodeObject* code) {
   const python::FrameAction action = python::frame_action(code);
   return action == python::FrameAction::Whole ||
-         action == python::FrameAction::Pause;
+         action == python::FrameAction::Pause ||
+         action == python::FrameAction::Books;
 }
 
 // Whether the graph may break at this instruction of an inlined call.

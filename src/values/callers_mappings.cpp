@@ -7,6 +7,7 @@
 #include "python/names.h"
 #include "values/callers_objects.h"
 #include "values/identity.h"
+#include "values/keys_by_place.h"
 #include "values/memo.h"
 #include "values/protocol.h"
 #include "values/torch_types.h"
@@ -189,6 +190,11 @@ Context::KeyPlace Context::place_of(HeapId dict, V key, PyObject* token) {
             guards::read_instance_attr(object->object, token)};
   }
   V object = mapping.owner;
+  if (const auto place = place_of_key(*this, object, key)) {
+    const SourceId source = sources.dict_value_at(object->source, *place);
+    return {source, guards::read_dict_item(object->object, token,
+                                           PyObject_Hash(token))};
+  }
   PyObject* real = callers_key(*this, key, token);
   if (!real) return {};
   Py_hash_t hash = PyObject_Hash(real);
@@ -255,6 +261,10 @@ std::vector<V> Context::keys(HeapId dict) {
   const HeapObject& mapping = heap[dict];
   const bool of_instance = mapping.attributes_of.valid();
   V object = of_instance ? heap[mapping.attributes_of].owner : mapping.owner;
+  if (!of_instance) {
+    std::vector<V> by_place = keys_by_place(*this, object);
+    if (!by_place.empty()) return by_place;
+  }
   // That it has none yet may be seen: an exception's state says so.
   if (of_instance && !(object->type->tp_flags & Py_TPFLAGS_MANAGED_DICT)) {
     PyObject** dictionary = python::dict_slot(object->object);

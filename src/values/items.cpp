@@ -7,6 +7,7 @@
 #include "values/aliases.h"
 #include "values/exceptions.h"
 #include "values/hashing.h"
+#include "values/keys_by_place.h"
 #include "values/operands.h"
 #include "values/protocol.h"
 #include "values/symbolic.h"
@@ -586,6 +587,7 @@ void read_for(Context& ctx, HeapId id, PyObject* token) {
 
 V entry_value(Context& ctx, V dict, V key, PyObject* token) {
   HeapId id = dict->heap;
+  settle_keys(ctx, dict);
   read_for(ctx, id, token);
   Py_ssize_t position = ctx.heap.find(id, token);
   expect_closed_comparisons();
@@ -613,6 +615,7 @@ Outcome<V> dict_get(Context& ctx, V dict, V key) {
 }
 
 V dict_get_string(Context& ctx, V dict, PyObject* key) {
+  settle_keys(ctx, dict);
   Py_ssize_t position = ctx.heap.find(dict->heap, key);
   const DictState& state = *ctx.heap[dict->heap].dict;
   if (position >= 0) return state.entries[static_cast<size_t>(position)].value;
@@ -638,6 +641,7 @@ Status dict_set(Context& ctx, V dict, V key, V value) {
     return dict->kind == Kind::Set ? ctx.graph_break("set-item", what)
                                    : ctx.graph_break("dict-key", what);
   }
+  settle_keys(ctx, dict);
   if (!ctx.heap[dict->heap].dict->complete &&
       ctx.heap.find(dict->heap, token) < 0)
     ctx.let_go_unread(dict->heap, key, token);
@@ -667,6 +671,7 @@ bool is_merged_directly(Context& ctx, PyTypeObject* type) {
 std::vector<const DictEntry*> dict_entries(Context& ctx, V dict) {
   dict = ctx.look(dict);
   ctx.heap.dict_complete(dict->heap, ctx);
+  settle_keys(ctx, dict);
   std::vector<const DictEntry*> entries;
   for (const DictEntry& entry : ctx.heap[dict->heap].dict->entries)
     if (entry.value) entries.push_back(&entry);

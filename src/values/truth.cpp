@@ -5,6 +5,7 @@
 #include "python/names.h"
 #include "values/hashing.h"
 #include "values/identity.h"
+#include "values/keys_by_place.h"
 #include "values/operands.h"
 #include "values/protocol.h"
 #include "values/sets.h"
@@ -177,6 +178,22 @@ Outcome<bool> bytes_contain(Context& ctx, PyObject* bytes, V item) {
 
 }  // namespace
 
+namespace {
+
+// Where it is, no key is in it, whichever that is.
+bool is_empty_dict(Context& ctx, V dict) {
+  const DictState& state = *ctx.heap[dict->heap].dict;
+  const bool may_be = state.complete ? state.live == 0
+                                     : dict->kind == Kind::Dict &&
+                                           dict->object &&
+                                           PyDict_GET_SIZE(dict->object) == 0 &&
+                                           state.entries.empty();
+  if (may_be) ctx.heap.dict_complete(dict->heap, ctx);
+  return may_be;
+}
+
+}  // namespace
+
 Outcome<bool> plain_contains(Context& ctx, V container, V item) {
   if (container->is_constant() && is_symbol(ctx.look_symbolic(item))) {
     if (PyRange_Check(container->object))
@@ -231,6 +248,8 @@ Outcome<bool> plain_contains(Context& ctx, V container, V item) {
     }
     case Kind::Dict:
     case Kind::Set: {
+      if (is_unknown_key(ctx, item) && is_empty_dict(ctx, container))
+        return false;
       if (container->kind == Kind::Set) item = set_key(ctx, item);
       MG_TRY(V found, dict_get(ctx, container, item));
       return found != nullptr;

@@ -207,12 +207,25 @@ def lets_go_of_what_has_a_finalizer(x, box):
     return x
 
 
+SCHEDULER = torch.optim.lr_scheduler.ExponentialLR(
+    torch.optim.SGD([torch.ones(1)], lr=torch.tensor(0.1)), gamma=0.5
+)
+SCHEDULER.optimizer.step()
+SCHEDULER.step()
+
+
+def bookkeeping(x, scheduler):
+    scheduler.step()
+    return x + 1
+
+
 PROGRAMS = {
     "asked-for": (asked_for, ()),
     "async-function": (async_function, ()),
     "attribute-write": (attribute_write, ()),
     "autocast": (autocast, ()),
     "autograd-function": (lambda x, w: Doubled.apply(w) + x, (W,)),
+    "bookkeeping": (bookkeeping, (SCHEDULER,)),
     "c-attribute": (lambda x, a: x + a.itemsize, (array.array("i"),)),
     "c-attribute-write": (c_attribute_write, ()),
     "c-protocol": (lambda x, h: x + float(h), (Half(),)),
@@ -329,6 +342,7 @@ def test_reason_is_met_named_and_explained(name, late_module):
 # Using them up, leaving a context, importing: once. Or what can't be copied.
 NOT_COMPARED = {
     "autocast",
+    "bookkeeping",
     "caller-iterator",
     "cannot-rebuild",
     "import",
@@ -350,10 +364,13 @@ def test_other_tensors_compute_the_same(name):
     assert torch.equal(call(X, *args), fn(X, *args))
 
 
-# Where nothing may break, modules are loaded while tracing, and there is nothing
-# behind a break.
+# Where nothing may break, modules are loaded while tracing and books are kept in
+# the graph, and there is nothing behind a break.
 @pytest.mark.parametrize(
-    "name", sorted(PROGRAMS.keys() - {"raised", "import", "varying-value"})
+    "name",
+    sorted(
+        PROGRAMS.keys() - {"raised", "import", "varying-value", "bookkeeping"}
+    ),
 )
 def test_full_graph_names_reason_place_and_hint(name, late_module):
     fn, args = PROGRAMS[name]
