@@ -27,6 +27,7 @@ Permission by_stance(CodeCache& cache, const python::FrameRequest& request) {
   switch (stance) {
     case Stance::Default:
     case Stance::InPlace:
+    case Stance::EagerThenCompile:
       return Permission::Given;
     case Stance::ForceEager:
     case Stance::EagerOnRecompile:
@@ -35,9 +36,6 @@ Permission by_stance(CodeCache& cache, const python::FrameRequest& request) {
       return is_worth_compiling(request)
                  ? refuse("stance_refuses", cache, request)
                  : Permission::Plain;
-    case Stance::EagerThenCompile:
-      return std::exchange(cache.was_called, true) ? Permission::Given
-                                                   : Permission::Plain;
   }
   MG_CHECK(false, "a stance");
 }
