@@ -118,7 +118,12 @@ std::vector<EntryHold> CodeCache::take() {
   limit_was_reported = false;
   was_called = false;
   compilations = raised = raised_in_a_row = 0;
-  return std::exchange(entries_, {});
+  std::vector<EntryHold> entries = std::exchange(entries_, {});
+  if (seen) {
+    entries.emplace_back(new Entry);
+    entries.back()->guards = std::move(seen);
+  }
+  return entries;
 }
 
 // -- CodeRecord ---------------------------------------------------------------

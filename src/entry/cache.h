@@ -173,9 +173,10 @@ class CodeCache {
   // Nothing is compiled here any more.
   bool is_plain = false;
   bool limit_was_reported = false;
-  // By a call that was left to plain Python, as Stance::EagerThenCompile has
-  // it.
-  bool was_called = false;
+  // What guards would have held in a first call that was left to plain Python
+  // (Stance::EagerThenCompile).
+  std::unique_ptr<guards::GuardProgram> seen;
+  bool was_called = false;  // so
   // Numbers for logs; the frame's is given at the first compilation.
   int32_t frame_id = -1;
   int32_t compilations = 0;

@@ -16,6 +16,7 @@
 #include "entry/live_slots.h"
 #include "entry/misses.h"
 #include "entry/report.h"
+#include "entry/stance.h"
 #include "entry/strict_regions.h"
 #include "entry/symbol_policy.h"
 #include "entry/symbol_report.h"
@@ -97,6 +98,9 @@ class Compilation {
   // looked at was changed meanwhile.
   std::optional<Compiled> run();
 
+  // What guards would hold for this call. Nothing is compiled.
+  std::unique_ptr<guards::GuardProgram> look();
+
  private:
   std::optional<Compiled> finish(Capture& capture);
   // Where the frame ended with Return or Break: how it is gone on with, in
@@ -150,6 +154,11 @@ std::optional<Compiled> Compilation::run() {
   }();
   if (PyErr_Occurred()) return Compiled::Error;  // KeyboardInterrupt
   return finish(capture);
+}
+
+std::unique_ptr<guards::GuardProgram> Compilation::look() {
+  (void)capture_frame(ctx_, request_, [](const Capture&) { return true; });
+  return PyErr_Occurred() ? nullptr : compile_guards({});
 }
 
 // The user has said that a size varies, and the program is only right for one.
@@ -579,6 +588,18 @@ Compiled defect(CodeCache& cache, const python::FrameRequest& request,
   return Compiled::Plain;
 }
 
+// Of a first call that plain Python runs: what varies is known at the second.
+Compiled look_only(CodeCache& cache, const python::FrameRequest& request) {
+  CompilingScope scope;
+  std::string failure;
+  try {
+    cache.seen = Compilation(cache, request, failure).look();
+  } catch (const InternalError& error) {
+    return defect(cache, request, error.what());
+  }
+  return PyErr_Occurred() ? Compiled::Error : Compiled::Plain;
+}
+
 }  // namespace
 
 void set_capture_frame(CaptureFrame capture) noexcept {
@@ -616,6 +637,9 @@ Compiled compile_frame(CodeCache& cache, const python::FrameRequest& request,
   cache.drop_dead();
   if (const auto instead = instead_of_compiling(cache, request))
     return *instead;
+  if (stance == Stance::EagerThenCompile &&
+      !std::exchange(cache.was_called, true))
+    return look_only(cache, request);
   if (cache.frame_id < 0) cache.frame_id = next_frame_id++;
   note_variations(cache, request);
   CompilingScope scope;

@@ -29,6 +29,7 @@ Instead by_stance(CodeCache& cache, const python::FrameRequest& request) {
   switch (stance) {
     case Stance::Default:
     case Stance::InPlace:
+    case Stance::EagerThenCompile:
       return {};
     case Stance::ForceEager:
     case Stance::EagerOnRecompile:
@@ -37,9 +38,6 @@ Instead by_stance(CodeCache& cache, const python::FrameRequest& request) {
       return is_worth_compiling(request)
                  ? refuse("stance_refuses", cache, request)
                  : Compiled::Plain;
-    case Stance::EagerThenCompile:
-      if (std::exchange(cache.was_called, true)) return {};
-      return Compiled::Plain;
   }
   MG_CHECK(false, "a stance");
 }

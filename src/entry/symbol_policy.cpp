@@ -342,9 +342,12 @@ void FrameSymbols::leave(guards::SourceId source) {
 void note_variations(CodeCache& cache, const python::FrameRequest& request) {
   if (!config_flag("automatic_dynamic_shapes")) return;
   const guards::CallView view = view_of(request);
-  for (const EntryHold& entry : cache.entries())
-    for (std::string& name : entry->guards->variations(view))
+  const auto note = [&](guards::GuardProgram& guards) {
+    for (std::string& name : guards.variations(view))
       cache.varied.insert(std::move(name));
+  };
+  for (const EntryHold& entry : cache.entries()) note(*entry->guards);
+  if (cache.seen) note(*std::exchange(cache.seen, nullptr));
 }
 
 }  // namespace magneto::entry

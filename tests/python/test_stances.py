@@ -283,6 +283,30 @@ def test_eager_then_compile(program, backend, stance):
         assert not was_compiled(call(X))
 
 
+def test_what_varies_between_a_first_and_a_second_call(stance):
+    backend = Recorder()
+    call = magneto.compile(lambda x, n: x * n + len(x), backend=backend)
+    with stance("eager_then_compile"):
+        for size in range(3, 7):
+            x = torch.ones(size)
+            assert torch.equal(call(x, size + 1), x * (size + 1) + size)
+    assert backend.graphs == 1
+
+
+def test_a_first_call_that_raises(stance):
+    def function(x):
+        x.add_(1)
+        raise LookupError
+
+    call = magneto.compile(function, backend="eager")
+    x = torch.zeros(2)
+    with stance("eager_then_compile"):
+        for i in range(3):
+            with pytest.raises(LookupError):
+                call(x)
+            assert torch.equal(x, torch.full((2,), i + 1.0))
+
+
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_force_backend(program, stance):
     own, forced = Recorder(), Recorder()
