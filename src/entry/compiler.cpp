@@ -227,9 +227,8 @@ Compiled Compilation::add_plain(Why why) {
   auto* entry = new Entry;
   EntryHold hold(entry);
   entry->raises = why == Why::Raises;
-  entry->guards = why == Why::IsWithoutWork
-                      ? guards_of_idle_frame(ctx_)
-                      : compile_guards({});
+  entry->guards = why == Why::IsWithoutWork ? guards_of_idle_frame(ctx_)
+                                            : compile_guards({});
   cache_.add(std::move(hold));
   return Compiled::Plain;
 }

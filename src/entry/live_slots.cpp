@@ -114,8 +114,7 @@ void add_written(const values::Context& ctx, values::Reachable& handed_on) {
 
 // The traces of the pieces look for where such a variable lets go of it.
 bool runs_code_at_death(const values::Context& ctx, V value) {
-  if (value->kind == values::Kind::Cell)
-    value = ctx.heap[value->heap].slots[0];
+  if (value->kind == values::Kind::Cell) value = ctx.heap[value->heap].slots[0];
   return value && value->object && guards::has_finalizer(value->object);
 }
 
@@ -247,8 +246,8 @@ LiveSlots live_slots(const values::Context& ctx, PyCodeObject* code,
       const auto slot = static_cast<int32_t>(i);
       const bool is_watched =
           endings.has(locals[i]) || is_shared(inner, locals[i]);
-      if (!is_watched && !is_kept(ctx, locals[i], handed_on, depth == 0,
-                                  is_owner(locals[i])))
+      if (!is_watched &&
+          !is_kept(ctx, locals[i], handed_on, depth == 0, is_owner(locals[i])))
         continue;
       kept.push_back(slot);
       if (!is_watched && !runs_code_at_death(ctx, locals[i]))
