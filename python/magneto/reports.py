@@ -77,8 +77,8 @@ def _limit(details: dict[str, Any]) -> str:
 def limit_reached(details: dict[str, Any]) -> None:
     """The function runs in plain Python from now on where no guards hold."""
     warnings.warn(
-        f"{_limit(details)}; it runs in plain Python for such inputs, with what "
-        "it calls. Pass inputs that are alike, or raise the limit.",
+        f"{_limit(details)}; it runs in plain Python for such inputs, with "
+        "what it calls. Pass inputs that are alike, or raise the limit.",
         exc.RecompileLimitWarning,
         stacklevel=2,
     )

@@ -180,9 +180,9 @@ class CodeCache {
   // Numbers for logs; the frame's is given at the first compilation.
   int32_t frame_id = -1;
   int32_t compilations = 0;
-  int32_t raised = 0;           // of these: those that found a frame that raises
+  int32_t raised = 0;  // of these: those that found a frame that raises
   int32_t raised_in_a_row = 0;  // since an entry last ran
-  int32_t restarts = 0;  // of the last compilation's analysis
+  int32_t restarts = 0;         // of the last compilation's analysis
   // False once the backend has refused a graph with numbers out of tensors.
   bool takes_data = true;
   // False once a program has touched what it got out of a cache.

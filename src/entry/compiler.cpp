@@ -251,9 +251,8 @@ Compiled Compilation::refuse(const BreakInfo& why, int32_t instruction) {
 Compiled Compilation::add_plain(Why why) {
   auto* entry = new Entry;
   EntryHold hold(entry);
-  entry->guards = why == Why::IsWithoutWork
-                      ? guards_of_idle_frame(ctx_)
-                      : compile_guards({});
+  entry->guards = why == Why::IsWithoutWork ? guards_of_idle_frame(ctx_)
+                                            : compile_guards({});
   cache_.add(std::move(hold));
   return Compiled::Plain;
 }
@@ -593,7 +592,8 @@ Compiled look_only(CodeCache& cache, const python::FrameRequest& request) {
   CompilingScope scope;
   std::string failure;
   try {
-    cache.seen = Compilation(cache, request, failure).look();
+    cache.seen =
+        Compilation(cache, request, Wanted::ByUser, failure).look();
   } catch (const InternalError& error) {
     return defect(cache, request, error.what());
   }

@@ -36,9 +36,8 @@ class HeldVariables {
           return std::ranges::find(overwritten, each.first) ==
                  overwritten.end();
         }).begin();
-    std::vector<std::pair<int32_t, Ref>> dead(std::make_move_iterator(first),
-                                              std::make_move_iterator(
-                                                  held_.end()));
+    std::vector<std::pair<int32_t, Ref>> dead(
+        std::make_move_iterator(first), std::make_move_iterator(held_.end()));
     held_.erase(first, held_.end());
     for (auto& [slot, object] : dead) put(values, slot, std::move(object));
   }

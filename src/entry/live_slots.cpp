@@ -60,6 +60,11 @@ bool has_object(const values::Context& ctx, std::span<const V> locals,
   });
 }
 
+bool is_tensor(V value) {
+  return value->kind == values::Kind::Tensor ||
+         (value->object && tensor::is_tensor(value->object));
+}
+
 // What the frame of a call lets go of behind a break would die at once, though
 // its variable lives on: what the rest of the program gets hold of, as it may
 // put things in it that are seen to die. What the trace made and hands to
@@ -67,15 +72,14 @@ bool has_object(const values::Context& ctx, std::span<const V> locals,
 bool is_kept(const values::Context& ctx, V value,
              const values::Reachable& handed_on, bool is_outermost,
              bool is_owner) {
-  if (!value || !value->type || value->kind == values::Kind::Tensor)
-    return false;
+  if (!value || !value->type || is_tensor(value)) return false;
   if (value->kind == values::Kind::Cell && is_outermost) {
     V content = ctx.heap[value->heap].slots[0];
     return content && content->source.valid() && content->object &&
            is_seen_from_outside(content->object);
   }
   const auto may_be_filled = [&](V each) {
-    return each->type && each->kind != values::Kind::Tensor &&
+    return each->type && !is_tensor(each) &&
            (each->type == &PyList_Type || each->type == &PyDict_Type ||
             PyType_SUPPORTS_WEAKREFS(each->type)) &&
            handed_on.contains(each);
@@ -110,8 +114,7 @@ void add_written(const values::Context& ctx, values::Reachable& handed_on) {
 
 // The traces of the pieces look for where such a variable lets go of it.
 bool runs_code_at_death(const values::Context& ctx, V value) {
-  if (value->kind == values::Kind::Cell)
-    value = ctx.heap[value->heap].slots[0];
+  if (value->kind == values::Kind::Cell) value = ctx.heap[value->heap].slots[0];
   return value && value->object && guards::has_finalizer(value->object);
 }
 
@@ -243,8 +246,8 @@ LiveSlots live_slots(const values::Context& ctx, PyCodeObject* code,
       const auto slot = static_cast<int32_t>(i);
       const bool is_watched =
           endings.has(locals[i]) || is_shared(inner, locals[i]);
-      if (!is_watched && !is_kept(ctx, locals[i], handed_on, depth == 0,
-                                  is_owner(locals[i])))
+      if (!is_watched &&
+          !is_kept(ctx, locals[i], handed_on, depth == 0, is_owner(locals[i])))
         continue;
       kept.push_back(slot);
       if (!is_watched && !runs_code_at_death(ctx, locals[i]))

@@ -71,7 +71,7 @@ struct FrameHandlers {
   // Asked once for each code object; runs no Python code.
   FrameAction (*classify)(PyCodeObject* code) noexcept = nullptr;
   FrameAnswer (*run)(const FrameRequest& request,
-                 PyObject** result) noexcept = nullptr;
+                     PyObject** result) noexcept = nullptr;
 };
 void set_frame_handlers(const FrameHandlers& handlers) noexcept;
 

@@ -23,7 +23,8 @@ bool is_known_by_place(const Context& ctx, V dict) {
 
 std::vector<V> keys_by_place(Context& ctx, V dict) {
   std::vector<V> keys;
-  if (dict->type != &PyODict_Type || !ctx.heap[dict->heap].dict->entries.empty())
+  if (dict->type != &PyODict_Type ||
+      !ctx.heap[dict->heap].dict->entries.empty())
     return keys;
   const Py_ssize_t count = PyDict_GET_SIZE(dict->object);
   if (count == 0 || count > kMost) return keys;

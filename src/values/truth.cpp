@@ -183,11 +183,11 @@ namespace {
 // Where it is, no key is in it, whichever that is.
 bool is_empty_dict(Context& ctx, V dict) {
   const DictState& state = *ctx.heap[dict->heap].dict;
-  const bool may_be = state.complete ? state.live == 0
-                                     : dict->kind == Kind::Dict &&
-                                           dict->object &&
-                                           PyDict_GET_SIZE(dict->object) == 0 &&
-                                           state.entries.empty();
+  const bool may_be = state.complete
+                          ? state.live == 0
+                          : dict->kind == Kind::Dict && dict->object &&
+                                PyDict_GET_SIZE(dict->object) == 0 &&
+                                state.entries.empty();
   if (may_be) ctx.heap.dict_complete(dict->heap, ctx);
   return may_be;
 }
