@@ -151,6 +151,19 @@ Outcome<V> convert_json(Context& ctx, const Arguments& args) {
                          "call it outside of the compiled function");
 }
 
+// warnings._filters_mutated(), which lets warnings be shown again that were
+// shown once: when the piece ends will do, as nothing warns meanwhile.
+Outcome<V> filters_changed(Context& ctx, const Arguments& args) {
+  static PyObject* const real = find_object("_warnings._filters_mutated");
+  V function = ctx.constant_share(real);
+  const auto noted = ctx.deferred_calls.calls();
+  if (std::ranges::none_of(noted, [](const values::LateCall& call) {
+        return call.function->object == real;
+      }))
+    ctx.deferred_calls.note(ctx, function, args);
+  return ctx.none();
+}
+
 constexpr const char* kLogging = "logging";
 
 // sys.settrace() and sys.setprofile(): from here on somebody watches the frame,
@@ -249,6 +262,7 @@ constexpr Row kRows[] = {
     row::breaks(kLogging, "Logger._log",
                 "log outside of the compiled function, or raise the logger's "
                 "level"),
+    {"_warnings", "_filters_mutated", filters_changed, 0, 0, nullptr},
     row::breaks("_warnings", "warn", "warn outside of the compiled function"),
     row::breaks("builtins", "open"),
     row::breaks("builtins", "input"),
