@@ -76,6 +76,13 @@ class DataRefused(MagnetoError):
     """
 
 
+class LstmRefused(MagnetoError):
+    """The backend can't compile a graph with an LSTM on a CPU that is
+    differentiated: the graph is made anew, and breaks there. Programs don't
+    meet this exception.
+    """
+
+
 class InvalidBackend(MagnetoError):
     """The `backend` argument names no backend, or isn't one."""
 

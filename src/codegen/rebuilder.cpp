@@ -10,6 +10,7 @@
 #include "support/check.h"
 #include "support/stack_room.h"
 #include "values/aliases.h"
+#include "values/context_variables.h"
 #include "values/functions.h"
 #include "values/protocol.h"
 #include "values/torch_types.h"
@@ -138,10 +139,12 @@ Operand Rebuilder::make(V value) {
     case Kind::Slice:
       return builder_.make(StepOp::MakeSlice,
                            build_all(values::tuple_items(value)));
+    case Kind::Object:
+      if (value->type == &PyContextToken_Type) return make_token(value);
+      [[fallthrough]];
     case Kind::List:
     case Kind::Dict:
     case Kind::Set:
-    case Kind::Object:
       return make_container(value);
     case Kind::Cell:
       to_fill_.push_back(value);
@@ -248,6 +251,18 @@ Operand Rebuilder::make_of_plain(V value) {
   return builder_.make(
       StepOp::CallFunction,
       {builder_.constant(std::move(maker)), type_of(value), build(plain)});
+}
+
+// What set() gives, if nothing else was set in the piece.
+Operand Rebuilder::make_token(V token) {
+  static PyObject* const set = PyObject_GetAttrString(
+      reinterpret_cast<PyObject*>(&PyContextVar_Type), "set");
+  const std::vector<V> slots = ctx_.heap[token->heap].slots;
+  V variable = slots[values::kVariable], value = slots[values::kNewValue];
+  if (token != values::token_of_now(ctx_, variable))
+    cannot_rebuild("a token of a ContextVar that was set more than once");
+  return builder_.make(StepOp::CallFunction,
+                       {builder_.constant(set), build(variable), build(value)});
 }
 
 Operand Rebuilder::make_tuple(V value) {

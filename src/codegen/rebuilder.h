@@ -62,6 +62,7 @@ class Rebuilder {
   Operand of_number(shapes::E number);
   Operand make(values::V value);
   Operand make_text(values::V value);
+  Operand make_token(values::V token);
   Operand make_tuple(values::V value);
   Operand make_of_plain(values::V value);
   Operand make_bound(const values::MethodValue& method);

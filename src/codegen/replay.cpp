@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "values/begun_states.h"
+#include "values/context_variables.h"
 #include "values/protocol.h"
 
 namespace magneto::codegen {
@@ -72,6 +73,9 @@ void Replay::replay(const HeapObject& state) {
     case Kind::Tensor:
       // In-place operations are in the graph.
       return rebuilder_.set_gradient(owner, rebuilder_.build(owner));
+    case Kind::Object:
+      if (owner->type == &PyContextVar_Type) return replay_variable(owner);
+      [[fallthrough]];
     default:
       cannot_rebuild(std::string("a change to a ") + owner->type->tp_name);
   }
@@ -204,6 +208,19 @@ void Replay::replay_cell(V owner, const HeapObject& state) {
                  {rebuilder_.build(owner), rebuilder_.build(content)});
   else
     builder_.act(StepOp::ClearCell, {rebuilder_.build(owner)});
+}
+
+// A ContextVar that had no value and has none again needs nothing.
+void Replay::replay_variable(V variable) {
+  const V now = values::value_now(ctx_, variable);
+  // Somebody may hold the token, which says what there was before.
+  if (V token = values::token_of_now(ctx_, variable)) {
+    (void)rebuilder_.build(token);
+    return;
+  }
+  if (now != values::value_before(ctx_, variable) && !now->is_null())
+    builder_.act(StepOp::SetContextVar,
+                 {rebuilder_.build(variable), rebuilder_.build(now)});
 }
 
 // One that the caller had begun (values/begun_iterators.cpp).

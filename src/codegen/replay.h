@@ -28,6 +28,7 @@ class Replay {
   void replay_set(values::V owner, const values::HeapObject& state);
   void replay_attributes(values::V object, const values::HeapObject& state);
   void replay_cell(values::V owner, const values::HeapObject& state);
+  void replay_variable(values::V variable);
   void replay_iterator(values::V owner, const values::HeapObject& state);
   void replay_state(values::V iterator, const values::HeapObject& attributes);
 

@@ -250,6 +250,8 @@ bool act(StepOp op, Operands& o) {
       return PyCell_Set(o[0], o[1]) == 0;
     case StepOp::ClearCell:
       return PyCell_Set(o[0], nullptr) == 0;
+    case StepOp::SetContextVar:
+      return static_cast<bool>(Ref::steal(PyContextVar_Set(o[0], o[1])));
     case StepOp::AdvanceIterator:
       python::advance_iterator(o[0], PyLong_AsSsize_t(o[1]));
       return true;

@@ -185,6 +185,8 @@ class CodeCache {
   int32_t restarts = 0;         // of the last compilation's analysis
   // False once the backend has refused a graph with numbers out of tensors.
   bool takes_data = true;
+  // False once it has refused one with an LSTM on a CPU that is differentiated.
+  bool takes_lstm = true;
   // False once a program has touched what it got out of a cache.
   bool shares_cached = true;
 

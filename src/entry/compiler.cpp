@@ -85,6 +85,7 @@ class Compilation {
     ctx_.takes_data = cache.takes_data &&
                       config_flag("capture_scalar_outputs") &&
                       config_flag("capture_dynamic_output_shape_ops");
+    ctx_.takes_lstm = cache.takes_lstm;
     ctx_.shares_cached = cache.shares_cached;
     ctx_.must_be_whole = cache.settings()->fullgraph;
     ctx_.deferred_calls.allow(
@@ -471,7 +472,9 @@ std::optional<Compiled> Compilation::add(const Capture& capture) {
                       Ref::share(inputs[i]).release());
     Ref compiled = compile_graph(wanted, std::move(examples), capture, *entry);
     if (!compiled) {
-      if (!cache_.takes_data && ctx_.takes_data) return std::nullopt;
+      if (cache_.takes_data != ctx_.takes_data ||
+          cache_.takes_lstm != ctx_.takes_lstm)
+        return std::nullopt;
       Ref skip = Ref::steal(PyErr_Occurred() ? nullptr : PyList_New(0));
       return skip ? add_plain() : Compiled::Error;
     }
@@ -518,24 +521,32 @@ Ref Compilation::compile_graph(std::span<const guards::Request> requests,
   Ref args =
       Ref::steal(PyTuple_Pack(3, backend.get(), handle.get(), examples.get()));
   Ref keywords = Ref::steal(Py_BuildValue(
-      "{s:i,s:i,s:i,s:O,s:O,s:O,s:O,s:O,s:O}", "frame_id", cache_.frame_id,
+      "{s:i,s:i,s:i,s:O,s:O,s:O,s:O,s:O,s:O,s:O,s:O}", "frame_id",
+      cache_.frame_id,
       "compile_id", cache_.compilations, "restart", cache_.restarts, "reason",
       reason.dict(), "guards", backend_guards.get(), "is_symbolic",
       ctx_.has_symbols() ? Py_True : Py_False, "may_refuse_data",
       ctx_.has_data_symbols() && !ctx_.must_be_whole ? Py_True : Py_False,
-      "must_be_whole", ctx_.must_be_whole ? Py_True : Py_False, "written",
+      "must_be_whole", ctx_.must_be_whole ? Py_True : Py_False,
+      "differentiates_lstm", ctx_.has_lstm ? Py_True : Py_False,
+      "may_refuse_lstm",
+      ctx_.has_lstm && !ctx_.must_be_whole ? Py_True : Py_False, "written",
       written.get()));
   Ref exceptions = import_module("magneto.exc");
   Ref skip = Ref::steal(
       exceptions ? PyObject_GetAttrString(exceptions, "SkipFrame") : nullptr);
   Ref data = Ref::steal(
       exceptions ? PyObject_GetAttrString(exceptions, "DataRefused") : nullptr);
-  if (!args || !keywords || !skip || !data) return nullptr;
+  Ref lstm = Ref::steal(
+      exceptions ? PyObject_GetAttrString(exceptions, "LstmRefused") : nullptr);
+  if (!args || !keywords || !skip || !data || !lstm) return nullptr;
   Ref compiled = Ref::steal(PyObject_Call(function, args, keywords));
   ++counters().graphs;
   if (!compiled) {
     if (PyErr_ExceptionMatches(data)) cache_.takes_data = false;
-    if (PyErr_ExceptionMatches(skip) || PyErr_ExceptionMatches(data))
+    if (PyErr_ExceptionMatches(lstm)) cache_.takes_lstm = false;
+    if (PyErr_ExceptionMatches(skip) || PyErr_ExceptionMatches(data) ||
+        PyErr_ExceptionMatches(lstm))
       PyErr_Clear();
     return nullptr;
   }
@@ -655,7 +666,8 @@ Compiled compile_frame(CodeCache& cache, const python::FrameRequest& request,
   std::optional<Compiled> compiled;
   try {
     const auto learned = [&] {
-      return std::pair(cache.takes_data, cache.shares_cached);
+      return std::tuple(cache.takes_data, cache.takes_lstm,
+                        cache.shares_cached);
     };
     std::string failure;
     auto knew = learned();

@@ -10,6 +10,7 @@
 #include "python/iterator_layout.h"
 #include "python/itertools_layout.h"
 #include "python/layout.h"
+#include "python/thread_local.h"
 
 namespace magneto::guards {
 namespace {
@@ -347,6 +348,26 @@ Reading read_TensorGrad(const Source&, PyObject* base) noexcept {
   const auto grad = hooks().tensor.grad;
   PyObject* value = grad == nullptr ? nullptr : grad(base);
   return value == nullptr ? Reading::unreadable() : Reading::of(value);
+}
+
+Reading read_ContextVarValue(const Source&, PyObject* base) noexcept {
+  // Its own default isn't in the context: an object that it can't have there.
+  static PyObject* const none =
+      PyObject_CallNoArgs(as<PyObject>(&PyBaseObject_Type));
+  PyObject* value = nullptr;
+  if (!PyContextVar_CheckExact(base) ||
+      PyContextVar_Get(base, none, &value) < 0) {
+    PyErr_Clear();
+    return Reading::unreadable();
+  }
+  // The context keeps it.
+  (void)Ref::steal(value);
+  return value == none ? Reading::absent() : Reading::of(value);
+}
+
+Reading read_ThreadLocalDict(const Source&, PyObject* base) noexcept {
+  PyObject* dict = python::thread_local_dict(base);
+  return dict == nullptr ? Reading::unreadable() : Reading::of(dict);
 }
 
 // Rows that are one pointer in the object; null there reads as absent.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // int, float, bool, complex and the arithmetic builtins. On plain numbers they
 // are called for real; objects are asked for their special methods.
+#include "natives/derived.h"
 #include "natives/encodings.h"
 #include "natives/pure.h"
 #include "natives/signature.h"
@@ -50,7 +51,19 @@ bool may_hold_text(V value) {
          (values::shows_memory(value->type) && value->kind != Kind::Tensor);
 }
 
-Signal unknown_text(Context& ctx, V value) {
+// The number that the characters of a text say, or bytes; `more`: the base. Its
+// class was asked before. The error of what is no number shows the repr().
+Outcome<V> number_in_text(Context& ctx, PyObject* type, V value,
+                          std::span<const V> more = {}) {
+  std::vector<V> all{plain_text(ctx, value)};
+  all.insert(all.end(), more.begin(), more.end());
+  Outcome<V> number = try_really(ctx, type, {.positional = all});
+  if (number && number.value()) return number;
+  const bool is_readable = number || number.signal() == Signal::Raised;
+  if (!is_readable || (!number && !values::own_special(ctx, value->type,
+                                                       interned().dunder_repr)))
+    return number;
+  if (!number) (void)ctx.take_exception();
   return ctx.graph_break(
       "native-call",
       std::string("a number written in a ") + _PyType_Name(value->type),
@@ -91,7 +104,8 @@ Outcome<V> convert(Context& ctx, V value, PyTypeObject* type,
           "return a plain number");
     return number;
   }
-  if (may_hold_text(value)) return unknown_text(ctx, value);
+  if (may_hold_text(value))
+    return number_in_text(ctx, reinterpret_cast<PyObject*>(type), value);
   return ctx.raise(PyExc_TypeError,
                    std::string(wrong) + ", not '" + value->type->tp_name + "'");
 }
@@ -102,7 +116,9 @@ Outcome<V> make_int(Context& ctx, const Arguments& args) {
   if (plain) return plain;
   V value = args.count() ? ctx.look(args.positional[0]) : nullptr;
   if (args.count() != 1 || args.has_keywords()) {
-    if (value && may_hold_text(value)) return unknown_text(ctx, value);
+    V given_base = argument(args, 1, name<"base">());
+    if (value && given_base && may_hold_text(value))
+      return number_in_text(ctx, type, value, {&given_base, 1});
     // The base is looked at first.
     if (args.count() == 2) {
       MG_TRY(V given, as_index(ctx, args.positional[1]));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "natives/pure.h"
 
+#include "natives/derived.h"
 #include "python/bind.h"
 #include "python/held_warnings.h"
 #include "python/pending_error.h"
@@ -12,27 +13,32 @@
 
 namespace magneto::natives {
 
-bool is_safe(PyObject* object) {
+namespace {
+
+// Whether `is_leaf` holds for an object, or for all that is in it, through
+// tuples, lists, dicts, sets and slices.
+template <class Leaf>
+bool consists_of(PyObject* object, const Leaf& is_leaf) {
+  const auto holds = [&](PyObject* item) { return consists_of(item, is_leaf); };
   if (PyTuple_CheckExact(object)) {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)
-      if (!is_safe(PyTuple_GET_ITEM(object, i))) return false;
+      if (!holds(PyTuple_GET_ITEM(object, i))) return false;
     return true;
   }
   if (PySlice_Check(object)) {
     auto* slice = reinterpret_cast<PySliceObject*>(object);
-    return is_safe(slice->start) && is_safe(slice->stop) &&
-           is_safe(slice->step);
+    return holds(slice->start) && holds(slice->stop) && holds(slice->step);
   }
   if (PyList_CheckExact(object)) {
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(object); ++i)
-      if (!is_safe(PyList_GET_ITEM(object, i))) return false;
+      if (!holds(PyList_GET_ITEM(object, i))) return false;
     return true;
   }
   if (PyDict_CheckExact(object)) {
     PyObject *key = nullptr, *value = nullptr;
     Py_ssize_t position = 0;
     while (PyDict_Next(object, &position, &key, &value))
-      if (!is_safe(key) || !is_safe(value)) return false;
+      if (!holds(key) || !holds(value)) return false;
     return true;
   }
   if (PyAnySet_CheckExact(object)) {
@@ -40,11 +46,17 @@ bool is_safe(PyObject* object) {
     Py_hash_t hash = 0;
     Py_ssize_t position = 0;
     while (_PySet_NextEntry(object, &position, &item, &hash))
-      if (!is_safe(item)) return false;
+      if (!holds(item)) return false;
     return true;
   }
-  return is_safe_type(Py_TYPE(object));
+  return is_leaf(object);
 }
+
+bool is_of_safe_type(PyObject* object) { return is_safe_type(Py_TYPE(object)); }
+
+}  // namespace
+
+bool is_safe(PyObject* object) { return consists_of(object, is_of_safe_type); }
 
 PyObject* guarded_object(Context& ctx, V value) {
   if (value->object && value->source.valid())
@@ -55,6 +67,24 @@ PyObject* guarded_object(Context& ctx, V value) {
 PyObject* safe_object(Context& ctx, V value) {
   PyObject* object = as_constant(ctx, value);
   return object && is_safe(object) ? object : nullptr;
+}
+
+PyObject* plain_object(Context& ctx, V value) {
+  PyObject* object = as_constant(ctx, value);
+  const auto is_plain = [&](PyObject* leaf) {
+    return is_of_safe_type(leaf) || is_as_plain(ctx, Py_TYPE(leaf));
+  };
+  return object && consists_of(object, is_plain) ? object : nullptr;
+}
+
+PyObject* read_object(Context& ctx, V value) {
+  PyObject* object = as_constant(ctx, value);
+  const auto is_read = [&](PyObject* leaf) {
+    return is_of_safe_type(leaf) || has_characters(leaf) ||
+           is_as_plain(ctx, Py_TYPE(leaf));
+  };
+  if (object && consists_of(object, is_read)) return object;
+  return argument_object(ctx, value);
 }
 
 PyObject* examined_object(Context& ctx, V value) {
@@ -81,7 +111,7 @@ PyObject* argument_object(Context& ctx, V value) {
       PyType_IsSubtype(Py_TYPE(type), torch_types().enum_meta))
     return object;
   while (type && !is_safe_type(type)) type = type->tp_base;
-  return type ? nullptr : object;
+  return type && !is_as_plain(ctx, Py_TYPE(object)) ? nullptr : object;
 }
 
 std::string describe(PyObject* callable) {

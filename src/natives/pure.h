@@ -12,12 +12,20 @@ namespace magneto::natives {
 // slices; null otherwise. Without an error set.
 PyObject* safe_object(Context& ctx, V value);
 
+// The same, and texts and numbers of classes of the program's of which C code
+// can't tell that they are no plain ones (natives/derived.h).
+PyObject* plain_object(Context& ctx, V value);
+
+// The same for C code that reads no more of a text than its characters, so that
+// its class may say what it wants; or what argument_object() gives.
+PyObject* read_object(Context& ctx, V value);
+
 // The real object of a constant (also a function, class, module or enum
 // member), of a method of the caller's, or one that safe_object() gives; null
 // otherwise.
 PyObject* examined_object(Context& ctx, V value);
 
-// The same, but null for a number, text or tuple of a class of the program's,
+// The same, but null for a number, text or tuple of a class of the program's
 // whose methods C code may ask for an index, a hash or the like. Members of
 // enumerations pass.
 PyObject* argument_object(Context& ctx, V value);
@@ -35,7 +43,7 @@ void name_after_receiver(PyObject* callable, PyTypeObject* type);
 // graph.
 Outcome<bool> call_really(Context& ctx, PyObject* callable,
                           const Arguments& args, Ref& result,
-                          PyObject* (*convert)(Context&, V) = safe_object);
+                          PyObject* (*convert)(Context&, V) = plain_object);
 
 // The value of a fresh result of such a call. What isn't plain data (a
 // Signature, say) becomes an object that the artifact keeps.

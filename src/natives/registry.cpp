@@ -509,6 +509,35 @@ Outcome<V> Registry::call_bound(Context& ctx, V callable, const Arguments& args,
                    .is_bound = !PyType_Check(self)});
 }
 
+// Whether a method takes texts for their characters alone: all those of texts
+// do, but for translate(), which asks a table for items.
+bool reads_characters(PyObject* method, PyTypeObject* owner) {
+  return (owner == &PyUnicode_Type || owner == &PyBytes_Type) &&
+         Py_IS_TYPE(method, &PyMethodDescr_Type) &&
+         values::attribute_name(PyDescr_NAME(method)) != "translate" &&
+         values::attribute_name(PyDescr_NAME(method)) != "join";
+}
+
+// A tuple in which some items are arguments as they were given
+// (str.partition()); null if other items are no data.
+V with_arguments(Context& ctx, PyObject* result, const Arguments& args) {
+  if (!PyTuple_CheckExact(result)) return nullptr;
+  std::vector<V> items;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(result); ++i) {
+    PyObject* item = PyTuple_GET_ITEM(result, i);
+    const auto given = std::ranges::find_if(args.positional, [&](V value) {
+      return ctx.look(value)->object == item;
+    });
+    if (given != args.positional.end())
+      items.push_back(ctx.look(*given));
+    else if (is_safe(item))
+      items.push_back(ctx.constant_share(item));
+    else
+      return nullptr;
+  }
+  return ctx.tuple(items);
+}
+
 // Without a row: methods of numbers, strings and the like, on nothing but
 // those, are pure.
 Outcome<V> Registry::call_unlisted(Context& ctx, V callable,
@@ -549,15 +578,20 @@ Outcome<V> Registry::call_unlisted(Context& ctx, V callable,
     // The receiver may be of a subclass (an enum member): C code doesn't ask
     // it for more. Other arguments may be asked for anything.
     const bool is_method = owner_of(object) != nullptr;
+    auto* const convert =
+        reads_characters(object, owner) ? read_object : plain_object;
     for (V value : without(args, is_method ? 1 : 0).positional)
-      if (!safe_object(ctx, value)) return refuse(ctx, object, args, kOutside);
+      if (!convert(ctx, value)) return refuse(ctx, object, args, kOutside);
     Ref result;
     const values::NumpyErrors errors(values::is_numpy_number(owner));
     MG_TRY(bool called,
-           call_really(ctx, object, args, result,
-                       is_method && !args.has_keywords() ? examined_object
-                                                         : safe_object));
+           call_really(
+               ctx, object, args, result,
+               is_method && !args.has_keywords() ? examined_object : convert));
     if (called && is_safe(result)) return from_constant(ctx, std::move(result));
+    if (called) {
+      if (V parts = with_arguments(ctx, result, args)) return parts;
+    }
   }
   return refuse(ctx, object, args, kOutside);
 }
@@ -597,7 +631,7 @@ Outcome<V> call_row(Context& ctx, const Row& row, PyObject* callable,
       return stop_iteration(ctx, ended ? ended : ctx.end_value);
     }
     case Meaning::Pure:
-      return call_pure(ctx, callable, args, safe_object);
+      return call_pure(ctx, callable, args, plain_object);
     case Meaning::Define:
     case Meaning::Evaluate:
       if (args.count())
@@ -607,6 +641,8 @@ Outcome<V> call_row(Context& ctx, const Row& row, PyObject* callable,
       return call_pure(ctx, callable, args, examined_object);
     case Meaning::Examine:
       return call_pure(ctx, callable, args, argument_object);
+    case Meaning::Read:
+      return call_pure(ctx, callable, args, read_object);
     case Meaning::Polyfill:
       MG_DO(check_signature(ctx, row, callable, args));
       return call_polyfill(ctx, row.text, args);

@@ -34,6 +34,7 @@ enum class Meaning : uint8_t {
   Next,      // `next`: the __next__ of an iterator class
   Pure,      // called for real; the arguments are numbers, strings and the like
   Examine,   // the same, for functions that look at classes and functions
+  Read,      // the same, for those that read the characters of texts
   Define,    // the same, and what the first one says of itself is guarded
   Evaluate,  // ... and annotations in words are evaluated
   Polyfill,  // a Python function of magneto.polyfills (`text`: "module.name")
@@ -74,6 +75,9 @@ constexpr Row pure(const char* module, const char* name) {
 }
 constexpr Row examine(const char* module, const char* name) {
   return {.module = module, .name = name, .meaning = Meaning::Examine};
+}
+constexpr Row reads(const char* module, const char* name) {
+  return {.module = module, .name = name, .meaning = Meaning::Read};
 }
 constexpr Row definition(const char* module, const char* name) {
   return {.module = module, .name = name, .meaning = Meaning::Define};

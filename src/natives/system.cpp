@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The standard library's other corners: sys, os, inspect, typing, re, weakref,
+// The standard library's other corners: sys, os, inspect, typing, weakref,
 // logging, importlib, copy.
 #include <algorithm>
 
@@ -113,65 +113,6 @@ Outcome<V> get_logger(Context& ctx, const Arguments& args) {
                          "make the logger outside of the compiled function");
 }
 
-// re.sub and re.subn: for real, unless the replacement is a function of the
-// program's, which is traced.
-Outcome<V> substitute_really(Context& ctx, PyObject* real,
-                             const Arguments& args, V replacement,
-                             const char* polyfill) {
-  if (replacement) replacement = ctx.look(replacement);
-  Ref result;
-  const bool is_text = !replacement || (replacement->is_constant() &&
-                                        is_safe(replacement->object));
-  if (is_text) {
-    MG_TRY(bool called, call_really(ctx, real, args, result, argument_object));
-    if (called) return from_constant(ctx, std::move(result));
-  }
-  if (!is_text) (void)type_lookup(ctx, replacement->type, name<"__call__">());
-  if (is_text || !replacement->type->tp_call)
-    return ctx.graph_break("native-call", "re.sub() of what isn't plain data",
-                           "pass texts and numbers, or a function");
-  return call_polyfill(ctx, polyfill, args);
-}
-
-template <Literal function>
-Outcome<V> substitute(Context& ctx, const Arguments& args) {
-  static PyObject* const real = [] {
-    Ref module = import_module("re");
-    MG_CHECK(module, "the module re");
-    return PyObject_GetAttr(module, name<function>());
-  }();
-  return substitute_really(ctx, real, args, argument(args, 1, name<"repl">()),
-                           function.text[3] ? "text.subn" : "text.sub");
-}
-
-template <Literal method>
-Outcome<V> substitute_in(Context& ctx, const Arguments& args) {
-  static PyObject* const real = PyObject_GetAttr(
-      reinterpret_cast<PyObject*>(torch_types().pattern), name<method>());
-  return substitute_really(
-      ctx, real, args, argument(args, 1, name<"repl">()),
-      method.text[3] ? "text.pattern_subn" : "text.pattern_sub");
-}
-
-// re.compile(pattern, flags=0), for real unless it prints.
-Outcome<V> compile_pattern(Context& ctx, const Arguments& args) {
-  static PyObject* const real = find_object("re.compile");
-  constexpr long kDebug = 128;  // re.DEBUG
-  V flags = argument(args, 1, name<"flags">());
-  PyObject* number = flags ? as_constant(ctx, flags) : nullptr;
-  const bool prints =
-      number && PyLong_Check(number) && (PyLong_AsLong(number) & kDebug);
-  if (!prints) {
-    Ref result;
-    MG_TRY(bool called, call_really(ctx, real, args, result, argument_object));
-    if (called) return from_constant(ctx, std::move(result));
-  }
-  return ctx.graph_break(
-      "native-call",
-      prints ? "re.compile() prints with re.DEBUG" : "re.compile() of unknowns",
-      "compile the pattern outside of the function");
-}
-
 // typing.NewType's classes give back what they are called with.
 Outcome<V> same_object(Context&, const Arguments& args) {
   return args.positional[0];
@@ -208,6 +149,19 @@ Outcome<V> convert_json(Context& ctx, const Arguments& args) {
                          std::string("json.") + function.text +
                              "() of unknowns, or with code of the program's",
                          "call it outside of the compiled function");
+}
+
+// warnings._filters_mutated(), which lets warnings be shown again that were
+// shown once: when the piece ends will do, as nothing warns meanwhile.
+Outcome<V> filters_changed(Context& ctx, const Arguments& args) {
+  static PyObject* const real = find_object("_warnings._filters_mutated");
+  V function = ctx.constant_share(real);
+  const auto noted = ctx.deferred_calls.calls();
+  if (std::ranges::none_of(noted, [](const values::LateCall& call) {
+        return call.function->object == real;
+      }))
+    ctx.deferred_calls.note(ctx, function, args);
+  return ctx.none();
 }
 
 constexpr const char* kLogging = "logging";
@@ -272,32 +226,6 @@ constexpr Row kRows[] = {
     {"json", "dumps", convert_json<"dumps">, 1, kAny, "*"},
     row::examine("typing", "_CallableType.__getitem__"),
     row::examine("typing", "Generic.__class_getitem__"),
-    {"re", "sub", substitute<"sub">, 0, 5, "pattern repl string count flags"},
-    {"re", "subn", substitute<"subn">, 0, 5, "pattern repl string count flags"},
-    {"re", "Pattern.sub", substitute_in<"sub">, 1, 4, "repl string count"},
-    {"re", "Pattern.subn", substitute_in<"subn">, 1, 4, "repl string count"},
-    row::polyfill("re", "Pattern.finditer", "text.finditer"),
-    {"re", "compile", compile_pattern, 1, 2, "pattern flags"},
-    row::examine("magneto.polyfills.text", "matches"),
-    row::examine("re", "Pattern.match"),
-    row::examine("re", "Pattern.search"),
-    row::examine("re", "Pattern.fullmatch"),
-    row::examine("re", "Pattern.findall"),
-    row::examine("re", "Pattern.split"),
-    row::examine("re", "Match.group"),
-    row::examine("re", "Match.groups"),
-    row::examine("re", "Match.groupdict"),
-    row::examine("re", "Match.start"),
-    row::examine("re", "Match.end"),
-    row::examine("re", "Match.span"),
-    row::examine("re", "Match.expand"),
-    row::examine("re", "Match.__getitem__"),
-    row::examine("re", "split"),
-    row::examine("re", "findall"),
-    row::examine("re", "escape"),
-    row::examine("re", "match"),
-    row::examine("re", "search"),
-    row::examine("re", "fullmatch"),
     {"weakref", "ref.__call__", referent, 1, 1, nullptr},
     {"importlib", "import_module", import_by_name, 1, 2, "name package"},
     row::polyfill("copy", "copy", "copy.copy"),
@@ -334,6 +262,7 @@ constexpr Row kRows[] = {
     row::breaks(kLogging, "Logger._log",
                 "log outside of the compiled function, or raise the logger's "
                 "level"),
+    {"_warnings", "_filters_mutated", filters_changed, 0, 0, nullptr},
     row::breaks("_warnings", "warn", "warn outside of the compiled function"),
     row::breaks("builtins", "open"),
     row::breaks("builtins", "input"),

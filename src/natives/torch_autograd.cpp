@@ -53,12 +53,13 @@ Outcome<bool> holds_differentiated(Context& ctx, std::span<const V> values) {
 }
 
 // What autograd keeps for an LSTM on a CPU has parts that aren't there, at
-// which PyTorch's compilers fail.
+// which PyTorch's compilers fail: they say so, and then the graph breaks.
 Outcome<V> long_short_term_memory(Context& ctx, const Arguments& args) {
   ctx.guards.ambient(guards::Ambient::GradMode);
   if (tensor::grad_mode()) {
     MG_TRY(const bool holds, holds_differentiated(ctx, args.positional));
-    if (holds)
+    ctx.has_lstm = ctx.has_lstm || holds;
+    if (holds && !ctx.takes_lstm)
       return ctx.graph_break(
           "autograd-function",
           "an LSTM on a CPU, applied to tensors that need gradients",

@@ -125,6 +125,31 @@ Outcome<V> legacy_construct(Context& ctx, const Arguments& args) {
 
 #define MG_LEGACY(type) \
   { "torch", type, legacy_construct<"torch." type> }
+// torch.autograd.Variable(data, requires_grad): the tensor, detached.
+Outcome<V> make_variable(Context& ctx, const Arguments& args) {
+  V data = argument(args, 0, name<"data">());
+  V gradient = argument(args, 1, name<"requires_grad">());
+  data = data ? ctx.look(data) : ctx.none();
+  const bool is_simple =
+      args.count() <= 2 &&
+      std::ranges::all_of(args.keyword_names, [](PyObject* given) {
+        return given == name<"data">() || given == name<"requires_grad">();
+      });
+  PyObject* wanted = gradient ? values::as_constant(ctx, gradient) : Py_False;
+  if (wanted == Py_True)
+    return ctx.graph_break(
+        "new-leaf", "torch.autograd.Variable with requires_grad=True",
+        "make the tensor outside of the compiled function and pass it in");
+  if (wanted != Py_False || data == ctx.none() || !is_simple)
+    return ctx.graph_break("instantiate", "a Variable in another form",
+                           "pass a tensor, and True or False");
+  if (data->kind != Kind::Tensor)
+    return ctx.raise(PyExc_TypeError,
+                     std::string("Variable data has to be a tensor, but got ") +
+                         data->type->tp_name);
+  return record_method(ctx, name<"detach">(), {.positional = {&data, 1}});
+}
+
 #define MG_CONSTRUCT(function) \
   { "torch", function, construct<"torch." function> }
 
@@ -175,6 +200,7 @@ constexpr Row kRows[] = {
     MG_LEGACY("ByteTensor"),
     MG_LEGACY("CharTensor"),
     MG_LEGACY("BoolTensor"),
+    {"torch.autograd", "Variable", make_variable, 0, kAny, "*"},
     row::breaks("torch", "Generator"),
     row::breaks("torch.nn.parameter", "Parameter"),
     row::breaks("torch.nn.parameter", "Buffer"),

@@ -209,7 +209,6 @@ constexpr Row kRows[] = {
     {"torch._C", "TensorBase.detach_", method_detach_in_place, 1, 1, ""},
     {"torch._C", "TensorBase.requires_grad_", method_requires_grad, 1, 2,
      "requires_grad"},
-    MG_DATA("torch._C", "TensorBase.numpy"),
     MG_DATA("torch._C", "TensorBase.__complex__"),
     MG_DATA("torch._C", "TensorBase.apply_"),
     MG_DATA("torch._C", "TensorBase.map_"),

@@ -186,15 +186,6 @@ Outcome<V> parse_conversion(Context& ctx, const Arguments& args) {
                          "move the module outside of the compiled function");
 }
 
-// A function of torch.jit.script's: the one that it was made of is traced.
-Outcome<V> call_scripted(Context& ctx, const Arguments& args) {
-  MG_TRY(V inside, find_attribute(ctx, args.positional[0],
-                                  name<"_torchdynamo_inline">()));
-  if (inside) return call(ctx, inside, without(args, 1));
-  return ctx.graph_break("native-call", "a ScriptFunction without its source",
-                         "call it outside of the compiled function");
-}
-
 // A region that torch.compiler.nested_compile_region has compiled once for all
 // its calls: part of the graph like any other.
 Outcome<V> call_region(Context& ctx, const Arguments& args) {
@@ -204,7 +195,6 @@ Outcome<V> call_region(Context& ctx, const Arguments& args) {
 constexpr Row kRows[] = {
     {"torch._higher_order_ops.invoke_subgraph", "invoke_subgraph_placeholder",
      call_region, 1, kAny, "*"},
-    {"torch._C", "ScriptFunction.__call__", call_scripted, 1, kAny, "*"},
     {"torch._C._nn", "_parse_to", parse_conversion, 0, kAny, "*"},
     // What is going on.
     {"torch.compiler", "is_compiling", is_compiling, 0, 0, nullptr},

@@ -12,6 +12,7 @@
 
 #include "python/layout.h"
 #include "python/names.h"
+#include "python/thread_local.h"
 #include "values/attributes.h"
 #include "values/class_attributes.h"
 #include "values/exceptions.h"
@@ -35,8 +36,8 @@ Signal no_such_attribute(Context& ctx, V object, PyObject* name,
 
 // Modules, and what is in them, in which C code and the graph's own functions
 // look things up while it runs.
-constexpr std::string_view kReadByOthers[] = {"sys", "builtins", "warnings",
-                                              "torch", "numpy"};
+constexpr std::string_view kReadByOthers[] = {"sys", "builtins", "torch",
+                                              "numpy"};
 
 // Functions, and modules but for those.
 bool is_written_at_the_end(V object, PyObject* name) {
@@ -116,6 +117,7 @@ Status write(Context& ctx, V object, PyObject* name, V value) {
   // Slots and no dictionary: other names can't be written.
   const bool is_slot = found && is_declared_slot(found);
   if (!python::has_dictionary(object->type) && object->heap.valid() &&
+      !python::is_thread_local(object->type) &&
       (object->type->tp_flags & Py_TPFLAGS_HEAPTYPE) && !is_slot)
     return no_such_attribute(ctx, object, name, is_in_class);
   V mapping = attribute_mapping(ctx, object);
@@ -163,9 +165,10 @@ Status write_through(Context& ctx, V object, PyObject* hook, PyObject* name,
     }
     if (object->is_constant() && PyType_Check(object->object))
       return write_class_attribute(ctx, object, name, value);
-    // C code of another class's, as threading.local's.
+    // C code of another class's.
     if (method && Py_IS_TYPE(method, &PyWrapperDescr_Type) &&
-        PyDescr_TYPE(method) != &PyBaseObject_Type)
+        PyDescr_TYPE(method) != &PyBaseObject_Type &&
+        !(python::is_thread_local(type) && attribute_mapping(ctx, object)))
       return ctx.graph_break("attribute-write", std::string("attribute ") +
                                                     attribute_name(name) +
                                                     " of a " + type->tp_name);

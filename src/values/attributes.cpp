@@ -10,6 +10,7 @@
 #include "python/class_hierarchy.h"
 #include "python/layout.h"
 #include "python/names.h"
+#include "python/thread_local.h"
 #include "values/class_attributes.h"
 #include "values/definitions.h"
 #include "values/exceptions.h"
@@ -162,8 +163,25 @@ Outcome<V> call_special(Context& ctx, V object, PyObject* name,
   return call(ctx, method, args);
 }
 
+namespace {
+
+// Those of a threading.local of the caller's: a dict like any other.
+V thread_attributes(Context& ctx, V object) {
+  PyObject* dict = object->object && object->source.valid()
+                       ? python::thread_local_dict(object->object)
+                       : nullptr;
+  return dict ? ctx.known(dict, ctx.sources.field(
+                                    object->source,
+                                    guards::SourceKind::ThreadLocalDict))
+              : nullptr;
+}
+
+}  // namespace
+
 V attribute_mapping(Context& ctx, V object) {
   if (!object->heap.valid()) return nullptr;
+  if (python::is_thread_local(object->type))
+    return thread_attributes(ctx, object);
   HeapId attributes = ctx.heap[object->heap].attributes;
   if (!attributes.valid()) attributes = ctx.make_attributes(object);
   return attributes.valid() ? ctx.heap[attributes].owner : nullptr;
@@ -343,7 +361,12 @@ Outcome<V> get_in_c(Context& ctx, V object, PyObject* wanted,
     V target = referent_of(ctx, object);
     if (target) return get_attribute(ctx, target, wanted);
   }
-  // Thread-local data: who knows where they look.
+  if (python::is_thread_local(owner)) {
+    V attributes = attribute_mapping(ctx, object);
+    if (attributes && wanted == interned().dunder_dict) return attributes;
+    if (attributes) return generic_get(ctx, object, wanted);
+  }
+  // Who knows where they look.
   return ctx.graph_break(
       "c-attribute",
       std::string(object->type->tp_name) + "." + attribute_name(wanted),

@@ -155,8 +155,42 @@ Outcome<V> call_instance(Context& ctx, V callable, const Arguments& args,
 
 }  // namespace
 
+namespace {
+
+// Whether instances of the class are tuples with names for all items, made of a
+// sequence of as many: torch.return_types, and not os.stat_result, which has
+// names for more.
+bool is_named_sequence(PyTypeObject* type) {
+  if (type->tp_base != &PyTuple_Type) return false;
+  const auto field = [type](const char* name) {
+    return PyDict_GetItemString(type->tp_dict, name);
+  };
+  PyObject *shown = field("n_sequence_fields"), *all = field("n_fields");
+  return shown && all && PyObject_RichCompareBool(shown, all, Py_EQ) == 1;
+}
+
+Outcome<V> make_named_sequence(Context& ctx, PyTypeObject* type,
+                               const Arguments& args) {
+  std::vector<V> items;
+  const Outcome<V> begun = iterate(ctx, args.positional[0]);
+  MG_TRY(V iterator, iterator_or_error(ctx, begun, [] {
+           return "constructor requires a sequence";
+         }));
+  MG_DO(unpack_to_list(ctx, iterator, items));
+  PyObject* wanted = PyDict_GetItemString(type->tp_dict, "n_sequence_fields");
+  if (PyLong_AsSize_t(wanted) == items.size()) return ctx.tuple(items, type);
+  return ctx.raise(PyExc_TypeError,
+                   std::string(type->tp_name) + "() takes a " +
+                       std::to_string(PyLong_AsSize_t(wanted)) + "-sequence (" +
+                       std::to_string(items.size()) + "-sequence given)");
+}
+
+}  // namespace
+
 Outcome<V> instantiate(Context& ctx, V class_value, const Arguments& args) {
   auto* type = reinterpret_cast<PyTypeObject*>(class_value->object);
+  if (is_named_sequence(type) && args.count() == 1 && !args.has_keywords())
+    return make_named_sequence(ctx, type, args);
   if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE) && !is_exception_type(type))
     return ctx.graph_break("instantiate",
                            std::string("an instance of ") + type->tp_name,

@@ -238,6 +238,13 @@ std::optional<Construction> construction(Context& ctx, V value) {
           state.slots};
   if (type == &PyDictProxy_Type)
     return Construction{class_value(ctx, value), state.slots};
+  // Of NumPy's: of a tensor (natives/torch_arrays.cpp).
+  if (state.slots.size() == 1 && state.slots[0]->kind == Kind::Tensor &&
+      std::string_view(type->tp_name) == "numpy.ndarray") {
+    static PyObject* const numpy = find_object("torch._C.TensorBase.numpy");
+    MG_CHECK(numpy, "tensors give arrays");
+    return Construction{ctx.constant_share(numpy), state.slots};
+  }
   if (is_class(type, "torch._C._InferenceMode"))
     return Construction{attribute_of_module(ctx, "torch.autograd.grad_mode",
                                             "_enter_inference_mode"),

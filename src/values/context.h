@@ -120,9 +120,10 @@ class Context final : public Backing,
   // anything else is called.
   DirectCall direct_call;
   bool native_is_direct = false;  // of a native that is called; as direct_call
-  // Whether numbers and sizes that come out of tensors are symbols; else the
-  // graph breaks there.
+  // Whether numbers out of tensors are symbols; else the graph breaks there.
   bool takes_data = true;
+  // The same of an LSTM in training on a CPU; whether there is, or was, one.
+  bool takes_lstm = true, has_lstm = false;
   // Whether what functions behind lru_cache make is made anew by each call, as
   // long as nobody touches it (Heap::share_since); else the graph breaks there.
   bool shares_cached = true;
@@ -321,9 +322,8 @@ class Context final : public Backing,
 
   // -- Callers
   std::vector<V> items(V list) override;
-  // What dies (finalizers.cpp).
-  // Breaks the graph where user code runs when the value dies: the program must
-  // see it run here.
+  // What dies (finalizers.cpp): breaks the graph where user code runs when the
+  // value dies: the program must see it run here.
   void let_go(V value) override;
   // The same of what the caller's mapping has under a key that wasn't read.
   void let_go_unread(HeapId dict, V key, PyObject* token);

@@ -46,9 +46,17 @@ bool DeferredCalls::take(Context& ctx, V function, const Arguments& args) {
   if (!std::ranges::all_of(call.arguments,
                            [&](V value) { return can_wait(ctx, value); }))
     return false;
+  add(ctx, std::move(call));
+  return true;
+}
+
+void DeferredCalls::note(Context& ctx, V function, const Arguments& args) {
+  add(ctx, LateCall(function, args));
+}
+
+void DeferredCalls::add(Context& ctx, LateCall call) {
   calls_.push_back(std::move(call));
   ctx.journal.record(this, 0);
-  return true;
 }
 
 }  // namespace magneto::values

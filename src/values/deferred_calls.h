@@ -24,12 +24,16 @@ class DeferredCalls final : public Journaled {
   // program may change meanwhile, other than what tensors hold.
   bool take(Context& ctx, V function, const Arguments& args);
 
+  // The same of what waits whatever the program says.
+  void note(Context& ctx, V function, const Arguments& args);
+
   std::span<const LateCall> calls() const { return calls_; }
 
   void undo(uint64_t, uint64_t) noexcept override { calls_.pop_back(); }
 
  private:
   bool is_allowed(PyObject* function) const;
+  void add(Context& ctx, LateCall call);
 
   Ref functions_;
   std::vector<LateCall> calls_;

@@ -165,7 +165,8 @@ Outcome<bool> bytes_contain(Context& ctx, PyObject* bytes, V item) {
                        std::string("a bytes-like object is required, not '") +
                            item->type->tp_name + "'");
     }
-    if (!is_safe_constant(item))
+    const bool is_derived = item->is_constant() && PyBytes_Check(item->object);
+    if (!is_safe_constant(item) && !is_derived)
       return ctx.graph_break(
           "native-call",
           std::string("whether bytes contain a ") + item->type->tp_name,

@@ -38,6 +38,7 @@ from magneto.exc import (
     BackendCompilerFailed,
     DataRefused,
     InvalidBackendResult,
+    LstmRefused,
     MagnetoError,
     SkipFrame,
     backend_failure,
@@ -68,6 +69,8 @@ def compile_graph(
     is_symbolic: bool = False,
     may_refuse_data: bool = False,
     must_be_whole: bool = False,
+    differentiates_lstm: bool = False,
+    may_refuse_lstm: bool = False,
     written: Sequence[int] = (),
 ) -> Callable[..., Any]:
     """Compiles a captured graph.
@@ -92,6 +95,9 @@ def compile_graph(
         may_refuse_data: whether the graph has numbers out of tensors in it, and
             can be had without.
         must_be_whole: whether the program wants no plain Python instead.
+        differentiates_lstm: whether an LSTM on a CPU that is differentiated is
+            in the graph, or was in a part of it that was taken back.
+        may_refuse_lstm: whether the graph can be had without that.
         written: which of the inputs the graph writes to.
 
     Returns:
@@ -101,6 +107,7 @@ def compile_graph(
     Raises:
         SkipFrame: the backend doesn't want this frame to be compiled.
         DataRefused: it can't compile the graph with numbers out of tensors.
+        LstmRefused: it can't differentiate the graph's LSTM.
         BackendCompilerFailed: the backend raised.
         InvalidBackendResult: it returned something that can't be called.
         VerificationFailed, UnsafeOperator: see `magneto.config`.
@@ -119,6 +126,10 @@ def compile_graph(
         restart=restart,
         reason=EndReason(**(reason or {})),
         may_refuse_data=may_refuse_data,
+        differentiates_lstm=(
+            differentiates_lstm and torch.lstm in handle.targets()
+        ),
+        may_refuse_lstm=may_refuse_lstm,
         written=written,
         is_without_gradients=not torch.is_grad_enabled(),
         is_in_inference_mode=torch.is_inference_mode_enabled(),
@@ -158,6 +169,8 @@ class _Compilation:
     restart: int
     reason: EndReason
     may_refuse_data: bool
+    differentiates_lstm: bool
+    may_refuse_lstm: bool
     written: Sequence[int]
     is_without_gradients: bool
     is_in_inference_mode: bool
@@ -276,6 +289,11 @@ class _Compilation:
                 misleads = "changes the shape of an input in place"
             if context.fw_metadata is not None or is_within_level:
                 relations.append(("forward mode",))
+            # It keeps less for its backward than AOTAutograd expects.
+            if self.differentiates_lstm and context.fw_metadata is not None:
+                if self.may_refuse_lstm:
+                    raise LstmRefused
+                misleads = "differentiates an LSTM on a CPU"
             if misleads and context.fw_metadata is not None:
                 log.info(
                     "backend %r gets a graph that %s; it runs uncompiled",
