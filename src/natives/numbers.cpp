@@ -104,7 +104,9 @@ Outcome<V> convert(Context& ctx, V value, PyTypeObject* type,
           "return a plain number");
     return number;
   }
-  if (may_hold_text(value))
+  const bool takes_bytes = type != &PyComplex_Type;
+  if (may_hold_text(value) &&
+      (takes_bytes || !values::is_instance_of(value, &PyBytes_Type)))
     return number_in_text(ctx, reinterpret_cast<PyObject*>(type), value);
   return ctx.raise(PyExc_TypeError,
                    std::string(wrong) + ", not '" + value->type->tp_name + "'");

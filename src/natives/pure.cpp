@@ -4,6 +4,7 @@
 #include "natives/derived.h"
 #include "python/bind.h"
 #include "python/held_warnings.h"
+#include "python/names.h"
 #include "python/pending_error.h"
 #include "values/aliases.h"
 #include "values/attributes.h"
@@ -80,8 +81,10 @@ PyObject* plain_object(Context& ctx, V value) {
 PyObject* read_object(Context& ctx, V value) {
   PyObject* object = as_constant(ctx, value);
   const auto is_read = [&](PyObject* leaf) {
-    return is_of_safe_type(leaf) || has_characters(leaf) ||
-           is_as_plain(ctx, Py_TYPE(leaf));
+    if (is_of_safe_type(leaf) || is_as_plain(ctx, Py_TYPE(leaf))) return true;
+    // Where a number is wanted, C code asks a text's class for one.
+    return has_characters(leaf) &&
+           !type_lookup(ctx, Py_TYPE(leaf), interned().dunder_index);
   };
   if (object && consists_of(object, is_read)) return object;
   return argument_object(ctx, value);

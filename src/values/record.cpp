@@ -462,8 +462,12 @@ bool makes_history(const Lowered& lowered) {
 
 Signal refused_by_torch(Context& ctx) {
   python::PendingError error = python::PendingError::take();
+  // Behind a write it may be one that the history of a view makes, which the
+  // graph leaves to the operator; plain Python then runs from the start.
+  const bool is_settled = !tensor::hidden_effects().first_write;
   if (!ctx.must_be_whole && error.is(PyExc_Exception) &&
-      !tensor::is_needs_data(error.object()))
+      !tensor::is_needs_data(error.object()) &&
+      (is_settled || ctx.inliner->is_in_block()))
     return ctx.graph_break("refused-call", error.text());
   std::move(error).restore();
   return ctx.raise_from_python();

@@ -142,6 +142,10 @@ def recorded(x, thing):
     return x + 1
 
 
+def counted():
+    return 3
+
+
 def asks_for_what_is_refused(x):
     try:
         return torch.cdist(x.int().view(2, 2), x.int().view(2, 2))
@@ -246,6 +250,7 @@ PROGRAMS = {
     "instantiate": (lambda x: (x + 1, decimal.Decimal(2)), ()),
     "long-computation": (lambda x: (x + 1, len([0] * (1 << 21))), ()),
     "marked-constant": (lambda x: x + marked_constant(x), ()),
+    "marked-without-tensors": (lambda x: x + counted(), ()),
     "native-call": (lambda x: (x + 1, sys.getrefcount(x) > 0), ()),
     "new-leaf": (lambda x: torch.ones(4, requires_grad=True) * x, ()),
     "operator": (lambda x, d: x + float(d + d), (decimal.Decimal(2),)),
@@ -285,6 +290,7 @@ def late_module(tmp_path, monkeypatch):
 @pytest.fixture(scope="module", autouse=True)
 def marked():
     torch.compiler.allow_in_graph(recorded)
+    torch.compiler.allow_in_graph(counted)
 
 
 @pytest.fixture(autouse=True)

@@ -22,6 +22,7 @@ from magneto.backends.context import (
     compiling,
     leave_states_of,
     outside_of_inference_mode,
+    without_aot_cache,
 )
 from magneto.backends.exclusive import CompilerTurn
 from magneto.backends.fake_mode import make_fake_mode
@@ -265,11 +266,15 @@ class _Compilation:
                 else self._misleads_autograd(symbols)
             )
             try:
-                compiled = fast_forward(
-                    _call_backend(
-                        self.backend, transformed, inputs, self.may_refuse_data
+                with without_aot_cache(bool(misleads or self.written)):
+                    compiled = fast_forward(
+                        _call_backend(
+                            self.backend,
+                            transformed,
+                            inputs,
+                            self.may_refuse_data,
+                        )
                     )
-                )
                 if begins_off:
                     compiled = grad_mode.CalledWithGradients(compiled)
             except BackendCompilerFailed as error:
@@ -287,7 +292,7 @@ class _Compilation:
                 compiled = reference
             if aliasing.reshapes_inputs(context):
                 misleads = "changes the shape of an input in place"
-            if context.fw_metadata is not None or is_within_level:
+            if context.fake_mode_was_asked_for or is_within_level:
                 relations.append(("forward mode",))
             # It keeps less for its backward than AOTAutograd expects.
             if self.differentiates_lstm and context.fw_metadata is not None:

@@ -63,6 +63,13 @@ class BackendContext(TracingContext):
                 self._make_mode(self._example_inputs)
         return self._fake_mode
 
+    @property
+    def fake_mode_was_asked_for(self) -> bool:
+        """Whether a compiler of PyTorch's may have been at work, whatever it
+        has found in its caches.
+        """
+        return self._fake_mode is not None
+
     def _make_mode(self, inputs: list[Any]) -> None:
         self._turn.begin()
         if self._symbols is not None:
@@ -92,6 +99,21 @@ class BackendContext(TracingContext):
         mode = self._fake_mode
         if mode is not None and mode.shape_env is not None:
             mode.shape_env.cleanup()
+
+
+@contextlib.contextmanager
+def without_aot_cache(is_wanted: bool) -> Iterator[None]:
+    """Of a graph that AOTAutograd finds in its cache it doesn't tell which
+    inputs are written to or get another shape; so that is asked of graphs that
+    aren't looked for there.
+    """
+    if not is_wanted:
+        yield
+        return
+    from torch._functorch import config
+
+    with config.patch(enable_autograd_cache=False):
+        yield
 
 
 @contextlib.contextmanager
