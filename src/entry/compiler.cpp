@@ -522,10 +522,9 @@ Ref Compilation::compile_graph(std::span<const guards::Request> requests,
       Ref::steal(PyTuple_Pack(3, backend.get(), handle.get(), examples.get()));
   Ref keywords = Ref::steal(Py_BuildValue(
       "{s:i,s:i,s:i,s:O,s:O,s:O,s:O,s:O,s:O,s:O,s:O}", "frame_id",
-      cache_.frame_id,
-      "compile_id", cache_.compilations, "restart", cache_.restarts, "reason",
-      reason.dict(), "guards", backend_guards.get(), "is_symbolic",
-      ctx_.has_symbols() ? Py_True : Py_False, "may_refuse_data",
+      cache_.frame_id, "compile_id", cache_.compilations, "restart",
+      cache_.restarts, "reason", reason.dict(), "guards", backend_guards.get(),
+      "is_symbolic", ctx_.has_symbols() ? Py_True : Py_False, "may_refuse_data",
       ctx_.has_data_symbols() && !ctx_.must_be_whole ? Py_True : Py_False,
       "must_be_whole", ctx_.must_be_whole ? Py_True : Py_False,
       "differentiates_lstm", ctx_.has_lstm ? Py_True : Py_False,
@@ -603,8 +602,7 @@ Compiled look_only(CodeCache& cache, const python::FrameRequest& request) {
   CompilingScope scope;
   std::string failure;
   try {
-    cache.seen =
-        Compilation(cache, request, Wanted::ByUser, failure).look();
+    cache.seen = Compilation(cache, request, Wanted::ByUser, failure).look();
   } catch (const InternalError& error) {
     return defect(cache, request, error.what());
   }

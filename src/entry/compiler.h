@@ -16,11 +16,11 @@ using CaptureFrame = values::Capture (*)(values::Context& ctx,
 void set_capture_frame(CaptureFrame capture) noexcept;
 
 enum class Compiled : uint8_t {
-  Entry,  // a new entry is in front of the cache's list; its guards hold
-  Plain,  // run the frame in plain Python
-  Left,   // the same, and what it calls isn't compiled either
+  Entry,   // a new entry is in front of the cache's list; its guards hold
+  Plain,   // run the frame in plain Python
+  Left,    // the same, and what it calls isn't compiled either
   Raises,  // as Plain: an exception leaves the frame
-  Error,  // a Python error is set, for the caller of the frame
+  Error,   // a Python error is set, for the caller of the frame
 };
 
 // Who wants a frame compiled.

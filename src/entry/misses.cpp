@@ -85,8 +85,8 @@ void add_why_missed(Details& details, CodeCache& cache,
   details.add("why", lines).add("stacks", stacks.get());
 }
 
-std::optional<Compiled> instead_of_compiling(CodeCache& cache,
-                             const python::FrameRequest& request) {
+std::optional<Compiled> instead_of_compiling(
+    CodeCache& cache, const python::FrameRequest& request) {
   for (const auto says : {by_stance, by_settings, by_limits})
     if (Instead instead = says(cache, request)) return instead;
   return {};

@@ -2,7 +2,8 @@
 // What a trace was told of classes by abstract classes, generic functions and
 // the like, until another class is registered with one of them. CPython counts
 // the registrations of all of them together (Ambient::AbstractClasses). Another
-// count is no failed guard: each fact is asked for again, and the count renewed.
+// count is no failed guard: each fact is asked for again, and the count
+// renewed.
 #pragma once
 
 #include <memory>

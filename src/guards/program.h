@@ -189,7 +189,7 @@ class GuardProgram {
   std::vector<AmbientGuard> ambients_;
   std::vector<ClassFactPtr> class_facts_;
   const ClassFact* changed_fact_ = nullptr;  // that holds no more
-  uint64_t hierarchy_ = 0;  // see python::class_hierarchy()
+  uint64_t hierarchy_ = 0;                   // see python::class_hierarchy()
   Relations relations_;
   Numbers numbers_;
 

@@ -194,7 +194,8 @@ V closed_over(Context& ctx, V function, const char* variable) {
 }
 
 // What functools._find_impl says of a class and those that functions are
-// registered for, which stand for their functions. Null with a Python error set.
+// registered for, which stand for their functions. Null with a Python error
+// set.
 Ref find_registered(PyObject* type, std::span<PyObject* const> registered) {
   Ref functions = Ref::steal(PyDict_New());
   for (PyObject* each : registered)

@@ -112,9 +112,9 @@ Outcome<V> call_in_graph(Context& ctx, PyObject* callable,
     return values::record_untried(ctx, callable, args);
   MG_TRY(V result, record_function(ctx, callable, args));
   if (values::contains_tensor(ctx, result)) return result;
-  return ctx.graph_break(
-      "marked-without-tensors",
-      name_of(callable) + " is marked with allow_in_graph", "");
+  return ctx.graph_break("marked-without-tensors",
+                         name_of(callable) + " is marked with allow_in_graph",
+                         "");
 }
 
 Outcome<V> call_constant(Context& ctx, PyObject* callable,

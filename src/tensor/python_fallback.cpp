@@ -151,13 +151,13 @@ class Crossing {
         tensor.unsafeGetTensorImpl()->unsafe_storage().unsafeGetStorageImpl();
     c10::Storage& storage = storages_in_[ours];
     if (!storage) {
-      storage = c10::Storage(c10::Storage::use_byte_size_t(),
-                             numbers_ == Numbers::Symbolic
-                                 ? ours->sym_nbytes()
-                                 : ours->sym_nbytes().guard_int(__FILE__,
-                                                                __LINE__),
-                             c10::GetAllocator(c10::kMeta)->allocate(0),
-                             c10::GetAllocator(c10::kMeta), /*resizable=*/true);
+      storage =
+          c10::Storage(c10::Storage::use_byte_size_t(),
+                       numbers_ == Numbers::Symbolic
+                           ? ours->sym_nbytes()
+                           : ours->sym_nbytes().guard_int(__FILE__, __LINE__),
+                       c10::GetAllocator(c10::kMeta)->allocate(0),
+                       c10::GetAllocator(c10::kMeta), /*resizable=*/true);
       storages_out_[storage.unsafeGetStorageImpl()] =
           tensor.unsafeGetTensorImpl()->unsafe_storage();
     }

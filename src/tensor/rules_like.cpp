@@ -75,9 +75,9 @@ void check_limits(const at::Tensor& self, int64_t least, int64_t most) {
 // The rounded numbers, and where they were within the limits.
 TwoTensors rounded(const at::Tensor& self) {
   const DimVec strides = strides_like(self, c10::MemoryFormat::Preserve);
-  return {make_tensor(self.sym_sizes(), strides, self.scalar_type(),
-                      self.device()),
-          make_tensor(self.sym_sizes(), strides, c10::kBool, self.device())};
+  return {
+      make_tensor(self.sym_sizes(), strides, self.scalar_type(), self.device()),
+      make_tensor(self.sym_sizes(), strides, c10::kBool, self.device())};
 }
 
 TwoTensors per_tensor(const at::Tensor& self, double, int64_t zero_point,

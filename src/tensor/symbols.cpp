@@ -157,10 +157,9 @@ Ref number_functions() {
   Ref functions = Ref::steal(PyDict_New());
   for (const shapes::OperationRow& row : shapes::operation_rows()) {
     if (row.operands == 0) continue;
-    Ref function = Ref::steal(
-        Py_BuildValue("(sO)", row.function,
-                      row.in_torch == shapes::InTorch::Symbolic ? Py_True
-                                                                : Py_False));
+    Ref function = Ref::steal(Py_BuildValue(
+        "(sO)", row.function,
+        row.in_torch == shapes::InTorch::Symbolic ? Py_True : Py_False));
     if (!functions || !function ||
         PyDict_SetItemString(functions, row.name, function) < 0)
       return {};

@@ -25,37 +25,16 @@
 #include "tensor/fake_tensor.h"
 #include "tensor/symbols.h"
 #include "tensor/tensor_snapshot.h"
+#include "values/break_info.h"
 #include "values/cached_calls.h"
 #include "values/deferred_calls.h"
 #include "values/entered_contexts.h"
 #include "values/heap.h"
 #include "values/inliner.h"
 #include "values/interfaces.h"
-#include "values/reasons.h"
 #include "values/value.h"
 
 namespace magneto::values {
-
-using guards::Place;
-
-// A graph break under way: why, what about, and what the user can do (empty:
-// what the reason's row says).
-struct BreakInfo {
-  Reason reason;
-  std::string detail;
-  std::string hint;
-  // Where in the user's program, the outermost frame of the trace first. Empty:
-  // where the trace began.
-  std::vector<Place> stack = {};
-  // The whole frame runs in plain Python, and so does what it calls.
-  bool skips_calls = false;
-};
-
-// A graph break found where no Outcome can be returned (inside a Backing). The
-// interpreter's loop turns it into Signal::Break.
-struct BreakException {
-  BreakInfo info;
-};
 
 // A frame that only passes a call on: its instruction `index` calls, and it
 // returns what it gets (Module.__call__).

@@ -169,8 +169,8 @@ Outcome<V> record_method(Context& ctx, PyObject* name, const Arguments& args);
 // Records `callable`, but `run` says what comes out for fake tensors.
 Outcome<V> record_function_as(Context& ctx, PyObject* callable, PyObject* run,
                               const Arguments& args);
-// The same of a function that the program allows in the graph: a call that gives
-// no tensor is there for its effect.
+// The same of a function that the program allows in the graph: a call that
+// gives no tensor is there for its effect.
 Outcome<V> record_marked(Context& ctx, PyObject* callable,
                          const Arguments& args);
 // The same of a call that isn't made while tracing; nobody asks what it gives.

@@ -373,8 +373,8 @@ graph::Arg Context::number_argument(E number) {
   return number_node(number);
 }
 
-// PyTorch's compilers would compile for the number's value if the graph computed
-// it.
+// PyTorch's compilers would compile for the number's value if the graph
+// computed it.
 bool Context::is_computed_before_graph(E number) const {
   if (shapes::row_of(number->operation).in_torch != shapes::InTorch::Opaque)
     return false;
@@ -393,17 +393,17 @@ graph::NodeId Context::number_input(E number) {
   std::string name = environment_->show(number);
   if (number->is_symbol()) {
     if (!environment_->symbol(number->symbol).is_given)
-      throw BreakException{{"data-dependent",
-                            "the number " + name +
-                                " is one that no result of a call tells",
-                            ""}};
+      throw BreakException{
+          {"data-dependent",
+           "the number " + name + " is one that no result of a call tells",
+           ""}};
     const IntSource& source = symbol_sources_[number->symbol.index];
     input.source = source.source.index;
     if (source.kind == IntKind::Value) name = sources.torch_name(source.source);
   }
   input.source_name = name;
-  return graph.placeholder(
-      input, tensor::symbol_object(environment_, number), {});
+  return graph.placeholder(input, tensor::symbol_object(environment_, number),
+                           {});
 }
 
 graph::NodeId Context::number_node(E number) {

@@ -207,7 +207,8 @@ std::string attribute_path(const guards::SourceTable& sources, SourceId id) {
 // what is computed with one may be of that class, and PyTorch's compilers ask
 // for plain ones in the backward of a piece in front of that.
 bool computes_itself(PyTypeObject* type) {
-  static PyObject* const name = PyUnicode_InternFromString("__torch_dispatch__");
+  static PyObject* const name =
+      PyUnicode_InternFromString("__torch_dispatch__");
   return _PyType_Lookup(type, name) !=
          _PyType_Lookup(torch_types().tensor, name);
 }

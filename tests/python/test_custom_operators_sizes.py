@@ -38,7 +38,10 @@ def parts(x: torch.Tensor, n: int) -> list[torch.Tensor]:
 
 @parts.register_fake
 def _(x, n):
-    return [x.new_empty(n, *x.shape[1:]), x.new_empty(x.shape[0] - n, *x.shape[1:])]
+    return [
+        x.new_empty(n, *x.shape[1:]),
+        x.new_empty(x.shape[0] - n, *x.shape[1:]),
+    ]
 
 
 @torch.library.custom_op("sizes_that_vary::flat", mutates_args=())
@@ -55,9 +58,7 @@ def _(xs, size):
 
 LIBRARY = torch.library.Library("sizes_that_vary_too", "DEF")
 LIBRARY.define("joined(Tensor x) -> Tensor")
-LIBRARY.impl(
-    "joined", lambda x: torch.cat([x, x]), "CompositeExplicitAutograd"
-)
+LIBRARY.impl("joined", lambda x: torch.cat([x, x]), "CompositeExplicitAutograd")
 LIBRARY.define("padded(Tensor x, SymInt n) -> (Tensor, Tensor)")
 LIBRARY.impl(
     "padded",
@@ -90,32 +91,36 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "parts": lambda x: [part + 1 for part in parts(x, x.shape[0] // 2)],
     "list": lambda x: flat([x, x + 1], [x.shape[0] * 2, 3]) + 1,
     "joined": lambda x: torch.ops.sizes_that_vary_too.joined(x) + 1,
-    "joined twice": lambda x: torch.ops.sizes_that_vary_too.joined(
-        torch.ops.sizes_that_vary_too.joined(x)
-    )
-    + x.shape[0],
+    "joined twice": lambda x: (
+        torch.ops.sizes_that_vary_too.joined(
+            torch.ops.sizes_that_vary_too.joined(x)
+        )
+        + x.shape[0]
+    ),
     "padded": lambda x: torch.ops.sizes_that_vary_too.padded(x, x.shape[0]),
-    "fake_quantize_per_tensor_affine": lambda x: torch.fake_quantize_per_tensor_affine(
-        x, 0.1, 0, 0, 255
-    )
-    + 1,
-    "fake quantization by tensors": lambda x: torch.fake_quantize_per_tensor_affine(
-        x, torch.tensor(0.1), torch.tensor(0, dtype=torch.int32), 0, 255
-    )
-    + 1,
-    "fake_quantize_per_channel_affine": lambda x: torch.fake_quantize_per_channel_affine(
-        x,
-        torch.full((3,), 0.1),
-        torch.zeros(3, dtype=torch.int32),
-        1,
-        0,
-        255,
-    )
-    + 1,
-    "segment_reduce": lambda x: torch.segment_reduce(
-        x, "sum", lengths=torch.tensor([x.shape[0]])
-    )
-    + 1,
+    "fake_quantize_per_tensor_affine": lambda x: (
+        torch.fake_quantize_per_tensor_affine(x, 0.1, 0, 0, 255) + 1
+    ),
+    "fake quantization by tensors": lambda x: (
+        torch.fake_quantize_per_tensor_affine(
+            x, torch.tensor(0.1), torch.tensor(0, dtype=torch.int32), 0, 255
+        )
+        + 1
+    ),
+    "fake_quantize_per_channel_affine": lambda x: (
+        torch.fake_quantize_per_channel_affine(
+            x,
+            torch.full((3,), 0.1),
+            torch.zeros(3, dtype=torch.int32),
+            1,
+            0,
+            255,
+        )
+        + 1
+    ),
+    "segment_reduce": lambda x: (
+        torch.segment_reduce(x, "sum", lengths=torch.tensor([x.shape[0]])) + 1
+    ),
 }
 
 
@@ -169,24 +174,30 @@ def test_what_the_fake_asks_of_sizes_is_guarded():
 
 SHAPES = [(4, 3), (1, 3), (2, 3, 2)]
 QUANTIZED = {
-    "per tensor": lambda x: torch.ops.aten.fake_quantize_per_tensor_affine_cachemask(
-        x, 0.1, 0, 0, 255
+    "per tensor": lambda x: (
+        torch.ops.aten.fake_quantize_per_tensor_affine_cachemask(
+            x, 0.1, 0, 0, 255
+        )
     ),
-    "per channel": lambda x: torch.ops.aten.fake_quantize_per_channel_affine_cachemask(
-        x,
-        torch.full((x.shape[1],), 0.1),
-        torch.zeros(x.shape[1], dtype=torch.int32),
-        1,
-        0,
-        255,
+    "per channel": lambda x: (
+        torch.ops.aten.fake_quantize_per_channel_affine_cachemask(
+            x,
+            torch.full((x.shape[1],), 0.1),
+            torch.zeros(x.shape[1], dtype=torch.int32),
+            1,
+            0,
+            255,
+        )
     ),
-    "by tensors": lambda x: torch.ops.aten._fake_quantize_per_tensor_affine_cachemask_tensor_qparams(
-        x,
-        torch.tensor(0.1),
-        torch.tensor(0, dtype=torch.int32),
-        torch.tensor(1, dtype=torch.int64),
-        0,
-        255,
+    "by tensors": lambda x: (
+        torch.ops.aten._fake_quantize_per_tensor_affine_cachemask_tensor_qparams(
+            x,
+            torch.tensor(0.1),
+            torch.tensor(0, dtype=torch.int32),
+            torch.tensor(1, dtype=torch.int64),
+            0,
+            255,
+        )
     ),
 }
 
@@ -201,7 +212,10 @@ def facts(result: Any) -> Iterator[Any]:
 @pytest.mark.parametrize("name", QUANTIZED)
 def test_rules_of_fake_quantization(name, shape, dtype):
     run = QUANTIZED[name]
-    for x in (torch.rand(shape, dtype=dtype), torch.rand(shape, dtype=dtype).transpose(0, 1)):
+    for x in (
+        torch.rand(shape, dtype=dtype),
+        torch.rand(shape, dtype=dtype).transpose(0, 1),
+    ):
         _C._tensor.reset_fallback_counts()
         try:
             expected = list(facts(run(x)))

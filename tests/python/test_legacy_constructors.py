@@ -56,9 +56,7 @@ def check_shapes(program, backend, is_data=False):
 @pytest.mark.parametrize("name", TYPES)
 def test_legacy_constructor_of_a_size_that_varies(name, arguments):
     make, arguments_of = getattr(torch, name), ARGUMENTS[arguments]
-    check_shapes(
-        lambda t: make(*arguments_of(t)), "eager", arguments in DATA
-    )
+    check_shapes(lambda t: make(*arguments_of(t)), "eager", arguments in DATA)
 
 
 @pytest.mark.parametrize("backend", ["eager", "aot_eager"])

@@ -42,9 +42,7 @@ X = torch.arange(16.0).reshape(1, 1, 4, 4)
 def test_sizes_in_tensors(backend):
     compiled = magneto.compile(resized_to_tensors, backend=backend)
     for _ in range(2):
-        compare(
-            compiled(X, mask()), resized_to_tensors(X, mask()), rtol=1e-6
-        )
+        compare(compiled(X, mask()), resized_to_tensors(X, mask()), rtol=1e-6)
 
 
 @torch.library.custom_op("only_while_tracing::half", mutates_args=())
@@ -105,7 +103,7 @@ def raises(x):
 @pytest.mark.parametrize("program", [wrong_shapes, raises])
 def test_the_programs_own_errors_stay_its_own(program, fullgraph):
     x = torch.ones(3)
-    with pytest.raises(Exception) as plain:
+    with pytest.raises((RuntimeError, LookupError), match="size|no ") as plain:
         program(x)
     compiled = magneto.compile(program, backend="eager", fullgraph=fullgraph)
     for _ in range(2):

@@ -62,15 +62,14 @@ def matched(value):
 PROGRAMS = {
     "isinstance": lambda x, v: x + isinstance(v, Abstract),
     "issubclass": lambda x, v: x + issubclass(type(v), (int, Abstract)),
-    "of a library": lambda x, v: x
-    + isinstance(v, (collections.abc.Mapping, numbers.Number)),
+    "of a library": lambda x, v: (
+        x + isinstance(v, (collections.abc.Mapping, numbers.Number))
+    ),
     "of a tensor": lambda x, v: x + isinstance(x, collections.abc.Sequence),
     "with a hook": lambda x, v: x + isinstance(v, Hooked),
     "generic function": lambda x, v: x + generic(v),
     "pattern": lambda x, v: x + matched(v),
-    "behind a break": lambda x, v: (
-        x.data_ptr() and x + isinstance(v, Abstract)
-    ),
+    "behind a break": lambda x, v: x.data_ptr() and x + isinstance(v, Abstract),
 }
 
 

@@ -94,7 +94,10 @@ def test_pieces_are_compiled_where_nothing_is_differentiated():
 
 
 def test_the_reason_is_told():
-    i, y = torch.ones(3, requires_grad=True), TwoTensor(torch.ones(3), torch.ones(3))
+    i, y = (
+        torch.ones(3, requires_grad=True),
+        TwoTensor(torch.ones(3), torch.ones(3)),
+    )
     found = magneto.explain(beside)(i, y)
     assert [skip.reason for skip in found.skips] == ["tensor-subclass"]
     with pytest.raises(magneto.exc.Unsupported, match="TwoTensor"):

@@ -15,7 +15,7 @@ import torch
 from torch._guards import CompileId, DuplicateInputs
 from torch.autograd import forward_ad
 
-from magneto import config, heard_settings, logs
+from magneto import heard_settings, logs
 from magneto.backends import aliasing, effects, grad_mode, graph_passes, safety
 from magneto.backends.context import (
     BackendContext,

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """PyTorch's compilers, for one thread at a time: they keep state in modules.
 
-`torch.compile` and the backwards that inductor compiles hold a lock of PyTorch's
-own meanwhile. Loading that lock's module costs a second, which a program that
-only looks at its graphs must not pay; so there is one of ours in front of it.
+`torch.compile` and the backwards that inductor compiles hold a lock of
+PyTorch's own meanwhile. Loading that lock's module costs a second, which a
+program that only looks at its graphs must not pay; so there is one of ours in
+front of it.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ _MODULE = "torch._dynamo.convert_frame"
 
 
 class CompilerTurn:
-    """This thread's turn at PyTorch's compilers.
+    """The turn of a thread at PyTorch's compilers.
 
     It begins where `begin()` is first called and ends with the `with` block.
     """

@@ -34,7 +34,6 @@ from magneto.backends.fake_mode import make_fake_mode
 Tree = Any
 
 
-
 @functools.cache
 def _functions() -> dict[str, Callable[..., Any]]:
     """By operation: what computes it, of PyTorch's symbols or plain numbers."""
