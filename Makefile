@@ -12,7 +12,7 @@ FUZZERS := arguments attributes backends calls classes contexts control derived 
 # torch's own thread pools slow the tests down when several run side by side.
 RUN := OMP_NUM_THREADS=1 PYTHONPATH=$(CURDIR)/python
 
-.PHONY: setup build test test-cpp test-python test-cpython test-cuda test-asan fuzz $(FUZZERS:%=fuzz-%) demo bench sweep \
+.PHONY: setup build test test-cpp test-python test-cpython test-behind test-cuda test-asan fuzz $(FUZZERS:%=fuzz-%) demo bench sweep \
         lint format clean distclean
 
 setup: $(READY)
@@ -53,6 +53,12 @@ test-cpython: build
 # pytest comes last: its summary line is the last line.
 test: test-cpp
 	$(RUN) $(BIN)/python -m pytest -n $(JOBS) $(ARGS)
+
+# Each program that the tests compare, with PyTorch's compilers behind its graphs
+# (and BACKEND=inductor, which is slow).
+BACKEND ?= aot_eager
+test-behind: build
+	$(RUN) $(BIN)/python -m pytest -n $(JOBS) --behind $(BACKEND) $(ARGS)
 
 # What needs an NVIDIA GPU, and a PyTorch that was built for it.
 test-cuda: build

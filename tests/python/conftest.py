@@ -2,6 +2,7 @@
 """What all Python tests share: the package's path, seeds, and a clean state."""
 
 import ctypes
+import functools
 import importlib.util
 import logging
 import os
@@ -28,13 +29,37 @@ def pytest_addoption(parser):
         action="store_true",
         help="run the models that are not captured yet, too",
     )
+    parser.addoption(
+        "--behind",
+        metavar="BACKEND",
+        help="compile with that backend where a test says 'eager' or nothing",
+    )
 
 
 def pytest_configure(config):
     if not has_extension():
         return
     # Say at once that the extension doesn't load, and why.
-    import magneto  # noqa: F401
+    import magneto
+
+    if config.option.behind:
+        put_behind(magneto, config.option.behind)
+
+
+def put_behind(magneto, backend):
+    """What is right as it was captured may be wrong behind that."""
+    from magneto.testing import oracle
+
+    oracle.behind = backend
+    compile = magneto.compile
+
+    @functools.wraps(compile)
+    def compile_behind(*args, **kwargs):
+        if kwargs.get("backend") == "eager":
+            kwargs["backend"] = backend
+        return compile(*args, **kwargs)
+
+    magneto.compile = compile_behind
 
 
 def pytest_collection_modifyitems(config, items):

@@ -14,8 +14,14 @@ from typing import Any
 
 import torch
 
+from magneto.backends import lookup_backend
 from magneto.testing.compare import Difference, compare
 from magneto.testing.graphs import RecordingBackend
+
+
+behind: str | None = None
+"""The backend that compiles the graphs of programs that are given none; None:
+they run as they were captured. For running all tests against another one."""
 
 
 @dataclass
@@ -88,6 +94,8 @@ def check_calls(
     """
     import magneto
 
+    if backend is None and behind is not None:
+        backend = lookup_backend(behind)
     recorder = RecordingBackend(backend)
     eager_program = _copy(fn)
     program = _copy(fn)
