@@ -12,7 +12,7 @@ import pytest
 HERE = Path(__file__).resolve().parent
 
 
-@pytest.mark.parametrize("name", ["test_aliases.py"])
+@pytest.mark.parametrize("name", ["test_aliases.py", "test_breaks.py"])
 def test_programs_behind_aot_eager(name):
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
