@@ -103,7 +103,9 @@ def raises(x):
 @pytest.mark.parametrize("program", [wrong_shapes, raises])
 def test_the_programs_own_errors_stay_its_own(program, fullgraph):
     x = torch.ones(3)
-    with pytest.raises((RuntimeError, LookupError), match="shape|size|vec|no ") as plain:
+    with pytest.raises(
+        (RuntimeError, LookupError), match="shape|size|vec|no "
+    ) as plain:
         program(x)
     compiled = magneto.compile(program, backend="eager", fullgraph=fullgraph)
     for _ in range(2):

@@ -18,7 +18,6 @@ from magneto.backends import lookup_backend
 from magneto.testing.compare import Difference, compare
 from magneto.testing.graphs import RecordingBackend
 
-
 behind: str | None = None
 """The backend that compiles the graphs of programs that are given none; None:
 they run as they were captured. For running all tests against another one."""
