@@ -344,8 +344,10 @@ PyObject* run_to_raise(Running& at, Broken& broken) {
   values::BreakInfo why = *broken.entry->raised;
   why.reason = "refused-call";
   Details details;
-  (void)tell_user("unsupported", details.add_break(why).add_place(
-                                     frame.code, broken.entry->end));
+  details.add_break(why)
+      .add_place(frame.code, broken.entry->end)
+      .add("fullgraph", Py_True);
+  (void)tell_user("unsupported", details);
   return nullptr;
 }
 

@@ -90,6 +90,31 @@ def test_with_fullgraph_that_is_an_error(program):
         assert raised.value.reason == "refused-call"
 
 
+TRIED = []
+
+
+@torch.compiler.allow_in_graph
+def raises_once(x):
+    TRIED.append(1)
+    if len(TRIED) == 1:
+        raise ValueError("this is the first time")
+    return x + 1
+
+
+def test_what_only_the_trace_raises_is_an_error_with_fullgraph():
+    compiled = magneto.compile(
+        lambda x: raises_once(x) * 2, backend="eager", fullgraph=True
+    )
+    TRIED.clear()
+    for _ in range(2):
+        with pytest.raises(
+            magneto.exc.Unsupported, match="this is the first time"
+        ) as raised:
+            compiled(torch.ones(3))
+        assert raised.value.reason == "refused-call"
+        assert raised.value.filename == __file__
+
+
 def wrong_shapes(x):
     y = x + 1
     return y @ torch.ones(7, 7)
