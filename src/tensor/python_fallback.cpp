@@ -329,14 +329,16 @@ bool has_symbols(const c10::IValue& value) {
 // The mode can't look up by our symbols what it remembers of calls.
 class WithoutCache {
  public:
-  WithoutCache() { set(false); }
-  ~WithoutCache() { set(true); }
+  WithoutCache() : before_(mode().attr("cache_enabled")) {
+    mode().attr("cache_enabled") = false;
+  }
+  ~WithoutCache() { mode().attr("cache_enabled") = before_; }
   WithoutCache(const WithoutCache&) = delete;
 
  private:
-  static void set(bool value) {
-    PythonMode::get().mode.attr("cache_enabled") = value;
-  }
+  static const py::object& mode() { return PythonMode::get().mode; }
+
+  const py::object before_;
 };
 
 // None: the mode needs plain numbers.
