@@ -120,6 +120,7 @@ bool plan(Context& ctx, const values::Capture& capture,
     return false;
   }
   for (Operand result : results) out.builder.result(result);
+  ctx.keep_sizes_of_inputs(rebuilder.outputs());
   ctx.graph.output(ctx.graph.tuple(rebuilder.outputs()));
   return true;
 }

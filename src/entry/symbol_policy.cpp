@@ -134,8 +134,9 @@ bool any_number(PyObject* tuple, const std::string& path, Wanted wanted) {
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); ++i) {
     PyObject* item = PyTuple_GET_ITEM(tuple, i);
     const std::string name = guards::item_name(path, i);
-    if (PyTuple_CheckExact(item) ? any_number(item, name, wanted)
-                                 : guards::is_number(item) && wanted(name))
+    if (PyTuple_CheckExact(item)
+            ? any_number(item, name, wanted)
+            : guards::is_number(item) && wanted(name, item))
       return true;
   }
   return false;
@@ -148,6 +149,7 @@ FrameSymbols::FrameSymbols(CodeCache& cache, const guards::SourceTable& sources)
       varies_too_much_(cache.record().varies_too_much),
       locals_(static_cast<size_t>(cache.point().code->co_nlocalsplus)),
       sources_(sources),
+      named_(sources),
       takes_data_(cache.takes_data) {
   PyObject* dynamic = cache.settings()->dynamic;
   mode_ = dynamic == Py_True                        ? Mode::Always
@@ -238,9 +240,12 @@ void FrameSymbols::find_contradiction(PyObject* dict, PyObject* tensor,
 values::SymbolPolicy::Sizes FrameSymbols::symbolic_sizes(
     PyObject* tensor, guards::SourceId source) {
   const auto ndim = static_cast<size_t>(tensor::dim(tensor));
-  // A model's parameters have the sizes that they have.
-  if (Py_TYPE(tensor) == values::torch_types().parameter) return {};
   Sizes sizes(ndim);
+  // A model's parameters have the sizes that they have.
+  if (Py_TYPE(tensor) == values::torch_types().parameter) {
+    apply_names(tensor, source, sizes);
+    return sizes;
+  }
   if (mode_ == Mode::Always) {
     sizes.assign(ndim, Size{kAnySize});
   } else if (mode_ == Mode::Varied && !varied_.empty()) {
@@ -250,7 +255,23 @@ values::SymbolPolicy::Sizes FrameSymbols::symbolic_sizes(
         sizes[i] = Size{kAnySize};
   }
   apply_marks(tensor, source, sizes);
+  apply_names(tensor, source, sizes);
   return sizes;
+}
+
+void FrameSymbols::apply_names(PyObject* tensor, guards::SourceId source,
+                               Sizes& sizes) {
+  for (size_t i = 0; named_ && i < sizes.size(); ++i) {
+    switch (named_.of_size(source, i, tensor::sizes(tensor)[i])) {
+      case NamedSources::Says::Nothing:
+        break;
+      case NamedSources::Says::IsDynamic:
+        if (!sizes[i]) sizes[i] = Size{kAnySize};
+        break;
+      case NamedSources::Says::IsUnbacked:
+        sizes[i] = takes_data_ ? Size{kUnbackedSize, true} : Size{kAnySize};
+    }
+  }
 }
 
 bool FrameSymbols::is_symbolic_stride(guards::SourceId source,
@@ -294,11 +315,17 @@ std::optional<FrameSymbols::Broken> FrameSymbols::broken_promise(
 
 bool FrameSymbols::has_symbolic_items(PyObject* tuple,
                                       guards::SourceId source) {
+  if (named_ && any_number(tuple, sources_.torch_name(source),
+                           [&](const std::string& name, PyObject* item) {
+                             return named_.of_number(name, item) !=
+                                    NamedSources::Says::Nothing;
+                           }))
+    return true;
   if (mode_ == Mode::Never || (mode_ == Mode::Varied && varied_.empty()) ||
       (mode_ == Mode::Always && !is_argument(sources_, source)))
     return false;
   return any_number(tuple, sources_.print(source),
-                    [this](const std::string& name) {
+                    [this](const std::string& name, PyObject*) {
                       return mode_ == Mode::Always || varied_.contains(name);
                     });
 }
@@ -308,6 +335,8 @@ bool FrameSymbols::is_symbolic(PyObject* number, guards::SourceId source) {
   if (PyIter_Check(number))
     return mode_ == Mode::Always ||
            (mode_ == Mode::Varied && config_flag("automatic_dynamic_shapes"));
+  if (named_.of_number(source, number) != NamedSources::Says::Nothing)
+    return true;
   if (mode_ == Mode::Never) return false;
   const bool varies =
       (mode_ == Mode::Always && is_argument(sources_, source)) ||

@@ -8,6 +8,7 @@
 #include <unordered_set>
 
 #include "entry/cache.h"
+#include "entry/named_sources.h"
 #include "values/context.h"
 
 namespace magneto::entry {
@@ -42,6 +43,7 @@ class FrameSymbols final : public values::SymbolPolicy {
   void find_contradiction(PyObject* dict, PyObject* tensor,
                           guards::SourceId source, const Sizes& sizes);
   void apply_marks(PyObject* tensor, guards::SourceId source, Sizes& sizes);
+  void apply_names(PyObject* tensor, guards::SourceId source, Sizes& sizes);
 
   enum class Mode : uint8_t { Never, Varied, Always };
 
@@ -51,6 +53,7 @@ class FrameSymbols final : public values::SymbolPolicy {
   std::unordered_set<std::string>& varies_too_much_;  // the code's
   size_t locals_;  // what comes behind them is on the stack
   const guards::SourceTable& sources_;
+  NamedSources named_;
   Mode mode_;
   bool takes_data_;
   bool is_behind_break_;

@@ -80,9 +80,12 @@ NodeId Graph::append(Node node) {
 
 NodeId Graph::placeholder(const InputSpec& spec, Ref example, Origin origin) {
   const auto index = static_cast<uint32_t>(inputs_.size());
-  inputs_.push_back({NodeId{nodes_.size()}, spec.source, spec.kind, spec.number,
-                     std::string(spec.source_name),
-                     std::string(spec.attribute_path)});
+  inputs_.push_back({.node = NodeId{nodes_.size()},
+                     .source = spec.source,
+                     .kind = spec.kind,
+                     .number = spec.number,
+                     .source_name = std::string(spec.source_name),
+                     .attribute_path = std::string(spec.attribute_path)});
   return append({.op = Op::Placeholder,
                  .input = index,
                  .example = std::move(example),

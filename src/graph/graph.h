@@ -92,6 +92,7 @@ struct Input {
   uint32_t source;
   InputKind kind;
   uint32_t number;
+  bool is_kept = false;  // stays an input though no node may use it
   std::string source_name;
   std::string attribute_path;
 };
@@ -201,6 +202,12 @@ class Graph final : public Journaled {
   NodeId output_node() const { return output_; }  // invalid before output()
   std::span<const Location> locations() const { return locations_; }
   std::span<const Scope> scopes() const { return scopes_; }
+
+  // An input that stays one though no node may use it. Not undone by a
+  // rollback.
+  void keep_input(NodeId placeholder) {
+    inputs_[node(placeholder).input].is_kept = true;
+  }
 
   // Editing, by passes, after seal() ------------------------------------------
   void erase(NodeId id);

@@ -270,6 +270,8 @@ class Context final : public Backing,
   // (needs_rerun).
   void assert_in_graph(shapes::E condition, const std::string& text);
   bool needs_rerun() const { return needs_rerun_; }
+  // Makes each symbol in a size of a used input an input, too.
+  void keep_sizes_of_inputs(std::span<const graph::Arg> outputs);
   // Whether any has been made.
   bool has_data_symbols() const {
     return environment_ && environment_->has_unbacked_symbols();

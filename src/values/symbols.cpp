@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "graph/uses.h"
 #include "guards/draw.h"
 #include "guards/program.h"
 #include "python/find.h"
@@ -518,6 +519,35 @@ void Context::remember_sizes(PyObject* fake, graph::NodeId node) {
     read(size, number, {node, graph.constant(index)});
   }
   read(offset, tensor::storage_offset_expression(environment_, fake), {node});
+}
+
+// PyTorch's compilers find the value of each symbol in a size among the inputs.
+void Context::keep_sizes_of_inputs(std::span<const graph::Arg> outputs) {
+  if (!environment_ || graph.call_count() == 0) return;
+  std::vector<uint32_t> uses = graph::count_uses(graph);
+  for (const graph::Arg& output : outputs)
+    graph::visit_nodes(output, [&](graph::NodeId id) { ++uses[id.index]; });
+  auto keep = [&](E number) {
+    shapes::for_each_symbol(number, [&](shapes::SymbolId id) {
+      const shapes::Symbol& symbol = environment_->symbol(id);
+      if (!symbol.is_given) return;
+      if (!memo_->numbers.contains(symbol.expression))
+        remember_number(symbol.expression, number_input(symbol.expression));
+      graph.keep_input(memo_->numbers.at(symbol.expression));
+    });
+  };
+  const size_t count = graph.inputs().size();
+  for (size_t i = 0; i < count; ++i) {
+    const graph::NodeId input = graph.inputs()[i].node;
+    // (A copy: adding inputs moves the nodes.)
+    const Ref fake = Ref::share(graph.node(input).example);
+    if (uses[input.index] == 0 || !tensor::is_fake(fake) ||
+        !tensor::has_symbolic_shape(fake))
+      continue;
+    std::ranges::for_each(tensor::size_expressions(environment_, fake), keep);
+    std::ranges::for_each(tensor::stride_expressions(environment_, fake), keep);
+    keep(tensor::storage_offset_expression(environment_, fake));
+  }
 }
 
 }  // namespace magneto::values

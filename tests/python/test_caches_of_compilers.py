@@ -50,9 +50,9 @@ print({name: found[name] for name in (
 """
 
 
-def counts(folder, *arguments):
+def counts(folder, *arguments, program=PROGRAM):
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, *arguments],
+        [sys.executable, "-c", program, *arguments],
         env=os.environ
         | {
             "TORCHINDUCTOR_CACHE_DIR": str(folder),
@@ -73,4 +73,82 @@ def test_second_process_finds_what_the_first_has_compiled(tmp_path, mode):
     assert first["autograd_cache_bypass"] == 0
     assert first["autograd_cache_miss"] == first["total"] > 1
     second = counts(tmp_path, "inductor", mode)
+    assert second["autograd_cache_hit"] == second["total"] == first["total"]
+
+
+WRITES = """
+import sys
+
+import torch
+
+import magneto
+from torch._dynamo.utils import counters
+
+
+class Norm(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm = torch.nn.BatchNorm1d(4)
+        self.register_buffer("calls", torch.zeros(()))
+
+    def forward(self, x):
+        self.calls += 1
+        return self.norm(x) * 2
+
+
+def into_first(a, b):
+    a.copy_(a + b)
+    return a * b
+
+
+def into_view(a, b):
+    a[:, 0] = b[:, 1]
+    return a.sum() + b
+
+
+def into_both(a, b):
+    b.copy_(b * a)
+    a.copy_(b + 1)
+
+
+def tensors(size, kind):
+    base = torch.arange(8.0 * size).reshape(size, 8)
+    if kind == "apart":
+        return base[:, :4].clone(), base[:, 4:].clone()
+    if kind == "together":
+        return base[:, :4], base[:, 2:6]
+    return base, base
+
+
+torch.manual_seed(0)
+ours, theirs = Norm(), Norm()
+theirs.load_state_dict(ours.state_dict())
+compiled = magneto.compile(ours, backend="inductor")
+for size in (3, 5, 6):
+    x = torch.arange(4.0 * size).reshape(size, 4)
+    torch.testing.assert_close(compiled(x), theirs(x))
+    compiled(x).sum().backward()
+    theirs(x).sum().backward()
+    for mine, other in zip(
+        [*ours.buffers(), *(p.grad for p in ours.parameters())],
+        [*theirs.buffers(), *(p.grad for p in theirs.parameters())],
+    ):
+        torch.testing.assert_close(mine, other)
+for f in (into_first, into_view, into_both):
+    compiled = magneto.compile(f, backend="inductor", dynamic=False)
+    for kind in ("apart", "together", "same", "apart"):
+        mine, other = tensors(3, kind), tensors(3, kind)
+        torch.testing.assert_close(compiled(*mine), f(*other))
+        torch.testing.assert_close(mine, other)
+found = counters["aot_autograd"]
+print({name: found[name] for name in (
+    "total", "autograd_cache_hit", "autograd_cache_miss",
+    "autograd_cache_bypass")})
+"""
+
+
+def test_graphs_that_write_to_inputs_are_found_too(tmp_path):
+    first = counts(tmp_path, program=WRITES)
+    second = counts(tmp_path, program=WRITES)
+    assert first["autograd_cache_miss"] == first["total"] > 4
     assert second["autograd_cache_hit"] == second["total"] == first["total"]

@@ -323,11 +323,20 @@ def test_symbols_are_inputs_and_sizes_computed_only_where_needed():
     assert [n.name for n in calls] == ["mul", "view"]
 
 
-def test_an_unused_symbol_is_no_input():
+def test_sizes_of_used_tensors_are_inputs():
+    """PyTorch's compilers look for them there."""
+
+    def f(t, unused, square):
+        return t * square, unused.shape[0] * 0
+
     magneto.reset()
-    report = check_calls(pointwise, calls_of(x(3, 4)), dynamic=True)
+    report = check_calls(
+        f, calls_of((x(3, 4), x(5), x(7, 1)[:3, 0:])), dynamic=True
+    )
     (gm,) = report.graphs
-    assert [n.name for n in gm.graph.nodes if n.op == "placeholder"] == ["l_t_"]
+    names = [n.name for n in gm.graph.nodes if n.op == "placeholder"]
+    assert names == ["l_t_", "l_square_", "s0", "s1"]
+    assert not any(n.users for n in gm.graph.nodes if n.name in ("s0", "s1"))
 
 
 # -- marks --------------------------------------------------------------------
@@ -524,7 +533,8 @@ def test_a_backend_looks_at_example_numbers(name):
     seen = []
 
     def backend(gm, inputs):
-        seen.extend(look(n) for n in inputs if isinstance(n, torch.SymInt))
+        # That of the argument `n` comes before the tensor's size.
+        seen.append(look([n for n in inputs if isinstance(n, torch.SymInt)][0]))
         return gm.forward
 
     magneto.reset()
@@ -554,7 +564,7 @@ def test_a_backend_that_doesnt_look_pays_for_no_environment(monkeypatch):
 
 def test_what_a_backend_decides_is_guarded():
     def backend(gm, inputs):
-        (rows,) = (n for n in inputs if isinstance(n, torch.SymInt))
+        rows, _columns = (n for n in inputs if isinstance(n, torch.SymInt))
         return gm.forward if rows % 2 == 0 else lambda *_: (torch.zeros(1),)
 
     def f(t):

@@ -144,7 +144,7 @@ def test_the_graph_that_a_backend_gets() -> None:
     compare(compiled(P, Q, 0.5), scaled(P, Q, 0.5))
     ((gm, inputs),) = graphs
     placeholders = [n for n in gm.graph.nodes if n.op == "placeholder"]
-    assert [n.name for n in placeholders] == ["l_p_", "l_s_"]
+    assert [n.name for n in placeholders] == ["l_p_", "l_s_", "s1"]
     assert inputs[1].dtype == torch.float64
     assert inputs[1].shape == ()
     assert inputs[1].item() == 0.5
@@ -170,7 +170,8 @@ def test_a_backend_that_fails_for_them_compiles_for_each() -> None:
     for s in (0.5, 0.25, 0.5, 0.25):
         compare(compiled(P, Q, s), scaled(P, Q, s))
     tensor = torch.Tensor
-    assert seen == [[tensor, tensor], [tensor, float]] * 2
+    size = torch.SymInt
+    assert seen == [[tensor, tensor, size], [tensor, float, size]] * 2
 
 
 def test_a_backend_that_always_fails_says_so() -> None:

@@ -141,7 +141,7 @@ def test_the_graph_takes_a_float():
     report = check_calls(f, calls_of((x(3), 0.5), (x(3), 1.5)), dynamic=True)
     (gm,) = report.graphs
     names = [n.name for n in gm.graph.nodes if n.op == "placeholder"]
-    assert names == ["l_t_", "l_s_"]
+    assert names == ["l_t_", "l_s_", "s0"]
 
 
 @pytest.mark.parametrize("backend", ["aot_eager", "inductor"])

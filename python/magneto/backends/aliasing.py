@@ -100,6 +100,29 @@ def overlaps_itself(value: torch.Tensor) -> bool:
     )
 
 
+def may_reshape(gm: torch.fx.GraphModule) -> bool:
+    """Whether the graph calls an operator that changes its operand's layout in
+    place, by PyTorch's own tag.
+    """
+    return any(
+        node.op in ("call_function", "call_method")
+        and _changes_layout_in_place(node.target)
+        for node in gm.graph.nodes
+    )
+
+
+def _changes_layout_in_place(target: Any) -> bool:
+    name = target if isinstance(target, str) else target.__name__
+    name = name.partition(".")[0]
+    if not name.endswith("_") or name.endswith("__"):
+        return False
+    operator = getattr(torch.ops.aten, name, None)
+    return operator is not None and any(
+        torch.Tag.inplace_view in getattr(operator, overload).tags
+        for overload in operator.overloads()
+    )
+
+
 def reshapes_inputs(context: Any) -> bool:
     """Whether AOTAutograd, run in this tracing context, takes the layout of
     inputs for changed: it gives them the one that its result has. An operator
@@ -112,12 +135,15 @@ def reshapes_inputs(context: Any) -> bool:
     )
 
 
-def writes_inputs(context: Any) -> bool:
-    """Whether AOTAutograd, run in this tracing context, saw that the graph
-    writes to its inputs. False where it didn't run.
+def writes_inputs(context: Any, written: Sequence[int]) -> bool:
+    """Whether what AOTAutograd has compiled in this tracing context writes to
+    inputs: as it has seen, or as the trace has (`written`) if the graph was in
+    its cache. False where it didn't run.
     """
     metadata = context.fw_metadata
-    return metadata is not None and any(
+    if metadata is None:
+        return bool(written) and context.fake_mode_was_asked_for
+    return any(
         info.mutates_data
         or info.mutates_metadata
         or info.mutation_inductor_storage_resize

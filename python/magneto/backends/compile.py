@@ -266,7 +266,11 @@ class _Compilation:
                 else self._misleads_autograd(symbols)
             )
             try:
-                with without_aot_cache(bool(misleads or self.written)):
+                with without_aot_cache(
+                    bool(misleads)
+                    or self.differentiates_lstm
+                    or (bool(self.written) and aliasing.may_reshape(gm))
+                ):
                     compiled = fast_forward(
                         _call_backend(
                             self.backend,
@@ -317,7 +321,9 @@ class _Compilation:
         relations += _duplicate_inputs(context)
         if symbols is not None:
             relations += [("condition", each) for each in symbols.conditions()]
-        if compiled is not reference and aliasing.writes_inputs(context):
+        if compiled is not reference and aliasing.writes_inputs(
+            context, self.written
+        ):
             compiled = aliasing.AliasChecked(
                 compiled, reference, self.example_inputs
             )

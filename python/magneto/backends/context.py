@@ -103,9 +103,9 @@ class BackendContext(TracingContext):
 
 @contextlib.contextmanager
 def without_aot_cache(is_wanted: bool) -> Iterator[None]:
-    """Of a graph that AOTAutograd finds in its cache it doesn't tell which
-    inputs are written to or get another shape; so that is asked of graphs that
-    aren't looked for there.
+    """Of a graph that AOTAutograd finds in its cache it doesn't tell what it
+    has found out about it; so graphs of which that is asked aren't looked for
+    there.
     """
     if not is_wanted:
         yield
