@@ -96,6 +96,26 @@ def test_sizes_may_vary_for_pytorchs_compilers(backend, name):
     assert magneto.stats()["recompiles"] - before <= varying
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("row", TWENTY, ids=lambda row: row.name)
+def test_sizes_may_vary_in_training_behind_aot_eager(row):
+    magneto.reset()
+    ours, theirs = row.build(training=True), row.build(training=True)
+    compiled = magneto.compile(ours, backend="aot_eager")
+    shapes = shapes_of(row)[0][:4]
+    steps = []
+    for model, call in ((theirs, theirs), (ours, compiled)):
+        steps.append([])
+        for shape in shapes:
+            torch.manual_seed(0)
+            model.zero_grad()
+            loss = call(**row.inputs(*shape))[0].square().mean()
+            loss.backward()
+            gradients = [p.grad for p in model.parameters()]
+            steps[-1].append((loss.detach(), gradients, list(model.buffers())))
+    compare(*steps, rtol=1e-3, atol=1e-4, where=row.name)
+
+
 @torch.no_grad()
 @pytest.mark.parametrize("name", ["gpt2", "llama", "t5"])
 def test_a_growing_cache_needs_no_compilation_after_the_third_token(name):
