@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "natives/symbolic.h"
 
+#include <numbers>
 #include <unordered_map>
 
 #include "python/find.h"
@@ -108,6 +109,37 @@ E of_positive(Context& ctx, std::span<const E> numbers) {
   return made(ctx, operation, as_float(ctx, number));
 }
 
+// asin, acos. Elsewhere, the function raises.
+template <Operation operation>
+E of_unit(Context& ctx, std::span<const E> numbers) {
+  if (numbers.size() != 1) return nullptr;
+  Expressions& table = table_of(ctx);
+  const E number = as_float(ctx, numbers[0]);
+  if (!number || !holds(ctx, table.less_equal(table.real(-1), number)) ||
+      !holds(ctx, table.less_equal(number, table.real(1))))
+    return nullptr;
+  return made(ctx, operation, number);
+}
+
+E absolute_float(Context& ctx, std::span<const E> numbers) {
+  return numbers.size() == 1
+             ? made(ctx, Operation::Absolute, as_float(ctx, numbers[0]))
+             : nullptr;
+}
+
+// degrees, radians: what CPython multiplies by.
+constexpr double kDegrees = 180.0 / std::numbers::pi;
+constexpr double kRadians = std::numbers::pi / 180.0;
+
+template <double factor>
+E multiple(Context& ctx, std::span<const E> numbers) {
+  if (numbers.size() != 1) return nullptr;
+  const E number = as_float(ctx, numbers[0]);
+  Expressions& table = table_of(ctx);
+  return number ? table.make(Operation::Multiply, number, table.real(factor))
+                : nullptr;
+}
+
 struct SymbolicRow {
   const char* module;
   const char* name;
@@ -135,10 +167,15 @@ constexpr SymbolicRow kRows[] = {
     {"math", "sin", of_float<Operation::Sin>},
     {"math", "cos", of_float<Operation::Cos>},
     {"math", "tan", of_float<Operation::Tan>},
+    {"math", "asin", of_unit<Operation::Asin>},
+    {"math", "acos", of_unit<Operation::Acos>},
     {"math", "atan", of_float<Operation::Atan>},
     {"math", "sinh", of_float<Operation::Sinh>},
     {"math", "cosh", of_float<Operation::Cosh>},
     {"math", "tanh", of_float<Operation::Tanh>},
+    {"math", "fabs", absolute_float},
+    {"math", "degrees", multiple<kDegrees>},
+    {"math", "radians", multiple<kRadians>},
     {"torch", "sym_int", rounded<Operation::Truncate>},
     {"torch", "sym_float", to_float},
     {"torch", "sym_max", extreme<Operation::Maximum>},

@@ -9,6 +9,7 @@
 #include "python/pending_error.h"
 #include "support/forever.h"
 #include "tensor/hidden_effects.h"
+#include "values/frozen_dataclasses.h"
 #include "values/operands.h"
 #include "values/protocol.h"
 #include "values/recursion.h"
@@ -26,16 +27,25 @@ struct Both {
   PyObject* real = nullptr;  // kept alive by the trace
 };
 
+// Where an argument stands: in how many containers, and whether it is one of a
+// function that the program has marked with allow_in_graph.
+struct Where {
+  int depth = 0;
+  bool is_marked = false;
+
+  Where inside() const { return {depth + 1, is_marked}; }
+};
+
 // How deep containers may be nested; one that holds itself has no end.
 constexpr int kDeepest = 100;
 
-Outcome<Both> lower(Context& ctx, V value, int depth = 0);
+Outcome<Both> lower(Context& ctx, V value, Where where);
 
 Outcome<Both> lower_all(Context& ctx, std::span<const V> items,
                         std::vector<graph::Arg>& args,
-                        std::vector<PyObject*>& reals, int depth) {
+                        std::vector<PyObject*>& reals, Where where) {
   for (V item : items) {
-    MG_TRY(Both both, lower(ctx, item, depth + 1));
+    MG_TRY(Both both, lower(ctx, item, where.inside()));
     args.push_back(both.arg);
     reals.push_back(both.real);
   }
@@ -87,13 +97,13 @@ bool answers_to_torch(Context& ctx, V value) {
           type_lookup(ctx, value->type, interned().dunder_torch_function));
 }
 
-Outcome<Both> lower_mapping(Context& ctx, V value, int depth) {
+Outcome<Both> lower_mapping(Context& ctx, V value, Where where) {
   std::vector<graph::Arg> args;
   Ref real = Ref::steal(PyDict_New());
   MG_CHECK(real, "out of memory");
   for (const DictEntry* entry : dict_entries(ctx, value)) {
-    MG_TRY(Both key, lower(ctx, entry->key, depth + 1));
-    MG_TRY(Both item, lower(ctx, entry->value, depth + 1));
+    MG_TRY(Both key, lower(ctx, entry->key, where.inside()));
+    MG_TRY(Both item, lower(ctx, entry->value, where.inside()));
     args.push_back(key.arg);
     args.push_back(item.arg);
     MG_CHECK(PyDict_SetItem(real, key.real, item.real) == 0,
@@ -102,8 +112,28 @@ Outcome<Both> lower_mapping(Context& ctx, V value, int depth) {
   return Both{ctx.graph.dict(args), ctx.keep(std::move(real))};
 }
 
-Outcome<Both> lower(Context& ctx, V value, int depth) {
-  if (depth > kDeepest)
+Outcome<Both> lower_frozen(Context& ctx, V value,
+                           const std::vector<PyObject*>& names, Where where) {
+  std::vector<graph::Keyword> keywords;
+  Ref fields = Ref::steal(PyDict_New());
+  MG_CHECK(fields, "out of memory");
+  for (PyObject* name : names) {
+    MG_TRY(V field, get_attribute(ctx, value, name));
+    MG_TRY(Both both, lower(ctx, field, where.inside()));
+    keywords.push_back({name, both.arg});
+    MG_CHECK(PyDict_SetItem(fields, name, both.real) == 0, "names of fields");
+  }
+  auto* type = reinterpret_cast<PyObject*>(value->type);
+  const Ref nothing = Ref::steal(PyTuple_New(0));
+  Ref real = Ref::steal(PyObject_Call(type, nothing, fields));
+  if (!real) return ctx.raise_from_python();
+  const graph::NodeId node = ctx.graph.call_function(
+      type, {}, keywords, real.share(), ctx.inliner->origin());
+  return Both{node, ctx.keep(std::move(real))};
+}
+
+Outcome<Both> lower(Context& ctx, V value, Where where) {
+  if (where.depth > kDeepest)
     return ctx.graph_break("graph-argument",
                            "containers in containers without end as the "
                            "argument of a tensor operation");
@@ -141,7 +171,7 @@ Outcome<Both> lower(Context& ctx, V value, int depth) {
     case Kind::Tuple: {
       std::vector<graph::Arg> args;
       std::vector<PyObject*> reals;
-      MG_DO(lower_all(ctx, tuple_items(value), args, reals, depth));
+      MG_DO(lower_all(ctx, tuple_items(value), args, reals, where));
       Ref tuple =
           Ref::steal(PyTuple_New(static_cast<Py_ssize_t>(reals.size())));
       MG_CHECK(tuple, "out of memory");
@@ -158,7 +188,7 @@ Outcome<Both> lower(Context& ctx, V value, int depth) {
       std::vector<graph::Arg> args;
       std::vector<PyObject*> reals;
       std::vector<V> items = ctx.heap.items(value->heap);
-      MG_DO(lower_all(ctx, items, args, reals, depth));
+      MG_DO(lower_all(ctx, items, args, reals, where));
       Ref list = Ref::steal(PyList_New(static_cast<Py_ssize_t>(reals.size())));
       MG_CHECK(list, "out of memory");
       for (size_t i = 0; i < reals.size(); ++i)
@@ -167,16 +197,21 @@ Outcome<Both> lower(Context& ctx, V value, int depth) {
       return Both{ctx.graph.list(args), ctx.keep(std::move(list))};
     }
     case Kind::Dict:
-      return lower_mapping(ctx, value, depth);
+      return lower_mapping(ctx, value, where);
     case Kind::Slice: {
       std::vector<graph::Arg> args;
       std::vector<PyObject*> reals;
-      MG_DO(lower_all(ctx, tuple_items(value), args, reals, depth));
+      MG_DO(lower_all(ctx, tuple_items(value), args, reals, where));
       Ref slice = Ref::steal(PySlice_New(reals[0], reals[1], reals[2]));
       MG_CHECK(slice, "out of memory");
       return Both{ctx.graph.slice(args[0], args[1], args[2]),
                   ctx.keep(std::move(slice))};
     }
+    case Kind::Object:
+      if (!where.is_marked) break;
+      if (const auto names = frozen_fields(ctx, value); !names.empty())
+        return lower_frozen(ctx, value, names, where);
+      break;
     default:
       break;
   }
@@ -247,19 +282,20 @@ struct Lowered {
   std::vector<graph::Keyword> keywords;
   std::vector<PyObject*> reals;  // positional, then keyword values
   Ref names;                     // of the keywords, or null
+  Where where = {};              // where the arguments stand
 };
 
 Status lower_call(Context& ctx, const Arguments& args, Lowered& out) {
   tensor::hidden_effects().call = ctx.graph.node_count();
   out.args.reserve(args.count());
   out.reals.reserve(args.count() + args.keyword_names.size());
-  MG_DO(lower_all(ctx, args.positional, out.args, out.reals, 0));
+  MG_DO(lower_all(ctx, args.positional, out.args, out.reals, out.where));
   if (!args.has_keywords()) return done;
   out.names = Ref::steal(
       PyTuple_New(static_cast<Py_ssize_t>(args.keyword_names.size())));
   MG_CHECK(out.names, "out of memory");
   for (size_t i = 0; i < args.keyword_names.size(); ++i) {
-    MG_TRY(Both both, lower(ctx, args.keyword_values[i]));
+    MG_TRY(Both both, lower(ctx, args.keyword_values[i], out.where));
     out.keywords.push_back({args.keyword_names[i], both.arg});
     out.reals.push_back(both.real);
     PyTuple_SET_ITEM(out.names.get(), static_cast<Py_ssize_t>(i),
@@ -386,7 +422,7 @@ Status run_call(Context& ctx, const Arguments& args, Lowered& lowered,
     std::move(error).restore();
     return done;
   }
-  lowered = {};
+  lowered = {.where = lowered.where};
   MG_DO(lower_call(ctx, args, lowered));
   result = run();
   return done;
@@ -523,7 +559,8 @@ Outcome<V> record_call(Context& ctx, PyObject* callable, PyObject* run,
                        const Arguments& given, Questions questions) {
   const WithDefaultDevice with_device(ctx, callable, given);
   const Arguments& args = with_device.arguments();
-  Lowered lowered;
+  Lowered lowered{
+      .where = {.is_marked = questions == Questions::Recorded}};
   MG_DO(lower_call(ctx, args, lowered));
   const bool has_effect = makes_history(lowered);
   const Outputs outputs(ctx, lowered);
