@@ -190,10 +190,10 @@ Outcome<V> is_callable(Context& ctx, const Arguments& args) {
 Outcome<V> identity(Context& ctx, const Arguments& args) {
   V value = ctx.look(args.positional[0]);
   if (V address = values::address_of(ctx, value)) return address;
-  return ctx.graph_break("native-call",
-                         std::string("id() of a ") + value->type->tp_name +
-                             " made while tracing",
-                         "compare with `is` instead");
+  return ctx.graph_break(
+      "native-call",
+      std::string("id() of a ") + value->type->tp_name + " made while tracing",
+      "compare with `is` instead");
 }
 
 // Hashed by its address.

@@ -121,8 +121,8 @@ bool is_plain_result(Context& ctx, V value) {
     case Kind::Tuple:
       return std::ranges::all_of(tuple_items(value), is_plain);
     case Kind::List:
-      return std::ranges::all_of(
-          std::vector<V>(ctx.heap.items(value->heap)), is_plain);
+      return std::ranges::all_of(std::vector<V>(ctx.heap.items(value->heap)),
+                                 is_plain);
     case Kind::Dict:
       return std::ranges::all_of(
           dict_entries(ctx, value),

@@ -57,8 +57,8 @@ Outcome<V> call_made(Context& ctx, V generator, const Arguments& args) {
   Ref real = real_generator(Py_False);
   if (!real) return ctx.raise_from_python();
   if (state != ctx.none()) {
-    const Ref set = Ref::steal(
-        PyObject_CallMethod(real, "setstate", "(O)", state->object));
+    const Ref set =
+        Ref::steal(PyObject_CallMethod(real, "setstate", "(O)", state->object));
     MG_CHECK(set, "what getstate() gave");
   }
   std::vector<PyObject*> given{real};
@@ -94,8 +94,7 @@ Outcome<V> make_of_class(Context& ctx, const Arguments& args) {
 // _random.Random.seed(self, seed)
 Outcome<V> seed_made(Context& ctx, const Arguments& args) {
   V generator = ctx.look(args.positional[0]);
-  if (!is_made(generator))
-    return draws_in_python(ctx, "_random.Random.seed");
+  if (!is_made(generator)) return draws_in_python(ctx, "_random.Random.seed");
   V state = ctx.none();
   V given = args.count() == 2 ? ctx.look(args.positional[1]) : ctx.none();
   if (given != ctx.none()) {
@@ -138,10 +137,10 @@ Outcome<V> seed_by_text(Context& ctx, const Arguments& args) {
     return looks_at_draws<"random.Random.seed">(ctx, args);
   static PyObject* const type = find_object("random.Random");
   const Ref real = Ref::steal(PyObject_CallOneArg(type, Py_False));
-  const Ref seeded = Ref::steal(
-      !real ? nullptr
-      : how ? PyObject_CallMethod(real, "seed", "(OO)", seed, how)
-            : PyObject_CallMethod(real, "seed", "(O)", seed));
+  const Ref seeded =
+      Ref::steal(!real ? nullptr
+                 : how ? PyObject_CallMethod(real, "seed", "(OO)", seed, how)
+                       : PyObject_CallMethod(real, "seed", "(O)", seed));
   if (!seeded) return ctx.raise_from_python();
   static PyObject* const base_state = find_object("_random.Random.getstate");
   ctx.heap.set_slot(
@@ -233,8 +232,10 @@ constexpr Row kRows[] = {
     MG_LOOKS("Random.triangular"),
     {"_random", "Random.__new__", make_of_class, 1, kAny, "*"},
     {"_random", "Random.seed", seed_made, 1, 2, ""},
-    {"_random", "Random.getstate", of_made<"_random.Random.getstate">, 1, 1, ""},
-    {"_random", "Random.setstate", of_made<"_random.Random.setstate">, 2, 2, ""},
+    {"_random", "Random.getstate", of_made<"_random.Random.getstate">, 1, 1,
+     ""},
+    {"_random", "Random.setstate", of_made<"_random.Random.setstate">, 2, 2,
+     ""},
 };
 
 }  // namespace

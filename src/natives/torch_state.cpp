@@ -375,9 +375,9 @@ bool is_deterministic_already(PyObject* mode, PyObject* warns) {
 Outcome<V> use_deterministic(Context& ctx, const Arguments& args) {
   V mode = argument(args, 0, name<"mode">());
   V warns = args.keyword(name<"warn_only">());
-  if (mode && is_deterministic_already(
-                  as_constant(ctx, mode),
-                  warns ? as_constant(ctx, warns) : Py_False)) {
+  if (mode &&
+      is_deterministic_already(as_constant(ctx, mode),
+                               warns ? as_constant(ctx, warns) : Py_False)) {
     ctx.guards.ambient(Ambient::Deterministic);
     return ctx.none();
   }

@@ -27,8 +27,7 @@ bool is_true(PyObject* object, const char* name) {
 // That it was written by the module, which names no file.
 bool is_written_init(PyObject* init) {
   if (!init || !PyFunction_Check(init)) return false;
-  const auto* code =
-      reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(init));
+  const auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(init));
   return PyUnicode_CompareWithASCIIString(code->co_filename, "<string>") == 0;
 }
 
