@@ -55,7 +55,9 @@ def random_generator(kind: Any, state: Any) -> Any:
     system without one.
     """
     made = _random.Random.__new__(kind)
-    if state is not None:
+    if state is None:
+        _random.Random.seed(made)
+    else:
         _random.Random.setstate(made, state)
     return made
 

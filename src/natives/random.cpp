@@ -73,25 +73,22 @@ Outcome<V> call_made(Context& ctx, V generator, const Arguments& args) {
   return lift(ctx, std::move(result));
 }
 
-// _random.Random.__new__(cls, seed)
+// _random.Random.__new__(cls, ...), which seeds nothing.
 Outcome<V> make_of_class(Context& ctx, const Arguments& args) {
+  static PyObject* const base = find_object("_random.Random");
   V type = ctx.look(args.positional[0]);
   if (!type->is_constant() || !PyType_Check(type->object))
     return ctx.raise(PyExc_TypeError,
                      "Random.__new__(X): X is not a type object");
-  V state = ctx.none();
-  PyObject* seed =
-      args.count() == 2 ? safe_object(ctx, args.positional[1]) : nullptr;
-  if (seed && seed != Py_None) {
-    const Ref real = real_generator(seed);
-    if (!real) return ctx.raise_from_python();
-    state = ctx.constant(state_of(real));
-  }
+  const Ref real =
+      Ref::steal(PyObject_CallMethod(base, "__new__", "(O)", base));
+  if (!real) return ctx.raise_from_python();
   return ctx.iterator(reinterpret_cast<PyTypeObject*>(type->object),
-                      std::array{state}, 0, Kind::Object);
+                      std::array{ctx.constant(state_of(real))}, 0,
+                      Kind::Object);
 }
 
-// _random.Random.seed(self, seed)
+// _random.Random.seed(self, seed), and __init__
 Outcome<V> seed_made(Context& ctx, const Arguments& args) {
   V generator = ctx.look(args.positional[0]);
   if (!is_made(generator)) return draws_in_python(ctx, "_random.Random.seed");
@@ -232,6 +229,7 @@ constexpr Row kRows[] = {
     MG_LOOKS("Random.triangular"),
     {"_random", "Random.__new__", make_of_class, 1, kAny, "*"},
     {"_random", "Random.seed", seed_made, 1, 2, ""},
+    {"_random", "Random.__init__", seed_made, 1, 2, ""},
     {"_random", "Random.getstate", of_made<"_random.Random.getstate">, 1, 1,
      ""},
     {"_random", "Random.setstate", of_made<"_random.Random.setstate">, 2, 2,

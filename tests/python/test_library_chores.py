@@ -5,6 +5,7 @@ given to functions that are marked."""
 
 from __future__ import annotations
 
+import _random
 import collections
 import dataclasses
 import random
@@ -128,6 +129,19 @@ class Dice(random.Random):
         return self.randint(1, 6)
 
 
+class Unseeded(random.Random):
+    def __init__(self, n):
+        self.n = n
+
+
+class SeededElsewhere(random.Random):
+    def __init__(self, n):
+        super().__init__(n * 2)
+
+    def seed(self, a=None, version=2):
+        super().seed(a + 1)
+
+
 class Halved(random.Random):
     def random(self):
         return super().random() / 2
@@ -176,6 +190,21 @@ def given_back(x):
     return x * draw.random(), [draw.gauss(0, 1), draw.random()]
 
 
+def refused_seed(x):
+    try:
+        random.Random([1])
+    except TypeError as error:
+        return x + 1, str(error)
+
+
+def refused_state(x):
+    draw = random.Random(1)
+    try:
+        draw.setstate((3, (1, 2), None))
+    except ValueError as error:
+        return x * draw.random(), str(error)
+
+
 def caught(x):
     try:
         random.Random(3).randint(5, 1)
@@ -221,6 +250,11 @@ DRAWS = {
     ),
     "derived": lambda x: x + Dice(4).throw(),
     "derived with its own random": lambda x: x * Halved(4).uniform(0, 3),
+    "unseeded": lambda x: x + Unseeded(3).random(),
+    "seeded elsewhere": lambda x: x + SeededElsewhere(3).random(),
+    "in C": lambda x: x + _random.Random(3).random(),
+    "refused seed": refused_seed,
+    "refused state": refused_state,
     "loop": loop,
     "shuffle": shuffled,
     "state": gone_on_with,
