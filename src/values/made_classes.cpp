@@ -31,12 +31,10 @@ PyObject* named_tuple() {
 
 // Texts tell 1 from True.
 std::string description(PyObject* args, PyObject* keywords) {
-  const Ref first = Ref::steal(PyObject_Repr(args));
-  const Ref second = Ref::steal(PyObject_Repr(keywords));
-  const char* texts[] = {first ? PyUnicode_AsUTF8(first) : nullptr,
-                         second ? PyUnicode_AsUTF8(second) : nullptr};
-  PyErr_Clear();  // a lone surrogate
-  return texts[0] && texts[1] ? std::string(texts[0]) + texts[1] : "";
+  const Ref first = Ref::steal(PyObject_ASCII(args));
+  const Ref second = Ref::steal(PyObject_ASCII(keywords));
+  MG_CHECK(first && second, "plain data has a text");
+  return std::string(PyUnicode_AsUTF8(first)) + PyUnicode_AsUTF8(second);
 }
 
 }  // namespace
