@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import _random
 import collections
 import functools
 import operator
@@ -46,6 +47,18 @@ def partial(kind: Any, function: Any, args: Any, keywords: Any) -> Any:
     """
     made = functools.partial.__new__(kind, function)
     functools.partial.__setstate__(made, (function, args, keywords, None))
+    return made
+
+
+def random_generator(kind: Any, state: Any) -> Any:
+    """A generator of class `kind` that has come to `state`; seeded by the
+    system without one.
+    """
+    made = _random.Random.__new__(kind)
+    if state is None:
+        _random.Random.seed(made)
+    else:
+        _random.Random.setstate(made, state)
     return made
 
 

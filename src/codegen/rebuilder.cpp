@@ -75,6 +75,10 @@ Operand Rebuilder::alias(PyObject* object) {
   return made;
 }
 
+Operand Rebuilder::class_of(PyObject* type) {
+  return ctx_.is_made_alias(type) ? alias(type) : known(type);
+}
+
 // Known when the guards have run, or computed by the graph.
 Operand Rebuilder::of_number(shapes::E number) {
   number = ctx_.environment()->simplify(number);
@@ -100,6 +104,9 @@ Operand Rebuilder::of_node(graph::NodeId node) {
 
 Operand Rebuilder::build(V value) {
   MG_CHECK(value && !value->is_null(), "NULL can't be rebuilt");
+  if (value->is_constant() && PyType_Check(value->object) &&
+      ctx_.is_made_alias(value->object))
+    return alias(value->object);
   if (value->kind == Kind::Constant && !value->heap.valid() &&
       (is_plain_constant(value->object) || !value->source.valid())) {
     return values::is_alias(value->object) ? alias(value->object)

@@ -81,9 +81,11 @@ class Rebuilder {
   Operand text(PyObject* name) { return builder_.constant(name); }
   // An object that the program names.
   Operand known(PyObject* object);
+  // A class, made anew if the trace made it.
+  Operand class_of(PyObject* type);
   Operand alias(PyObject* object);
   Operand type_of(values::V value) {
-    return known(reinterpret_cast<PyObject*>(value->type));
+    return class_of(reinterpret_cast<PyObject*>(value->type));
   }
 
   void fill(values::V value, Operand target);

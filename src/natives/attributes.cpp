@@ -12,6 +12,7 @@
 #include "tensor/fake_tensor.h"
 #include "values/definitions.h"
 #include "values/hashing.h"
+#include "values/identity.h"
 #include "values/torch_types.h"
 
 namespace magneto::natives {
@@ -186,21 +187,13 @@ Outcome<V> is_callable(Context& ctx, const Arguments& args) {
 
 // -- identity -----------------------------------------------------------------
 
-// The address of a caller's object: a number that varies with the object, which
-// nothing else need be known of.
 Outcome<V> identity(Context& ctx, const Arguments& args) {
   V value = ctx.look(args.positional[0]);
-  if (!value->object || (!value->source.valid() && !value->is_constant()))
-    return ctx.graph_break("native-call",
-                           std::string("id() of a ") + value->type->tp_name +
-                               " made while tracing",
-                           "compare with `is` instead");
-  const auto address =
-      static_cast<int64_t>(reinterpret_cast<intptr_t>(value->object));
-  if (!value->source.valid()) return ctx.integer(address);
-  return ctx.symbol(ctx.new_symbol(shapes::Number::of(address),
-                                   {guards::IntKind::Address, value->source},
-                                   shapes::Type::Integer));
+  if (V address = values::address_of(ctx, value)) return address;
+  return ctx.graph_break(
+      "native-call",
+      std::string("id() of a ") + value->type->tp_name + " made while tracing",
+      "compare with `is` instead");
 }
 
 // Hashed by its address.

@@ -3,6 +3,7 @@
 // and Counter. How each keeps its state: values/construction.cpp.
 #include "natives/descriptor_get.h"
 #include "natives/dicts.h"
+#include "natives/pure.h"
 #include "natives/signature.h"
 #include "natives/text.h"
 #include "python/find.h"
@@ -12,6 +13,7 @@
 #include "values/dict_iterators.h"
 #include "values/exceptions.h"
 #include "values/hashing.h"
+#include "values/made_classes.h"
 
 namespace magneto::natives {
 
@@ -334,6 +336,46 @@ Outcome<V> field_of_tuple(Context& ctx, const Arguments& args) {
   return items[PyLong_AsSize_t(position)];
 }
 
+// The name of the module that runs, which the class gets unless it is told
+// another; null if it isn't plain.
+PyObject* current_module(Context& ctx) {
+  PyObject* found = PyDict_GetItemWithError(ctx.inliner->current_globals(),
+                                            name<"__name__">());
+  return found && PyUnicode_CheckExact(found) ? found : nullptr;
+}
+
+Outcome<V> named_tuple(Context& ctx, const Arguments& args) {
+  const auto refuse = [&] {
+    return ctx.graph_break("native-call", "collections.namedtuple of unknowns",
+                           "make the class outside of the compiled function");
+  };
+  Ref positional =
+      Ref::steal(PyTuple_New(static_cast<Py_ssize_t>(args.count())));
+  Ref keywords = Ref::steal(PyDict_New());
+  MG_CHECK(positional && keywords, "out of memory");
+  const auto set = [&](PyObject* key, PyObject* value) {
+    MG_CHECK(PyDict_SetItem(keywords, key, value) == 0, "names of keywords");
+  };
+  PyObject* module = current_module(ctx);
+  if (!module) return refuse();
+  set(name<"module">(), module);
+  for (size_t i = 0; i < args.count(); ++i) {
+    PyObject* real = safe_object(ctx, args.positional[i]);
+    if (!real) return refuse();
+    PyTuple_SET_ITEM(positional.get(), static_cast<Py_ssize_t>(i),
+                     Ref::share(real).release());
+  }
+  for (size_t i = 0; i < args.keyword_names.size(); ++i) {
+    PyObject* real = safe_object(ctx, args.keyword_values[i]);
+    if (!real) return refuse();
+    const bool is_default =
+        real == Py_None && args.keyword_names[i] == name<"module">();
+    if (!is_default) set(args.keyword_names[i], real);
+  }
+  return values::make_named_tuple_class(ctx, std::move(positional),
+                                        std::move(keywords));
+}
+
 constexpr const char* kCollections = "collections";
 
 constexpr Row kRows[] = {
@@ -366,6 +408,8 @@ constexpr Row kRows[] = {
     {kCollections, "defaultdict.__or__", default_or<false>, 2, 2, nullptr},
     {kCollections, "defaultdict.__ror__", default_or<true>, 2, 2, nullptr},
     {kCollections, "defaultdict.__repr__", default_repr, 1, 1, nullptr},
+    {kCollections, "namedtuple", named_tuple, 0, 2,
+     "typename field_names rename defaults module"},
     {kCollections, "_tuplegetter.__get__", field_of_tuple, 2, 3, nullptr},
     row::polyfill(kCollections, "_count_elements",
                   "collections.count_elements"),

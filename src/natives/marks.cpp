@@ -10,6 +10,9 @@
 #include "python/find.h"
 #include "python/frame.h"
 #include "tensor/fake_tensor.h"
+#include "values/frozen_dataclasses.h"
+#include "values/recursion.h"
+#include "values/torch_types.h"
 
 namespace magneto::natives {
 
@@ -92,12 +95,41 @@ bool is_graph_break(PyObject* callable) {
          name_of(callable) == "graph_break";
 }
 
-bool takes_tensor(Context& ctx, const Arguments& args) {
-  const auto holds = [&](V value) {
-    return values::contains_tensor(ctx, value);
-  };
-  return std::ranges::any_of(args.positional, holds) ||
-         std::ranges::any_of(args.keyword_values, holds);
+Outcome<bool> takes_tensor(Context& ctx, const Arguments& args) {
+  for (const auto values : {args.positional, args.keyword_values}) {
+    for (V value : values) {
+      if (values::contains_tensor(ctx, value)) return true;
+      MG_TRY(bool is_inside, values::is_frozen_with_tensors(ctx, value));
+      if (is_inside) return true;
+    }
+  }
+  return false;
+}
+
+// Whether a result is all of tensors, plain data and containers: any other
+// object may hold the fakes that its maker has met.
+bool is_plain_result(Context& ctx, V value) {
+  const values::RecursionScope scope;
+  if (!scope.has_room()) return false;
+  const auto is_plain = [&](V item) { return is_plain_result(ctx, item); };
+  value = ctx.look_open(value);
+  switch (value->kind) {
+    case Kind::Constant:
+      return is_safe(value->object) || PyType_Check(value->object) ||
+             PyType_IsSubtype(Py_TYPE(value->type),
+                              values::torch_types().enum_meta);
+    case Kind::Tuple:
+      return std::ranges::all_of(tuple_items(value), is_plain);
+    case Kind::List:
+      return std::ranges::all_of(std::vector<V>(ctx.heap.items(value->heap)),
+                                 is_plain);
+    case Kind::Dict:
+      return std::ranges::all_of(
+          dict_entries(ctx, value),
+          [&](const DictEntry* entry) { return is_plain(entry->value); });
+    default:
+      return true;
+  }
 }
 
 // One call in the graph, made on fakes while tracing to know what it gives.
@@ -106,8 +138,14 @@ bool takes_tensor(Context& ctx, const Arguments& args) {
 Outcome<V> call_in_graph(Context& ctx, PyObject* callable,
                          const Arguments& args) {
   const bool is_direct = std::exchange(ctx.native_is_direct, false);
-  if (takes_tensor(ctx, args))
-    return values::record_marked(ctx, callable, args);
+  MG_TRY(const bool with_tensor, takes_tensor(ctx, args));
+  if (with_tensor) {
+    MG_TRY(V result, values::record_marked(ctx, callable, args));
+    if (is_plain_result(ctx, result)) return result;
+    return ctx.graph_break("marked-gives-object",
+                           name_of(callable) + " is marked with allow_in_graph",
+                           "");
+  }
   if (is_direct && ctx.inliner->drops_result())
     return values::record_untried(ctx, callable, args);
   MG_TRY(V result, record_function(ctx, callable, args));

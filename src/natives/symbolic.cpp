@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "natives/symbolic.h"
 
+#include <numbers>
 #include <unordered_map>
 
 #include "python/find.h"
@@ -93,19 +94,87 @@ E of_float(Context& ctx, std::span<const E> numbers) {
   return result && values::expect_finite(ctx, result) ? result : nullptr;
 }
 
-// Where it isn't defined, the function raises.
-template <Operation operation, bool zero_too>
-E of_positive(Context& ctx, std::span<const E> numbers) {
-  if (numbers.size() != 1) return nullptr;
+// Where a function of a float is defined: elsewhere it raises.
+enum class Domain : uint8_t {
+  Positive,     // 0 < x
+  NotNegative,  // 0 <= x
+  AboveMinus1,  // -1 < x
+  From1,        // 1 <= x
+  Unit,         // -1 <= x <= 1
+  InUnit,       // -1 < x < 1
+};
+
+bool is_in(Context& ctx, Domain domain, E number) {
   Expressions& table = table_of(ctx);
-  E number = as_int(ctx, numbers[0]);
-  if (!number) return nullptr;
-  const E zero =
-      number->type == Type::Integer ? table.integer(0) : table.real(0);
-  if (!holds(ctx, zero_too ? table.less_equal(zero, number)
-                           : table.less(zero, number)))
+  const auto limit = [&](int value) {
+    return number->type == Type::Integer ? table.integer(value)
+                                         : table.real(value);
+  };
+  const auto less = [&](E a, E b) { return holds(ctx, table.less(a, b)); };
+  const auto no_more = [&](E a, E b) {
+    return holds(ctx, table.less_equal(a, b));
+  };
+  switch (domain) {
+    case Domain::Positive:
+      return less(limit(0), number);
+    case Domain::NotNegative:
+      return no_more(limit(0), number);
+    case Domain::AboveMinus1:
+      return less(limit(-1), number);
+    case Domain::From1:
+      return no_more(limit(1), number);
+    case Domain::Unit:
+      return no_more(limit(-1), number) && no_more(number, limit(1));
+    case Domain::InUnit:
+      return less(limit(-1), number) && less(number, limit(1));
+  }
+  return false;
+}
+
+template <Operation operation, Domain domain>
+E within(Context& ctx, std::span<const E> numbers) {
+  if (numbers.size() != 1) return nullptr;
+  const E number = as_int(ctx, numbers[0]);
+  return number && is_in(ctx, domain, number)
+             ? made(ctx, operation, as_float(ctx, number))
+             : nullptr;
+}
+
+// Of two floats, defined for all.
+template <Operation operation>
+E of_two(Context& ctx, std::span<const E> numbers) {
+  if (numbers.size() != 2) return nullptr;
+  const E first = as_float(ctx, numbers[0]), second = as_float(ctx, numbers[1]);
+  return first && second ? table_of(ctx).make(operation, first, second)
+                         : nullptr;
+}
+
+// math.pow of a positive number is what `**` gives.
+E power(Context& ctx, std::span<const E> numbers) {
+  if (numbers.size() != 2 || !as_int(ctx, numbers[0]) ||
+      !is_in(ctx, Domain::Positive, as_int(ctx, numbers[0])))
     return nullptr;
-  return made(ctx, operation, as_float(ctx, number));
+  const E result = of_two<Operation::Power>(ctx, numbers);
+  return result && values::expect_finite(ctx, result) ? result : nullptr;
+}
+
+E absolute_float(Context& ctx, std::span<const E> numbers) {
+  return numbers.size() == 1
+             ? made(ctx, Operation::Absolute, as_float(ctx, numbers[0]))
+             : nullptr;
+}
+
+// degrees, radians: what CPython multiplies by.
+constexpr double kDegrees = 180.0 / std::numbers::pi;
+constexpr double kRadians = std::numbers::pi / 180.0;
+
+template <double factor>
+E multiple(Context& ctx, std::span<const E> numbers) {
+  if (numbers.size() != 1) return nullptr;
+  const E number = as_float(ctx, numbers[0]);
+  Expressions& table = table_of(ctx);
+  return number ? table.make(Operation::Multiply, number, table.real(factor))
+                : nullptr;
 }
 
 struct SymbolicRow {
@@ -128,17 +197,35 @@ constexpr SymbolicRow kRows[] = {
     {"math", "floor", rounded<Operation::Floor>},
     {"math", "ceil", rounded<Operation::Ceiling>},
     {"math", "trunc", rounded<Operation::Truncate>},
-    {"math", "sqrt", of_positive<Operation::Sqrt, true>},
-    {"math", "log", of_positive<Operation::Log, false>},
-    {"math", "log2", of_positive<Operation::Log2, false>},
+    {"math", "sqrt", within<Operation::Sqrt, Domain::NotNegative>},
+    {"math", "log", within<Operation::Log, Domain::Positive>},
+    {"math", "log2", within<Operation::Log2, Domain::Positive>},
+    {"math", "log10", within<Operation::Log10, Domain::Positive>},
+    {"math", "log1p", within<Operation::Log1p, Domain::AboveMinus1>},
+    {"math", "exp2", of_float<Operation::Exp2>},
+    {"math", "expm1", of_float<Operation::Expm1>},
+    {"math", "cbrt", of_float<Operation::Cbrt>},
+    {"math", "erf", of_float<Operation::Erf>},
+    {"math", "erfc", of_float<Operation::Erfc>},
     {"math", "exp", of_float<Operation::Exp>},
     {"math", "sin", of_float<Operation::Sin>},
     {"math", "cos", of_float<Operation::Cos>},
     {"math", "tan", of_float<Operation::Tan>},
+    {"math", "asin", within<Operation::Asin, Domain::Unit>},
+    {"math", "acos", within<Operation::Acos, Domain::Unit>},
     {"math", "atan", of_float<Operation::Atan>},
     {"math", "sinh", of_float<Operation::Sinh>},
     {"math", "cosh", of_float<Operation::Cosh>},
     {"math", "tanh", of_float<Operation::Tanh>},
+    {"math", "asinh", of_float<Operation::Asinh>},
+    {"math", "acosh", within<Operation::Acosh, Domain::From1>},
+    {"math", "atanh", within<Operation::Atanh, Domain::InUnit>},
+    {"math", "atan2", of_two<Operation::Atan2>},
+    {"math", "copysign", of_two<Operation::CopySign>},
+    {"math", "pow", power},
+    {"math", "fabs", absolute_float},
+    {"math", "degrees", multiple<kDegrees>},
+    {"math", "radians", multiple<kRadians>},
     {"torch", "sym_int", rounded<Operation::Truncate>},
     {"torch", "sym_float", to_float},
     {"torch", "sym_max", extreme<Operation::Maximum>},

@@ -7,6 +7,7 @@
 #include <opcode.h>
 
 #include <algorithm>
+#include <array>
 
 #include "natives/encodings.h"
 #include "natives/pure.h"
@@ -17,6 +18,7 @@
 #include "values/digits_limit.h"
 #include "values/exception_groups.h"
 #include "values/exceptions.h"
+#include "values/identity.h"
 #include "values/operands.h"
 #include "values/recursion.h"
 #include "values/sets.h"
@@ -194,6 +196,23 @@ Signal address_in_text(Context& ctx, V value) {
       "function");
 }
 
+// What object.__repr__ says of an object of the caller's, where it is; its
+// class has written the rest.
+Outcome<V> text_with_address(Context& ctx, V value) {
+  const V address = values::address_of(ctx, value);
+  if (!address) return address_in_text(ctx, value);
+  if (value->type->tp_flags & Py_TPFLAGS_HEAPTYPE)
+    values::rely_on_name(ctx, reinterpret_cast<PyObject*>(value->type));
+  const Ref whole = Ref::steal(PyBaseObject_Type.tp_repr(value->object));
+  if (!whole) return ctx.raise_from_python();
+  const std::string text = PyUnicode_AsUTF8(whole);
+  const size_t begin = text.rfind("0x");
+  MG_CHECK(begin != std::string::npos, "an address");
+  MG_TRY(V written, format_of(ctx, address, ctx.string("#x")));
+  return concatenated(ctx, std::array{ctx.string(text.substr(0, begin)),
+                                      written, ctx.string(">")});
+}
+
 Outcome<V> repr_for(Context& ctx, V value, const char* asked);
 
 // What tp_repr of the builtin classes does.
@@ -209,7 +228,9 @@ Outcome<V> plain_repr(Context& ctx, V value, const PyTypeObject* as) {
       values::guard_digits_limit(ctx, value->object);
       return from_text(ctx, as->tp_repr(value->object));
     }
-    return address_in_text(ctx, value);
+    return as->tp_repr == PyBaseObject_Type.tp_repr
+               ? text_with_address(ctx, value)
+               : address_in_text(ctx, value);
   }
   using InC = Nesting<struct OfC>;
   if (InC::holds(value))
@@ -257,7 +278,9 @@ Outcome<V> plain_repr(Context& ctx, V value, const PyTypeObject* as) {
     default:
       break;
   }
-  return address_in_text(ctx, value);
+  return as->tp_repr == PyBaseObject_Type.tp_repr
+             ? text_with_address(ctx, value)
+             : address_in_text(ctx, value);
 }
 
 Outcome<V> plain_repr(Context& ctx, V value) {
@@ -383,7 +406,7 @@ Outcome<V> slot_repr(Context& ctx, const Arguments& args) {
 }
 // object.__repr__, which says where the object is.
 Outcome<V> object_repr(Context& ctx, const Arguments& args) {
-  return address_in_text(ctx, ctx.look(args.positional[0]));
+  return text_with_address(ctx, ctx.look(args.positional[0]));
 }
 Outcome<V> slot_str(Context& ctx, const Arguments& args) {
   return plain_str(ctx, ctx.look(args.positional[0]));

@@ -360,6 +360,30 @@ Outcome<V> refuse(Context& ctx, const Arguments&) {
                          "call it outside of the compiled function");
 }
 
+// Whether torch.use_deterministic_algorithms would change nothing. It sets an
+// option of inductor's, too.
+bool is_deterministic_already(PyObject* mode, PyObject* warns) {
+  if (!mode || !warns || !PyBool_Check(mode) || !PyBool_Check(warns))
+    return false;
+  const int64_t wanted = (mode == Py_True ? 1 : 0) | (warns == Py_True ? 2 : 0);
+  return (tensor::deterministic_state() & 3) == wanted &&
+         find_object("torch._inductor.config.deterministic") == mode;
+}
+
+// A change would be for the kernels behind it, and none in a graph of PyTorch's
+// compilers is behind anything: the graph ends there.
+Outcome<V> use_deterministic(Context& ctx, const Arguments& args) {
+  V mode = argument(args, 0, name<"mode">());
+  V warns = args.keyword(name<"warn_only">());
+  if (mode &&
+      is_deterministic_already(as_constant(ctx, mode),
+                               warns ? as_constant(ctx, warns) : Py_False)) {
+    ctx.guards.ambient(Ambient::Deterministic);
+    return ctx.none();
+  }
+  return refuse<"torch.use_deterministic_algorithms">(ctx, args);
+}
+
 #define MG_READ(module, function, ...) \
   { module, function, read<module "." function __VA_OPT__(, ) __VA_ARGS__> }
 #define MG_REFUSE(module, function) \
@@ -423,7 +447,8 @@ constexpr Row kRows[] = {
             Ambient::TorchFunction),
     MG_REFUSE("torch", "set_default_dtype"),
     MG_REFUSE("torch", "set_default_device"),
-    MG_REFUSE("torch", "use_deterministic_algorithms"),
+    {"torch", "use_deterministic_algorithms", use_deterministic, 0, 1,
+     "mode warn_only"},
     MG_REFUSE("torch", "set_num_threads"),
 
     {"torch.nn.attention", "_sdpa_kernel", choose_attention, 1, 2,

@@ -177,6 +177,28 @@ Result on_floats(Operation operation, double a, double b) {
       return checked(a, std::log(a));
     case Operation::Log2:
       return checked(a, std::log2(a));
+    case Operation::Exp2:
+      return checked(a, std::exp2(a));
+    case Operation::Expm1:
+      return checked(a, std::expm1(a));
+    case Operation::Log10:
+      return checked(a, std::log10(a));
+    case Operation::Log1p:
+      return checked(a, std::log1p(a));
+    case Operation::Cbrt:
+      return checked(a, std::cbrt(a));
+    case Operation::Erf:
+      return checked(a, std::erf(a));
+    case Operation::Erfc:
+      return checked(a, std::erfc(a));
+    case Operation::Asinh:
+      return checked(a, std::asinh(a));
+    case Operation::Acosh:
+      return checked(a, std::acosh(a));
+    case Operation::Atanh:
+      return checked(a, std::atanh(a));
+    case Operation::Atan2:
+      return Number::of(std::atan2(a, b));
     case Operation::Sin:
       return checked(a, std::sin(a));
     case Operation::Cos:

@@ -3,6 +3,7 @@
 
 #include "guards/guard.h"
 #include "python/find.h"
+#include "values/made_classes.h"
 #include "values/torch_types.h"
 
 namespace magneto::values {
@@ -109,6 +110,7 @@ Outcome<V> alias_value(Context& ctx, Ref alias) {
 
 std::optional<Construction> alias_construction(Context& ctx, PyObject* object) {
   if (!ctx.is_made_alias(object)) return std::nullopt;
+  if (PyType_Check(object)) return class_construction(ctx, object);
   const Ref args = part(object, "__args__");
   std::vector<V> parts;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args.get()); ++i)

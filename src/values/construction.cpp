@@ -17,6 +17,8 @@
 //                       the arguments that it was made with ...
 //   collections.deque   a List; maxlen
 //   defaultdict         a Dict; default_factory
+//   random.Random       what _random.Random.getstate gives; None: see
+//                       natives/random.cpp
 //   property            fget, fset, fdel, the text
 //   frame, traceback    see exceptions.h; the locals are filled in
 #include "values/construction.h"
@@ -295,6 +297,10 @@ std::optional<Construction> construction(Context& ctx, V value) {
                : Construction{class_value(ctx, value),
                               {state.slots[0], ctx.integer(state.number)}};
   if (state.slots.empty()) return std::nullopt;
+  if (base_class(type, "_random.Random"))
+    return Construction{
+        attribute_of_module(ctx, "magneto.construct", "random_generator"),
+        {class_value(ctx, value), state.slots[0]}};
   if (PyTypeObject* base = base_class(type, "property"))
     return instance_of(ctx, value, base, state.slots);
   if (PyTypeObject* base = base_class(type, "collections.deque"))

@@ -326,6 +326,18 @@ void guard_tensors(Context& ctx) {
 
 }  // namespace
 
+V address_of(Context& ctx, V value) {
+  value = ctx.look(value);
+  if (!value->object || (!value->source.valid() && !value->is_constant()))
+    return nullptr;
+  const auto address =
+      static_cast<int64_t>(reinterpret_cast<intptr_t>(value->object));
+  if (!value->source.valid()) return ctx.integer(address);
+  return ctx.symbol(ctx.new_symbol(shapes::Number::of(address),
+                                   {guards::IntKind::Address, value->source},
+                                   shapes::Type::Integer));
+}
+
 void guard_identities(Context& ctx) {
   guard_tensors(ctx);
   guard_keys(ctx);

@@ -15,6 +15,11 @@ namespace magneto::values {
 // the caller's objects alive.
 PyObject* callers_key(Context& ctx, V key, PyObject* token);
 
+// Where an object of the caller's is in memory, as id() says: a number that
+// varies with the object, of which nothing else need be known. Null for what
+// the trace made.
+V address_of(Context& ctx, V value);
+
 // To be called when the trace is complete. No two objects that were keys are
 // one; and objects of a type of which any was written to aren't, either.
 void guard_identities(Context& ctx);

@@ -146,6 +146,13 @@ def counted():
     return 3
 
 
+@torch.compiler.allow_in_graph
+def boxed(x):
+    box = Thing()
+    box.content = x * 2
+    return box
+
+
 def asks_for_what_is_refused(x):
     try:
         return torch.cdist(x.int().view(2, 2), x.int().view(2, 2))
@@ -250,6 +257,7 @@ PROGRAMS = {
     "instantiate": (lambda x: (x + 1, decimal.Decimal(2)), ()),
     "long-computation": (lambda x: (x + 1, len([0] * (1 << 21))), ()),
     "marked-constant": (lambda x: x + marked_constant(x), ()),
+    "marked-gives-object": (lambda x: boxed(x).content + 1, ()),
     "marked-without-tensors": (lambda x: x + counted(), ()),
     "native-call": (lambda x: (x + 1, sys.getrefcount(x) > 0), ()),
     "new-leaf": (lambda x: torch.ones(4, requires_grad=True) * x, ()),

@@ -29,6 +29,20 @@ FUNCTIONS = (
     "sinh",
     "cosh",
     "tanh",
+    "asin",
+    "acos",
+    "asinh",
+    "atanh",
+    "log10",
+    "log1p",
+    "exp2",
+    "expm1",
+    "cbrt",
+    "erf",
+    "erfc",
+    "fabs",
+    "degrees",
+    "radians",
 )
 
 # How a number comes to vary: what the program takes it from, and three calls.
@@ -108,6 +122,66 @@ def test_number_out_of_a_tensor_gives_what_eager_gives():
             compare(program(x), compiled(x), rtol=1e-6, atol=1e-6)
 
 
+OTHERS = {
+    "acosh": lambda v: math.acosh(v + 1),
+    "atan2": lambda v: math.atan2(v, -2),
+    "atan2 of two": lambda v: math.atan2(v, v - 1),
+    "copysign": lambda v: math.copysign(2, v - 0.4),
+    "pow": lambda v: math.pow(v, 1.5),
+    "pow of an int": lambda v: math.pow(v, 2),
+    "exponent": lambda v: math.pow(2, v),
+}
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.parametrize("kind", NUMBERS)
+@pytest.mark.parametrize("name", OTHERS)
+def test_functions_of_other_numbers(name, kind, backend):
+    number_of, calls = NUMBERS[kind]
+    function = OTHERS[name]
+    program = lambda x, n: x * function(number_of(x, n))
+    graphs = run_calls(program, calls, backend)
+    # PyTorch's symbols decide what the base of a power is, as for `**`.
+    assert graphs == 2 or (backend == "aot_eager" and name.startswith("pow"))
+
+
+# A function, where it is defined, and where it isn't or is too large.
+EDGES = {
+    "log10": ([0.5, 2.5], [0.0, -1.0]),
+    "log1p": ([0.5, -0.5], [-1.0, -2.0]),
+    "asin": ([0.5, 1.0, -1.0], [1.5, -1.5]),
+    "acos": ([0.5, 1.0, -1.0], [1.5, -1.5]),
+    "acosh": ([1.5, 1.0], [0.5]),
+    "atanh": ([0.5, -0.5], [1.0, -1.0, 2.0]),
+    "exp2": ([0.5, -2000.0], [2000.0]),
+    "expm1": ([0.5, -2000.0], [2000.0]),
+    "erfc": ([0.5, 2000.0, -2000.0, math.inf, math.nan], []),
+    "asinh": ([0.5, -0.0, math.inf, math.nan], []),
+    "cbrt": ([0.5, -27.0, math.inf, math.nan], []),
+    "fabs": ([-0.5, -0.0, -math.inf], []),
+    "degrees": ([0.5, 1e308, -math.inf, math.nan], []),
+}
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.parametrize("name", EDGES)
+def test_where_a_function_is_defined(name, backend):
+    function = getattr(math, name)
+
+    def program(x, n):
+        try:
+            value = function(n)
+        except (ValueError, OverflowError) as error:
+            return x - 1, str(error)
+        return x * value, value, math.copysign(1, value)
+
+    x = torch.ones(3, dtype=torch.float64)
+    compiled = magneto.compile(program, backend=backend)
+    defined, others = EDGES[name]
+    for n in (0.75 if name != "acosh" else 1.75, *defined, *others, *defined):
+        compare(program(x, n), compiled(x, n), rtol=1e-12, atol=1e-12)
+
+
 def test_where_the_function_raises_for_a_later_number():
     def program(x, n):
         return x * math.log(n)
@@ -124,9 +198,11 @@ def test_where_the_function_raises_for_a_later_number():
 OPERANDS = {
     "ints": (7, 3),
     "floats": (0.75, 0.25),
+    "floats from 1": (1.75, 1.25),
     "bools": (True, False),
 }
 TAKES = {
+    "Acosh": "floats from 1",
     "TrueDivide": "floats",
     "BitAnd": "ints",
     "BitOr": "ints",
@@ -164,7 +240,8 @@ def test_each_operation_has_a_form_of_pytorchs(operation, form):
     symbols = GraphSymbols([], [], form)
     symbols.adopt_inputs()
     binary = operation not in {"ToFloat", "ToInteger", "Not", "Absolute"} and (
-        kind != "floats" or operation in ("TrueDivide", "CopySign")
+        not kind.startswith("floats")
+        or operation in ("TrueDivide", "CopySign", "Atan2")
     )
     count = 2 if binary else 1
     made = symbols._evaluate((operation, *leaves[:count]))
