@@ -154,3 +154,32 @@ def test_reshapes_that_change_nothing(program, layout, backend, dynamic):
     compiled = magneto.compile(program, backend=backend, dynamic=dynamic)
     for _ in range(2):
         assert outcome(compiled) == outcome(program)
+
+
+VIEWS = {
+    "expand": lambda row: row.expand(2, 3),
+    "slice": lambda row: row[1:],
+    "view": lambda row: row.view(1, 3),
+    "data": lambda row: row.data,
+    "unsqueeze": lambda row: row.unsqueeze(1),
+}
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.parametrize("name", VIEWS)
+def test_views_of_what_shares_memory_with_a_written_input(name, backend):
+    def program(x, row):
+        x.mul_(2)
+        return VIEWS[name](row), x.view(-1)
+
+    def layout(call):
+        x = torch.arange(6.0).view(2, 3)
+        results = call(x, x[1])
+        return [
+            (r.tolist(), r.stride(), r.storage_offset(), r.data_ptr() - x.data_ptr())
+            for r in (*results, x)
+        ]  # fmt: skip
+
+    compiled = magneto.compile(program, backend=backend)
+    for _ in range(2):
+        assert layout(compiled) == layout(program)

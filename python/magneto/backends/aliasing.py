@@ -112,6 +112,18 @@ def reshapes_inputs(context: Any) -> bool:
     )
 
 
+def returns_views(context: Any) -> bool:
+    """Whether AOTAutograd, run in this tracing context, makes an output a view
+    of an input. Where inputs that are written to share memory, it makes it a
+    view of that, as if the input began where the memory does.
+    """
+    metadata = context.fw_metadata
+    return metadata is not None and any(
+        info.output_type.name == "alias_of_input"
+        for info in metadata.output_info
+    )
+
+
 def writes_inputs(context: Any) -> bool:
     """Whether AOTAutograd, run in this tracing context, saw that the graph
     writes to its inputs. False where it didn't run.

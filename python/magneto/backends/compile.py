@@ -16,7 +16,14 @@ from torch._guards import CompileId, DuplicateInputs
 from torch.autograd import forward_ad
 
 from magneto import heard_settings, logs
-from magneto.backends import aliasing, effects, grad_mode, graph_passes, safety
+from magneto.backends import (
+    aliasing,
+    effects,
+    grad_mode,
+    graph_passes,
+    meta_tensors,
+    safety,
+)
 from magneto.backends.context import (
     BackendContext,
     compiling,
@@ -261,6 +268,10 @@ class _Compilation:
                 # That has none, whatever the graph turns on.
                 "turns gradients on in an inference mode"
                 if turns_on and self.is_in_inference_mode
+                # What it makes there would be the mode's all the same.
+                else "turns an inference mode off"
+                if self.is_in_inference_mode
+                and grad_mode.turns_inference_off(self.handle, gm)
                 else "may be given tensors with tangents"
                 if is_within_level
                 else self._misleads_autograd(symbols)
@@ -280,7 +291,7 @@ class _Compilation:
             except BackendCompilerFailed as error:
                 if not (
                     misleads
-                    or self._is_refused(error)
+                    or self._is_refused(error, gm)
                     or (not floats and self._is_the_programs(error, reference))
                 ):
                     raise
@@ -292,6 +303,10 @@ class _Compilation:
                 compiled = reference
             if aliasing.reshapes_inputs(context):
                 misleads = "changes the shape of an input in place"
+            if aliasing.returns_views(context) and aliasing.shared(
+                self.example_inputs, self.written
+            ):
+                misleads = "writes to inputs that share memory and gives views"
             if context.fake_mode_was_asked_for or is_within_level:
                 relations.append(("forward mode",))
             # It keeps less for its backward than AOTAutograd expects.
@@ -323,12 +338,16 @@ class _Compilation:
             )
         return compiled, relations
 
-    def _is_refused(self, error: BackendCompilerFailed) -> bool:
+    def _is_refused(
+        self, error: BackendCompilerFailed, gm: torch.fx.GraphModule
+    ) -> bool:
         """Whether AOTAutograd asserts that inputs which are written to and
-        share memory are views of one tensor that it knows.
+        share memory are views of one tensor that it knows, or that all tensors
+        are fakes.
         """
-        return isinstance(error.__cause__, AssertionError) and bool(
-            aliasing.shared(self.example_inputs, self.written)
+        return isinstance(error.__cause__, AssertionError) and (
+            bool(aliasing.shared(self.example_inputs, self.written))
+            or meta_tensors.are_made_of_data(self.handle, gm)
         )
 
     def _is_the_programs(
