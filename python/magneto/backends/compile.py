@@ -23,6 +23,7 @@ from magneto.backends import (
     graph_passes,
     meta_tensors,
     safety,
+    tensorify,
 )
 from magneto.backends.context import (
     BackendContext,
@@ -192,10 +193,7 @@ class _Compilation:
         examples = self.handle.input_examples()
         floats = float_positions(examples)
         if not floats or _takes_floats(self.backend):
-            symbols = GraphSymbols(
-                examples, self.example_inputs, FloatForm.Symbol
-            )
-            return self.compile(symbols, [])
+            return self._compile_with_symbols(examples, FloatForm.Symbol)
         inputs = with_tensors(self.example_inputs, floats)
         for i in floats:
             examples[i] = inputs[i]
@@ -210,12 +208,24 @@ class _Compilation:
                 backend_name(self.backend),
                 error,
             )
-        symbols = GraphSymbols(
-            self.handle.input_examples(),
-            self.example_inputs,
-            FloatForm.Constant,
+        return self._compile_with_symbols(
+            self.handle.input_examples(), FloatForm.Constant
         )
-        return self.compile(symbols, [])
+
+    def _compile_with_symbols(
+        self, examples: list[Any], form: FloatForm
+    ) -> tuple[Callable[..., Any], list[tuple[Any, ...]]]:
+        symbols = GraphSymbols(examples, self.example_inputs, form)
+        try:
+            return self.compile(symbols, [])
+        except BackendCompilerFailed as error:
+            if not tensorify.has_failed(error):
+                raise
+        symbols = GraphSymbols(
+            self.handle.input_examples(), self.example_inputs, form
+        )
+        with tensorify.left_out():
+            return self.compile(symbols, [])
 
     def compile(
         self, symbols: GraphSymbols | None, floats: list[int]
@@ -303,6 +313,10 @@ class _Compilation:
                 compiled = reference
             if aliasing.reshapes_inputs(context):
                 misleads = "changes the shape of an input in place"
+            if context.fw_metadata is not None and (
+                aliasing.writes_to_one_place(gm)
+            ):
+                misleads = "writes to a tensor whose items are in one place"
             if aliasing.returns_views(context) and aliasing.shared(
                 self.example_inputs, self.written
             ):
