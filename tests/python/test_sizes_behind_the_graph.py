@@ -13,7 +13,11 @@ from magneto.testing import compare
 def padded(n, m):
     """The compilers slice the kernel, up to the largest number of 64 bits."""
     x = torch.arange(float(6 * n * m)).view(2, 3, n, m)
-    return lambda x, w: F.conv2d(x, w, padding="same"), x, torch.ones(4, 3, 3, 3)
+    return (
+        lambda x, w: F.conv2d(x, w, padding="same"),
+        x,
+        torch.ones(4, 3, 3, 3),
+    )
 
 
 def scaled(n, m):
@@ -31,3 +35,22 @@ def test_sizes_that_vary(make, dynamic, backend):
     for n, m in [(5, 8), (6, 9), (7, 7), (8, 13)]:
         inputs = make(n, m)[1:]
         compare(program(*inputs), compiled(*inputs), rtol=1e-5, atol=1e-5)
+
+
+KINDS = {
+    "conjugate": lambda x: x.conj(),
+    "negative": torch._neg_view,
+    "both": lambda x: torch._neg_view(x.conj()),
+}
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_views_that_stand_for_others_numbers(kind, backend):
+    def program(x):
+        return x.imag, x * 2, x.is_conj(), x.is_neg()
+
+    compiled = magneto.compile(program, backend=backend, dynamic=True)
+    for size in (2, 3, 5):
+        x = KINDS[kind](torch.ones(size, 2) * (1 + 2j))
+        compare(program(x), compiled(x))

@@ -151,6 +151,10 @@ class GraphSymbols:
             fake = torch.empty_strided(
                 sizes, strides, dtype=value.dtype, device=value.device
             )
+            if value.is_conj():
+                fake = fake.conj()
+            if value.is_neg():
+                fake = torch._neg_view(fake)
         return fake.requires_grad_(value.requires_grad)
 
     def fake_input(self, value: torch.Tensor) -> Any:
