@@ -12,7 +12,6 @@ plain PyTorch.
 from __future__ import annotations
 
 import logging
-import operator
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -106,7 +105,9 @@ def overlaps_itself(value: torch.Tensor) -> bool:
     that varies may be any; a stride that does isn't 0.
     """
     return any(
-        type(stride) is int and stride == 0 and (type(size) is not int or size > 1)
+        type(stride) is int
+        and stride == 0
+        and (type(size) is not int or size > 1)
         for size, stride in zip(value.shape, value.stride(), strict=True)
     )
 

@@ -396,9 +396,9 @@ def _without_extremes(expression: Any) -> Any:
     import sympy
 
     if isinstance(expression, (sympy.Le, sympy.Lt)):
-        smaller, larger = expression.lhs, expression.rhs
+        larger = expression.rhs
     elif isinstance(expression, (sympy.Ge, sympy.Gt)):
-        larger, smaller = expression.lhs, expression.rhs
+        larger = expression.lhs
     else:
         return expression
     too_much = larger.as_coeff_Add()[0] - _MOST

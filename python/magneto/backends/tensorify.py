@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A pass of AOTAutograd's that computes floats as tensors.
 
-It expects each symbol to be a number in its graph, as an input or as a size that
-an operator takes. Of a float that comes of sizes, as in
-`interpolate(max_pool2d(x, 2), scale_factor=2.0)`, the graph may have the size of
-the pool only. Then it raises a KeyError; the graph is compiled without the pass.
+It expects each symbol to be a number in its graph, as an input or as a size
+that an operator takes. Of a float that comes of sizes, as in
+`interpolate(max_pool2d(x, 2), scale_factor=2.0)`, the graph may have the size
+of the pool only. Then it raises a KeyError; the graph is compiled without it.
 """
 
 from __future__ import annotations
