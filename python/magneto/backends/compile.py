@@ -311,16 +311,6 @@ class _Compilation:
                     error,
                 )
                 compiled = reference
-            if aliasing.reshapes_inputs(context):
-                misleads = "changes the shape of an input in place"
-            if context.fw_metadata is not None and (
-                aliasing.writes_to_one_place(gm)
-            ):
-                misleads = "writes to a tensor whose items are in one place"
-            if aliasing.returns_views(context) and aliasing.shared(
-                self.example_inputs, self.written
-            ):
-                misleads = "writes to inputs that share memory and gives views"
             if context.fake_mode_was_asked_for or is_within_level:
                 relations.append(("forward mode",))
             # It keeps less for its backward than AOTAutograd expects.
@@ -328,7 +318,10 @@ class _Compilation:
                 if self.may_refuse_lstm:
                     raise LstmRefused
                 misleads = "differentiates an LSTM on a CPU"
-            if misleads and context.fw_metadata is not None:
+            if context.fw_metadata is None:
+                misleads = ""
+            misleads = self._has_misled(context, gm) or misleads
+            if misleads:
                 log.info(
                     "backend %r gets a graph that %s; it runs uncompiled",
                     backend_name(self.backend),
@@ -387,6 +380,25 @@ class _Compilation:
         except Exception as own:
             return _first_line(own) == _first_line(cause)
         return False
+
+    def _has_misled(
+        self, context: BackendContext, gm: torch.fx.GraphModule
+    ) -> str:
+        """What the graph does that PyTorch's compilers have made something else
+        of, where they were at work; empty if nothing.
+        """
+        if not context.fake_mode_was_asked_for:
+            return ""
+        # Also of a graph that was found in their caches.
+        if aliasing.writes_to_one_place(gm):
+            return "writes to a tensor whose items are in one place"
+        if aliasing.returns_views(context) and aliasing.shared(
+            self.example_inputs, self.written
+        ):
+            return "writes to inputs that share memory and gives views"
+        if aliasing.reshapes_inputs(context):
+            return "changes the shape of an input in place"
+        return ""
 
     def _misleads_autograd(self, symbols: GraphSymbols | None) -> str:
         """What the graph does that AOTAutograd makes something else of; empty
