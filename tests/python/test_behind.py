@@ -15,9 +15,6 @@ FILES = [
     "test_breaks.py",
     "test_breaks_in_blocks.py",
     "test_failures_after_writes.py",
-    "test_hidden_aliases.py",
-    "test_kinds_of_tensors.py",
-    "test_written_views.py",
 ]
 
 
