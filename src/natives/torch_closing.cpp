@@ -6,6 +6,7 @@
 
 #include "natives/torch_rows.h"
 #include "tensor/ambient.h"
+#include "tensor/attention_kernels.h"
 
 namespace magneto::natives {
 
@@ -54,6 +55,33 @@ Construction leave(Context& ctx, V autocast) {
           {autocast, ctx.none(), ctx.none(), ctx.none()}};
 }
 
+PyObject* function_of_torch(const char* name) {
+  const std::string path = std::string("torch._C.") + name;
+  PyObject* function = find_object(path.c_str());
+  MG_CHECK(function, "torch has no " + path);
+  return function;
+}
+
+// The calls, each with its argument, from one choice of kernels to the other.
+std::vector<std::pair<PyObject*, Ref>> attention_calls(uint64_t from,
+                                                       uint64_t to) {
+  std::vector<std::pair<PyObject*, Ref>> calls;
+  for (const auto& [function, is_on] : tensor::attention_switches(from, to))
+    calls.emplace_back(function_of_torch(function),
+                       Ref::share(is_on ? Py_True : Py_False));
+  const std::vector<int64_t> order = tensor::attention_order(to);
+  if (order != tensor::attention_order(from)) {
+    Ref places = Ref::steal(PyTuple_New(static_cast<Py_ssize_t>(order.size())));
+    MG_CHECK(places, "memory for some numbers");
+    for (size_t i = 0; i < order.size(); ++i)
+      PyTuple_SET_ITEM(places.get(), static_cast<Py_ssize_t>(i),
+                       PyLong_FromLongLong(order[i]));
+    calls.emplace_back(function_of_torch("_set_sdp_priority_order"),
+                       std::move(places));
+  }
+  return calls;
+}
+
 // What brings the thread from the state that the graph was entered in to the
 // one that its end is in, and how the graph leaves what it has entered.
 class Closing {
@@ -86,6 +114,13 @@ class Closing {
           {ctx_.constant_share(object_at<"torch.device.__enter__">()),
            {ctx_.constant_share(device)}});
     leave_all(left);
+    choose_attention();
+    return std::move(again_);
+  }
+
+  // The same for the kernels of attention alone.
+  std::vector<Construction> run_for_attention() {
+    choose_attention();
     return std::move(again_);
   }
 
@@ -137,6 +172,18 @@ class Closing {
           {}, ctx_.inliner->origin());
   }
 
+  // The graph goes back to the kernels that it began with.
+  void choose_attention() {
+    const uint64_t now = tensor::attention_kernels();
+    if (now == start_.attention) return;
+    for (auto& [function, argument] : attention_calls(now, start_.attention))
+      ctx_.graph.call_function(function, {ctx_.graph.constant(argument.get())},
+                               {}, {}, ctx_.inliner->origin());
+    for (auto& [function, argument] : attention_calls(start_.attention, now))
+      again_.push_back({ctx_.constant_share(function),
+                        {ctx_.constant(std::move(argument))}});
+  }
+
   Context& ctx_;
   const StateAtStart& start_;
   uint64_t reached_;
@@ -147,7 +194,9 @@ class Closing {
 
 bool StateAtStart::grad_mode() const { return tensor::has_grad_mode(autograd); }
 
-StateAtStart StateAtStart::now() { return {tensor::autograd_state()}; }
+StateAtStart StateAtStart::now() {
+  return {tensor::autograd_state(), tensor::attention_kernels()};
+}
 
 std::vector<V> entered_inference_modes(Context& ctx) {
   std::vector<V> managers;
@@ -194,15 +243,13 @@ std::optional<std::vector<Construction>> close_states(
   return Closing(ctx, start).run();
 }
 
-std::optional<std::vector<Construction>> close_left_autocasts(
+std::optional<std::vector<Construction>> close_for_caller(
     Context& ctx, const StateAtStart& start) {
   const auto open = ctx.entered_contexts.open();
-  if (std::ranges::none_of(open, is_left_autocast))
-    return std::vector<Construction>{};
   // What was entered since stands in the way.
   if (!std::ranges::all_of(open, is_left_autocast))
     return close_states(ctx, start);
-  std::vector<Construction> calls;
+  std::vector<Construction> calls = Closing(ctx, start).run_for_attention();
   for (const EnteredContext& context : open)
     calls.push_back(leave(ctx, manager_of(ctx, context)));
   while (!ctx.entered_contexts.open().empty()) leave_context(ctx);

@@ -4,7 +4,8 @@
 // carry a changed state out of a graph; the artifact enters it again, as it
 // does with torch.device. Where a torch.autocast is left that was entered
 // before the graph, the graph enters the state outside of it for what follows,
-// and the artifact leaves the autocast.
+// and the artifact leaves the autocast. Kernels of attention that a graph has
+// chosen it puts back, and the artifact chooses them.
 #pragma once
 
 #include "values/construction.h"
@@ -15,6 +16,7 @@ namespace magneto::natives {
 // The thread's state when a trace began.
 struct StateAtStart {
   uint64_t autograd;
+  uint64_t attention;
 
   bool grad_mode() const;
   static StateAtStart now();
@@ -49,9 +51,9 @@ bool is_innermost_entered(values::Context& ctx, values::V manager);
 std::optional<std::vector<values::Construction>> close_states(
     values::Context& ctx, const StateAtStart& start);
 
-// The same at the end of the frame, where a graph may leave what it has entered
-// to its caller: only of torch.autocasts of the caller's that were left.
-std::optional<std::vector<values::Construction>> close_left_autocasts(
+// The same at the end of the frame, but for a grad mode that its caller gets
+// from the graph.
+std::optional<std::vector<values::Construction>> close_for_caller(
     values::Context& ctx, const StateAtStart& start);
 
 }  // namespace magneto::natives

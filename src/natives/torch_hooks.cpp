@@ -5,6 +5,7 @@
 #include "python/find.h"
 #include "python/layout.h"
 #include "tensor/ambient.h"
+#include "tensor/attention_kernels.h"
 #include "tensor/fake_tensor.h"
 #include "tensor/tensor_snapshot.h"
 #include "tensor/tensor_words.h"

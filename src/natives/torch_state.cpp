@@ -7,6 +7,7 @@
 #include "natives/torch_closing.h"
 #include "natives/torch_rows.h"
 #include "tensor/ambient.h"
+#include "tensor/attention_kernels.h"
 #include "values/torch_types.h"
 
 namespace magneto::natives {

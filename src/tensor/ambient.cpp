@@ -180,56 +180,6 @@ int autocast_nesting(int change) noexcept {
 
 void clear_autocast_cache() noexcept { at::autocast::clear_cache(); }
 
-namespace {
-
-// One bit for each, from the lowest on.
-constexpr struct {
-  const char* name;
-  bool (at::Context::*is_enabled)() const;
-  void (at::Context::*enable)(bool);
-} kAttentionKernels[] = {
-    {"flash", &at::Context::userEnabledFlashSDP, &at::Context::setSDPUseFlash},
-    {"fa3", &at::Context::userEnabledFA3SDP, &at::Context::setSDPUseFA3},
-    {"efficient", &at::Context::userEnabledMemEfficientSDP,
-     &at::Context::setSDPUseMemEfficient},
-    {"math", &at::Context::userEnabledMathSDP, &at::Context::setSDPUseMath},
-    {"cudnn", &at::Context::userEnabledCuDNNSDP, &at::Context::setSDPUseCuDNN},
-    {"overrideable", &at::Context::userEnabledOverrideableSDP,
-     &at::Context::setSDPUseOverrideable},
-};
-// The order follows, so many bits for each place.
-constexpr unsigned kOrderBits = 4;
-constexpr uint64_t kOrderMask = (1u << kOrderBits) - 1;
-
-}  // namespace
-
-uint64_t attention_kernels() noexcept {
-  at::Context& context = at::globalContext();
-  uint64_t bits = 0;
-  unsigned at = 0;
-  for (const auto& kernel : kAttentionKernels)
-    bits |= uint64_t{(context.*kernel.is_enabled)()} << at++;
-  for (at::SDPBackend backend : context.sDPPriorityOrder()) {
-    bits |= (static_cast<uint64_t>(backend) & kOrderMask) << at;
-    at += kOrderBits;
-  }
-  return bits;
-}
-
-void set_attention_kernels(uint64_t bits) {
-  at::Context& context = at::globalContext();
-  for (const auto& kernel : kAttentionKernels) {
-    (context.*kernel.enable)(bits & 1);
-    bits >>= 1;
-  }
-  std::vector<int64_t> order(context.sDPPriorityOrder().size());
-  for (int64_t& backend : order) {
-    backend = static_cast<int64_t>(bits & kOrderMask);
-    bits >>= kOrderBits;
-  }
-  context.setSDPPriorityOrder(order);
-}
-
 AutocastScope::AutocastScope() noexcept
     : autocast_cache_(autocast_cache()), nesting_(autocast_nesting(0)) {
   for (c10::DeviceType type : kAutocastDevices)
@@ -307,10 +257,6 @@ int64_t deterministic_state() noexcept {
          (context.deterministicFillUninitializedMemory() ? 4 : 0);
 }
 
-int64_t attention_kernels_state() noexcept {
-  return static_cast<int64_t>(attention_kernels());
-}
-
 int64_t torch_function_state() noexcept {
   return (at::impl::PythonTorchFunctionTLS::stack_len() << 2) |
          static_cast<int64_t>(
@@ -379,21 +325,6 @@ std::string print_torch_function_state(int64_t value) {
 }
 
 // Which may be chosen, and in which order, by their numbers.
-std::string print_attention_kernels_state(int64_t value) {
-  auto bits = static_cast<uint64_t>(value);
-  std::string text;
-  for (const auto& kernel : kAttentionKernels) {
-    if (bits & 1) text += std::string(text.empty() ? "" : ", ") + kernel.name;
-    bits >>= 1;
-  }
-  text += text.empty() ? "none, in the order" : ", in the order";
-  for (size_t i = at::globalContext().sDPPriorityOrder().size(); i > 0; --i) {
-    text += " " + std::to_string(bits & kOrderMask);
-    bits >>= kOrderBits;
-  }
-  return text;
-}
-
 PyObject* grad_of(PyObject* object) noexcept {
   if (!is_tensor(object)) return nullptr;
   const at::Tensor& tensor = THPVariable_Unpack(object);

@@ -51,11 +51,6 @@ Ref dtype_of(int8_t scalar_type);
 int autocast_nesting(int change) noexcept;
 void clear_autocast_cache() noexcept;
 
-// Which kernels scaled_dot_product_attention may use, and in which order they
-// are tried, as bits.
-uint64_t attention_kernels() noexcept;
-void set_attention_kernels(uint64_t bits);
-
 // Puts autocast back as it was, whatever the trace did. (The rest of the
 // thread's state is GlobalStateScope's.)
 class AutocastScope {
@@ -97,7 +92,6 @@ int64_t own_modes_state() noexcept;
 // Whether torch.jit.trace() listens to this thread's operations.
 bool is_jit_tracing() noexcept;
 int64_t thread_count_state() noexcept;
-int64_t attention_kernels_state() noexcept;
 
 // How such a number reads.
 std::string print_bool_state(int64_t value);
@@ -108,7 +102,6 @@ std::string print_device_state(int64_t value);
 std::string print_index_state(int64_t value);
 std::string print_deterministic_state(int64_t value);
 std::string print_torch_function_state(int64_t value);
-std::string print_attention_kernels_state(int64_t value);
 
 // tensor.grad, borrowed (torch keeps the Python object), None if there is none;
 // null if `object` is no tensor.

@@ -5,6 +5,7 @@
 #include <ATen/ThreadLocalState.h>
 
 #include "tensor/ambient.h"
+#include "tensor/attention_kernels.h"
 
 namespace magneto::tensor {
 

@@ -209,7 +209,7 @@ values::Capture capture_frame(values::Context& ctx,
   };
   if (next) {
     MG_CHECK(next.value() == Next::Return, "only generators yield");
-    auto reentries = natives::close_left_autocasts(ctx, start);
+    auto reentries = natives::close_for_caller(ctx, start);
     if (!reentries) return give_up();
     capture.ending = values::Ending::Return;
     capture.result = frame.result;

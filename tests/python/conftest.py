@@ -3,6 +3,7 @@
 
 import ctypes
 import functools
+import importlib
 import importlib.util
 import logging
 import os
@@ -50,6 +51,9 @@ def put_behind(magneto, backend):
     """What is right as it was captured may be wrong behind that."""
     from magneto.testing import oracle
 
+    # Tests that put sys.modules back don't expect them to be loaded meanwhile.
+    importlib.import_module("torch._dynamo.backends.debugging")
+    importlib.import_module("torch._functorch.aot_autograd")
     oracle.behind = backend
     compile = magneto.compile
 
@@ -62,8 +66,12 @@ def put_behind(magneto, backend):
     magneto.compile = compile_behind
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items):
-    """Leaves out what is slow or needs a GPU, unless `-m` asks for something."""
+    """Leaves out what is slow or needs a GPU, unless `-m` asks for something,
+    and skips what says nothing behind another backend.
+    """
+    look_up_eager_only(config, items)
     if config.option.markexpr:
         return
     left_out = {
@@ -75,6 +83,25 @@ def pytest_collection_modifyitems(config, items):
     if left_out:
         config.hook.pytest_deselected(items=list(left_out))
         items[:] = [item for item in items if item not in left_out]
+
+
+def look_up_eager_only(config, items):
+    import eager_only
+
+    names = {item: item.nodeid.rpartition("tests/python/")[2] for item in items}
+    # Where whole files are run; single tests may be named, too.
+    if not any("::" in argument for argument in config.args):
+        unknown = eager_only.without_test(list(names.values()))
+        if unknown:
+            raise pytest.UsageError(
+                "tests/python/eager_only.py names no test: "
+                + ", ".join(unknown)
+            )
+    if config.option.behind:
+        for item, name in names.items():
+            reason = eager_only.reason_for(name)
+            if reason:
+                item.add_marker(pytest.mark.skip(reason=reason))
 
 
 def has_extension():

@@ -7,16 +7,21 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 HERE = Path(__file__).resolve().parent
 
+FILES = [
+    "test_aliases.py",
+    "test_attention_kernels.py",
+    "test_breaks.py",
+    "test_breaks_in_blocks.py",
+    "test_failures_after_writes.py",
+]
 
-@pytest.mark.parametrize("name", ["test_aliases.py", "test_breaks.py"])
-def test_programs_behind_aot_eager(name):
+
+def test_programs_behind_aot_eager():
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-        + ["--behind", "aot_eager", str(HERE / name)],
+        + ["--behind", "aot_eager", *(str(HERE / name) for name in FILES)],
         cwd=HERE.parent.parent,
         env=os.environ | {"OMP_NUM_THREADS": "1"},
         capture_output=True,

@@ -18,7 +18,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import magneto
-from magneto.testing import check, check_calls
+from magneto.testing import check, check_calls, compare
 from magneto.testing.graphs import calls_in
 from tests.fuzz.children import text_of_child
 
@@ -565,6 +565,20 @@ def test_default_device_of_tensors_of_sizes():
         return [t.device.type for t in made], [t.shape for t in made]
 
     check_calls(program, [((torch.ones(n),), {}) for n in (3, 4, 5)])
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_tensors_of_numbers_on_the_meta_device(backend):
+    """PyTorch's fakes can't be given such."""
+
+    def program(x):
+        with torch.device("meta"):
+            made = torch.tensor([1])
+            found = torch.nn.functional.one_hot(made, 3), made * 2
+        return x + 1, found
+
+    compiled = magneto.compile(program, backend=backend, fullgraph=True)
+    compare(compiled(X), program(X))
 
 
 def test_default_device_that_is_left_by_the_caller():

@@ -154,3 +154,61 @@ def test_reshapes_that_change_nothing(program, layout, backend, dynamic):
     compiled = magneto.compile(program, backend=backend, dynamic=dynamic)
     for _ in range(2):
         assert outcome(compiled) == outcome(program)
+
+
+VIEWS = {
+    "expand": lambda row: row.expand(2, 3),
+    "slice": lambda row: row[1:],
+    "view": lambda row: row.view(1, 3),
+    "data": lambda row: row.data,
+    "unsqueeze": lambda row: row.unsqueeze(1),
+}
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.parametrize("name", VIEWS)
+def test_views_of_what_shares_memory_with_a_written_input(name, backend):
+    def program(x, row):
+        x.mul_(2)
+        return VIEWS[name](row), x.view(-1)
+
+    def layout(call):
+        x = torch.arange(6.0).view(2, 3)
+        results = call(x, x[1])
+        return [
+            (r.tolist(), r.stride(), r.storage_offset(), r.data_ptr() - x.data_ptr())
+            for r in (*results, x)
+        ]  # fmt: skip
+
+    compiled = magneto.compile(program, backend=backend)
+    for _ in range(2):
+        assert layout(compiled) == layout(program)
+
+
+def filled(x):
+    x.expand(2, 3).fill_(3)
+    return x * 1
+
+
+def filled_in_the_graph(x):
+    y = x * 2
+    y.expand(2, 3).zero_()
+    return y
+
+
+def filled_view(x):
+    x[1:, None].expand(2, 3).fill_(5)
+    return x * 1
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.parametrize("dynamic", [None, True])
+@pytest.mark.parametrize("program", [filled, filled_in_the_graph, filled_view])
+def test_writes_to_items_that_are_in_one_place(program, dynamic, backend):
+    compiled = magneto.compile(program, backend=backend, dynamic=dynamic)
+    for _ in range(2):
+        results = []
+        for call in (program, compiled):
+            x = torch.arange(3.0)
+            results.append((call(x).tolist(), x.tolist()))
+        assert results[0] == results[1]

@@ -12,12 +12,21 @@ plain PyTorch.
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 
 log = logging.getLogger("magneto.backends")
+
+# `x.fill_`, and not `x.__add__`.
+_WRITES_BY_NAME = re.compile(r".*[^_]_")
+# `operator.iadd` and the like.
+_WRITERS = {
+    "setitem", "iadd", "isub", "imul", "itruediv", "ifloordiv", "imod", "ipow",
+    "imatmul", "iand", "ior", "ixor", "ilshift", "irshift",
+}  # fmt: skip
 
 Relation = tuple[tuple[int, ...], ...]
 
@@ -92,10 +101,13 @@ def is_reshaped(
 
 def overlaps_itself(value: torch.Tensor) -> bool:
     """Whether a dimension's items are all in one place. Some operators write
-    there, but AOTAutograd can't: it copies its result into the input.
+    there, but AOTAutograd can't: it copies its result into the input. A size
+    that varies may be any; a stride that does isn't 0.
     """
     return any(
-        stride == 0 and size > 1
+        type(stride) is int
+        and stride == 0
+        and (type(size) is not int or size > 1)
         for size, stride in zip(value.shape, value.stride(), strict=True)
     )
 
@@ -132,6 +144,40 @@ def reshapes_inputs(context: Any) -> bool:
     return metadata is not None and any(
         info.mutates_metadata or info.mutates_storage_metadata
         for info in metadata.input_info
+    )
+
+
+def writes_to_one_place(gm: torch.fx.GraphModule) -> bool:
+    """Whether the graph writes to a tensor whose items are in one place, such
+    as `x.expand(3, 4)`. Filling one is allowed, and AOTAutograd adds up what is
+    in that place.
+    """
+    for node in gm.graph.nodes:
+        for target in _written_by(node):
+            value = target.meta.get("example_value")
+            if isinstance(value, torch.Tensor) and overlaps_itself(value):
+                return True
+    return False
+
+
+def _written_by(node: torch.fx.Node) -> list[torch.fx.Node]:
+    """What a call of a graph's may write to."""
+    name = getattr(node.target, "__name__", node.target)
+    written = [node.kwargs.get("out")]
+    if node.args and (name in _WRITERS or _WRITES_BY_NAME.fullmatch(name)):
+        written.append(node.args[0])
+    return [each for each in written if isinstance(each, torch.fx.Node)]
+
+
+def returns_views(context: Any) -> bool:
+    """Whether AOTAutograd, run in this tracing context, makes an output a view
+    of an input. Where inputs that are written to share memory, it makes it a
+    view of that, as if the input began where the memory does.
+    """
+    metadata = context.fw_metadata
+    return metadata is not None and any(
+        info.output_type.name == "alias_of_input"
+        for info in metadata.output_info
     )
 
 

@@ -16,7 +16,15 @@ from torch._guards import CompileId, DuplicateInputs
 from torch.autograd import forward_ad
 
 from magneto import heard_settings, logs
-from magneto.backends import aliasing, effects, grad_mode, graph_passes, safety
+from magneto.backends import (
+    aliasing,
+    effects,
+    grad_mode,
+    graph_passes,
+    meta_tensors,
+    safety,
+    tensorify,
+)
 from magneto.backends.context import (
     BackendContext,
     compiling,
@@ -185,10 +193,7 @@ class _Compilation:
         examples = self.handle.input_examples()
         floats = float_positions(examples)
         if not floats or _takes_floats(self.backend):
-            symbols = GraphSymbols(
-                examples, self.example_inputs, FloatForm.Symbol
-            )
-            return self.compile(symbols, [])
+            return self._compile_with_symbols(examples, FloatForm.Symbol)
         inputs = with_tensors(self.example_inputs, floats)
         for i in floats:
             examples[i] = inputs[i]
@@ -203,12 +208,24 @@ class _Compilation:
                 backend_name(self.backend),
                 error,
             )
-        symbols = GraphSymbols(
-            self.handle.input_examples(),
-            self.example_inputs,
-            FloatForm.Constant,
+        return self._compile_with_symbols(
+            self.handle.input_examples(), FloatForm.Constant
         )
-        return self.compile(symbols, [])
+
+    def _compile_with_symbols(
+        self, examples: list[Any], form: FloatForm
+    ) -> tuple[Callable[..., Any], list[tuple[Any, ...]]]:
+        symbols = GraphSymbols(examples, self.example_inputs, form)
+        try:
+            return self.compile(symbols, [])
+        except BackendCompilerFailed as error:
+            if not tensorify.has_failed(error):
+                raise
+        symbols = GraphSymbols(
+            self.handle.input_examples(), self.example_inputs, form
+        )
+        with tensorify.left_out():
+            return self.compile(symbols, [])
 
     def compile(
         self, symbols: GraphSymbols | None, floats: list[int]
@@ -261,6 +278,10 @@ class _Compilation:
                 # That has none, whatever the graph turns on.
                 "turns gradients on in an inference mode"
                 if turns_on and self.is_in_inference_mode
+                # What it makes there would be the mode's all the same.
+                else "turns an inference mode off"
+                if self.is_in_inference_mode
+                and grad_mode.turns_inference_off(self.handle, gm)
                 else "may be given tensors with tangents"
                 if is_within_level
                 else self._misleads_autograd(symbols)
@@ -270,6 +291,7 @@ class _Compilation:
                     bool(misleads)
                     or self.differentiates_lstm
                     or (bool(self.written) and aliasing.may_reshape(gm))
+                    or bool(aliasing.shared(self.example_inputs, self.written))
                 ):
                     compiled = fast_forward(
                         _call_backend(
@@ -284,7 +306,7 @@ class _Compilation:
             except BackendCompilerFailed as error:
                 if not (
                     misleads
-                    or self._is_refused(error)
+                    or self._is_refused(error, gm)
                     or (not floats and self._is_the_programs(error, reference))
                 ):
                     raise
@@ -294,8 +316,6 @@ class _Compilation:
                     error,
                 )
                 compiled = reference
-            if aliasing.reshapes_inputs(context):
-                misleads = "changes the shape of an input in place"
             if context.fake_mode_was_asked_for or is_within_level:
                 relations.append(("forward mode",))
             # It keeps less for its backward than AOTAutograd expects.
@@ -303,7 +323,10 @@ class _Compilation:
                 if self.may_refuse_lstm:
                     raise LstmRefused
                 misleads = "differentiates an LSTM on a CPU"
-            if misleads and context.fw_metadata is not None:
+            if context.fw_metadata is None:
+                misleads = ""
+            misleads = self._has_misled(context, gm) or misleads
+            if misleads:
                 log.info(
                     "backend %r gets a graph that %s; it runs uncompiled",
                     backend_name(self.backend),
@@ -329,12 +352,16 @@ class _Compilation:
             )
         return compiled, relations
 
-    def _is_refused(self, error: BackendCompilerFailed) -> bool:
+    def _is_refused(
+        self, error: BackendCompilerFailed, gm: torch.fx.GraphModule
+    ) -> bool:
         """Whether AOTAutograd asserts that inputs which are written to and
-        share memory are views of one tensor that it knows.
+        share memory are views of one tensor that it knows, or that all tensors
+        are fakes.
         """
-        return isinstance(error.__cause__, AssertionError) and bool(
-            aliasing.shared(self.example_inputs, self.written)
+        return isinstance(error.__cause__, AssertionError) and (
+            bool(aliasing.shared(self.example_inputs, self.written))
+            or meta_tensors.are_made_of_data(self.handle, gm)
         )
 
     def _is_the_programs(
@@ -360,6 +387,25 @@ class _Compilation:
         except Exception as own:
             return _first_line(own) == _first_line(cause)
         return False
+
+    def _has_misled(
+        self, context: BackendContext, gm: torch.fx.GraphModule
+    ) -> str:
+        """What the graph does that PyTorch's compilers have made something else
+        of, where they were at work; empty if nothing.
+        """
+        if not context.fake_mode_was_asked_for:
+            return ""
+        # Also of a graph that was found in their caches.
+        if aliasing.writes_to_one_place(gm):
+            return "writes to a tensor whose items are in one place"
+        if aliasing.returns_views(context) and aliasing.shared(
+            self.example_inputs, self.written
+        ):
+            return "writes to inputs that share memory and gives views"
+        if aliasing.reshapes_inputs(context):
+            return "changes the shape of an input in place"
+        return ""
 
     def _misleads_autograd(self, symbols: GraphSymbols | None) -> str:
         """What the graph does that AOTAutograd makes something else of; empty

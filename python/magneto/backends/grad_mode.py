@@ -15,6 +15,7 @@ from typing import Any
 import torch
 
 _SWITCH = torch._C._set_grad_enabled
+_ENTER_INFERENCE_MODE = torch.autograd.grad_mode._enter_inference_mode
 
 
 def turns_on(handle: Any, gm: torch.fx.GraphModule) -> bool:
@@ -25,8 +26,19 @@ def turns_on(handle: Any, gm: torch.fx.GraphModule) -> bool:
         gm: the module of that, whose nodes are made when somebody asks.
 
     """
-    return _SWITCH in handle.targets() and any(
-        node.target is _SWITCH and node.args == (True,)
+    return _calls(handle, gm, _SWITCH, True)
+
+
+def turns_inference_off(handle: Any, gm: torch.fx.GraphModule) -> bool:
+    """Whether the graph enters a `torch.inference_mode(False)`."""
+    return _calls(handle, gm, _ENTER_INFERENCE_MODE, False)
+
+
+def _calls(
+    handle: Any, gm: torch.fx.GraphModule, function: Any, argument: bool
+) -> bool:
+    return function in handle.targets() and any(
+        node.target is function and node.args == (argument,)
         for node in gm.graph.nodes
     )
 

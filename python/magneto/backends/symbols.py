@@ -33,6 +33,9 @@ from magneto.backends.fake_mode import make_fake_mode
 
 Tree = Any
 
+# What is as large stands for anything larger.
+_MOST = 2**62
+
 
 @functools.cache
 def _functions() -> dict[str, Callable[..., Any]]:
@@ -148,6 +151,10 @@ class GraphSymbols:
             fake = torch.empty_strided(
                 sizes, strides, dtype=value.dtype, device=value.device
             )
+            if value.is_conj():
+                fake = fake.conj()
+            if value.is_neg():
+                fake = torch._neg_view(fake)
         return fake.requires_grad_(value.requires_grad)
 
     def fake_input(self, value: torch.Tensor) -> Any:
@@ -315,7 +322,7 @@ class GraphSymbols:
 
     def _condition(self, expression: Any) -> Tree:
         try:
-            return self._tree(expression)
+            return self._tree(_without_extremes(expression))
         except _NoForm:
             # Nothing is known of it but that it holds for these values.
             numbers = [
@@ -331,6 +338,8 @@ class GraphSymbols:
         if isinstance(expression, sympy.Symbol):
             return self._number_of[expression]
         if isinstance(expression, sympy.Integer):
+            if abs(int(expression)) > _MOST:
+                raise _NoForm
             return int(expression)
         if expression in (sympy.true, sympy.false):
             return expression == sympy.true
@@ -366,8 +375,8 @@ def _bounds(least: int, most: int) -> tuple[Any, Any]:
     from torch.utils._sympy.numbers import int_oo
 
     return (
-        -int_oo if least <= -(2**62) else least,
-        int_oo if most >= 2**62 else most,
+        -int_oo if least <= -_MOST else least,
+        int_oo if most >= _MOST else most,
     )
 
 
@@ -378,6 +387,29 @@ def _is_equal(number: Tree, value: Any) -> Tree:
         return equal
     sign = math.copysign(1.0, value)
     return ("And", equal, ("Equal", ("CopySign", 1.0, number), sign))
+
+
+def _without_extremes(expression: Any) -> Any:
+    """`a <= 2**63 - 1 - b`, as PyTorch asks of slices, needs more than 64 bits;
+    `a <= 2**62 - b` says more, and is as true of sizes.
+    """
+    import sympy
+
+    if isinstance(expression, (sympy.Le, sympy.Lt)):
+        larger = expression.rhs
+    elif isinstance(expression, (sympy.Ge, sympy.Gt)):
+        larger = expression.lhs
+    else:
+        return expression
+    too_much = larger.as_coeff_Add()[0] - _MOST
+    if not isinstance(larger, sympy.Add) or not too_much > 0:
+        return expression
+    return type(expression)(
+        *(
+            side - too_much if side is larger else side
+            for side in expression.args
+        )
+    )
 
 
 class _NoForm(Exception):
