@@ -9,6 +9,7 @@
 #include "natives/torch_objects.h"
 #include "natives/torch_rows.h"
 #include "python/names.h"
+#include "tensor/hidden_effects.h"
 #include "values/attributes.h"
 #include "values/gradients.h"
 
@@ -44,6 +45,35 @@ Outcome<V> get_node(Context& ctx, V tensor, PyObject* name) {
 Outcome<V> get_data(Context& ctx, V tensor, PyObject*) {
   return record_function(ctx, torch_objects().get_data,
                          {.positional = {&tensor, 1}});
+}
+
+// Whether a write to one is seen in the other from then on, and in nothing else
+// that the trace takes for known.
+bool may_share_data(Context& ctx, V tensor, V data) {
+  PyObject* fake = fake_of(tensor);
+  PyObject* other = fake_of(data);
+  const Ref dtype = tensor::dtype_object(fake);
+  const Ref other_dtype = tensor::dtype_object(other);
+  return dtype.get() == other_dtype.get() &&
+         tensor::device(fake) == tensor::device(other) &&
+         !tensor::is_inference(fake) && !tensor::is_inference(other) &&
+         !ctx.known_number(fake) && !ctx.known_number(other);
+}
+
+// `tensor.data = data`: the tensor has the other's memory, sizes and strides
+// from then on, and keeps its history and version.
+Status set_data(Context& ctx, V tensor, PyObject* name, V data) {
+  // What Module._apply does where nothing is converted.
+  if (data == tensor) return done;
+  if (data->kind != Kind::Tensor || !may_share_data(ctx, tensor, data))
+    return refuse_attribute(ctx, name, "is written to");
+  V args[] = {tensor, data};
+  MG_DO(record_function(ctx, torch_objects().set_data, {.positional = args}));
+  // No version tells.
+  tensor::HiddenEffects& effects = tensor::hidden_effects();
+  effects.note_write();
+  effects.written.insert(tensor::storage_id(fake_of(tensor)));
+  return done;
 }
 
 // The guard on a tensor doesn't say whether it is a view.
@@ -240,10 +270,8 @@ Status set_tensor_attribute(Context& ctx, V tensor, PyObject* name, V value) {
           is_leaf(ctx, tensor) == true)
         return done;
     }
-    // What Module._apply does where nothing is converted.
-    if (value && ctx.look(value) == tensor &&
-        PyUnicode_CompareWithASCIIString(name, "data") == 0)
-      return done;
+    if (value && getter_of(name) == get_data)
+      return set_data(ctx, tensor, name, ctx.look(value));
     if (value && getter_of(name) == get_grad)
       return set_grad(ctx, tensor, name, value);
     return refuse_attribute(ctx, name, "is written to");

@@ -24,6 +24,7 @@ const TorchObjects& torch_objects() {
     TorchObjects t;
     t.getattr_function = need("builtins.getattr");
     t.get_data = need("torch._C._autograd._get_data_attr");
+    t.set_data = need("torch.ops.aten.set_data.default");
     t.set_grad_enabled = need("torch._C._set_grad_enabled");
     t.enter_autocast = need("torch.amp.autocast_mode._enter_autocast");
     t.exit_autocast = need("torch.amp.autocast_mode._exit_autocast");

@@ -13,6 +13,7 @@ namespace magneto::natives {
 struct TorchObjects {
   PyObject* getattr_function;  // builtins.getattr
   PyObject* get_data;          // torch._C._autograd._get_data_attr
+  PyObject* set_data;          // torch.ops.aten.set_data.default
   PyObject* set_grad_enabled;  // torch._C._set_grad_enabled
   PyObject* enter_autocast;    // torch.amp.autocast_mode._enter_autocast
   PyObject* exit_autocast;     // torch.amp.autocast_mode._exit_autocast

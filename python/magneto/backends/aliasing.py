@@ -112,6 +112,13 @@ def overlaps_itself(value: torch.Tensor) -> bool:
     )
 
 
+def sets_data(handle: Any) -> bool:
+    """Whether the graph of that handle gives a tensor another's memory
+    (`x.data = y`), which AOTAutograd can't follow.
+    """
+    return torch.ops.aten.set_data.default in handle.targets()
+
+
 def may_reshape(gm: torch.fx.GraphModule) -> bool:
     """Whether the graph calls an operator that changes its operand's layout in
     place, by PyTorch's own tag.

@@ -411,6 +411,8 @@ class _Compilation:
         """What the graph does that AOTAutograd makes something else of; empty
         if nothing.
         """
+        if aliasing.sets_data(self.handle):
+            return "gives a tensor the memory of another"
         if not self.written:
             return ""
         examples = symbols.examples if symbols else self.handle.input_examples()
