@@ -26,6 +26,8 @@ REASONS: dict[str, tuple[str, ...]] = {
         "[differentiates_behind_a_break]",
         "test_natives_torch.py"
         "::test_history_of_a_view_that_torch_does_not_tell",
+        "test_training_effects.py::test_effects[functions_of_the_graph]",
+        "test_varying_numbers.py::test_positions_that_vary_select_once",
     ),
     "a write to an input is counted twice in its _version": (
         "test_natives_autograd.py"
@@ -122,6 +124,36 @@ REASONS: dict[str, tuple[str, ...]] = {
     "a number that varies and is too large for the dtype doesn't raise": (
         "test_refused_numbers.py::test_a_number_that_varies_past_what_is_taken"
         "[hardshrink]",
+    ),
+    "a signal's exception may end PyTorch's compilers anywhere, or be lost": (
+        "test_surroundings.py"
+        "::test_exceptions_of_signal_handlers_arrive_in_the_program",
+        "test_surroundings.py::test_exceptions_of_signal_handlers_end_a_trace",
+        "test_surroundings.py"
+        "::test_exceptions_of_signal_handlers_are_not_dropped",
+    ),
+    "a signal's handler may run within PyTorch's compilers, under their modes": (
+        "test_surroundings.py"
+        "::test_signal_handlers_may_call_compiled_functions",
+        "test_surroundings.py::test_what_changes_while_it_is_traced",
+    ),
+    "writes that autograd refuses in a view of several aren't refused": (
+        "test_tensor_rows.py::test_rows[written-*-True]",
+    ),
+    "what is saved for a backward, and how often, is AOTAutograd's": (
+        "test_training_effects.py::test_effects[hooks_on_saved_tensors]",
+    ),
+    "AOTAutograd's backward can't be differentiated": (
+        "test_training_effects.py::test_effects[twice_differentiated]",
+    ),
+    "rounded otherwise, and compared as text": (
+        "test_training_effects.py::test_effects[step_of_sgd]",
+    ),
+    "what operators warn of, they warn of while they are compiled": (
+        "test_torch_audit.py"
+        "::test_torch_functions_warn_each_time_that_they_run[always-*",
+        "test_torch_audit.py"
+        "::test_torch_functions_warn_each_time_that_they_run[default-*",
     ),
     "who looks at operators sees those of PyTorch's compilers, too": (
         "test_observed_traces.py::test_profiler_around_a_first_call",
