@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import torch
+from texts_of_tensors import text_of
 
 import magneto
 
@@ -47,4 +48,4 @@ def test_subscripts_by_positions_that_vary(key, source):
             size = torch.Size(shape).numel()
             x = torch.arange(1.0 * size, requires_grad=True).view(shape)
             # As text, with the names of what computes the gradients.
-            assert str(compiled(x, n)) == str(program(x, n))
+            assert text_of(compiled(x, n)) == text_of(program(x, n))

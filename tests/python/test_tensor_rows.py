@@ -7,6 +7,7 @@ import pytest
 import torch
 
 import magneto
+from magneto.testing import oracle
 
 
 def listed(x):
@@ -45,7 +46,9 @@ def told(result):
     if isinstance(result, (list, tuple)):
         return [told(each) for each in result]
     if isinstance(result, torch.Tensor):
-        return type(result.grad_fn).__name__, result.tolist()
+        # Under PyTorch's compilers a gradient is computed by what they made.
+        name = type(result.grad_fn).__name__
+        return oracle.behind or name, result.requires_grad, result.tolist()
     return result
 
 

@@ -7,6 +7,7 @@ import copy
 import pytest
 import torch
 import torch.nn.functional as F
+from texts_of_tensors import text_of
 from torch import nn
 from torch.autograd import forward_ad, graph
 
@@ -443,7 +444,7 @@ def test_effects(name):
         for _ in range(3):
             x = torch.arange(9.0).reshape(3, 3).requires_grad_()
             # Numbers, order of what was logged, and gradients, as text.
-            yield repr((program(x), x, x.grad, torch.rand(1)))
+            yield text_of((program(x), x, x.grad, torch.rand(1)))
 
     assert list(outcomes(True)) == list(outcomes(False))
 
