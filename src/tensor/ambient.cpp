@@ -324,7 +324,6 @@ std::string print_torch_function_state(int64_t value) {
          (modes ? ", with " + std::to_string(modes) + " modes" : std::string());
 }
 
-// Which may be chosen, and in which order, by their numbers.
 PyObject* grad_of(PyObject* object) noexcept {
   if (!is_tensor(object)) return nullptr;
   const at::Tensor& tensor = THPVariable_Unpack(object);

@@ -23,7 +23,6 @@ from magneto.backends import (
     graph_passes,
     meta_tensors,
     safety,
-    tensorify,
 )
 from magneto.backends.context import (
     BackendContext,
@@ -193,7 +192,10 @@ class _Compilation:
         examples = self.handle.input_examples()
         floats = float_positions(examples)
         if not floats or _takes_floats(self.backend):
-            return self._compile_with_symbols(examples, FloatForm.Symbol)
+            symbols = GraphSymbols(
+                examples, self.example_inputs, FloatForm.Symbol
+            )
+            return self.compile(symbols, [])
         inputs = with_tensors(self.example_inputs, floats)
         for i in floats:
             examples[i] = inputs[i]
@@ -208,24 +210,12 @@ class _Compilation:
                 backend_name(self.backend),
                 error,
             )
-        return self._compile_with_symbols(
-            self.handle.input_examples(), FloatForm.Constant
-        )
-
-    def _compile_with_symbols(
-        self, examples: list[Any], form: FloatForm
-    ) -> tuple[Callable[..., Any], list[tuple[Any, ...]]]:
-        symbols = GraphSymbols(examples, self.example_inputs, form)
-        try:
-            return self.compile(symbols, [])
-        except BackendCompilerFailed as error:
-            if not tensorify.has_failed(error):
-                raise
         symbols = GraphSymbols(
-            self.handle.input_examples(), self.example_inputs, form
+            self.handle.input_examples(),
+            self.example_inputs,
+            FloatForm.Constant,
         )
-        with tensorify.left_out():
-            return self.compile(symbols, [])
+        return self.compile(symbols, [])
 
     def compile(
         self, symbols: GraphSymbols | None, floats: list[int]
