@@ -32,6 +32,7 @@
 #include "tensor/fake_tensor.h"
 #include "tensor/hidden_effects.h"
 #include "values/identity.h"
+#include "values/tensor_choice.h"
 
 namespace magneto::entry {
 
@@ -210,6 +211,10 @@ std::optional<Compiled> Compilation::finish(Capture& capture) {
     return refuse(why,
                   capture.ending == Ending::Break ? index : request_.start);
   if (touched_shared()) return std::nullopt;
+  if (values::shows_choice(ctx_.graph)) {
+    cache_.takes_data = false;
+    return std::nullopt;
+  }
   return add(capture);
 }
 

@@ -3,6 +3,7 @@
 #include "natives/ordering.h"
 #include "natives/signature.h"
 #include "python/names.h"
+#include "values/tensor_choice.h"
 
 namespace magneto::natives {
 
@@ -73,6 +74,13 @@ Outcome<V> extreme(Context& ctx, const Arguments& args) {
     V item_key = item;
     if (key) {
       MG_TRY(item_key, call(ctx, key, {item}));
+    }
+    if (best && !key) {
+      MG_TRY(V chosen, values::choose_tensor(ctx, kind, best, item));
+      if (chosen) {
+        best = best_key = chosen;
+        return done;
+      }
     }
     if (best) {
       MG_TRY(V result, compare(ctx, kind, item_key, best_key));

@@ -12,6 +12,7 @@
 #include "tensor/hidden_effects.h"
 #include "values/attributes.h"
 #include "values/gradients.h"
+#include "values/tensor_choice.h"
 
 namespace magneto::natives {
 
@@ -260,6 +261,7 @@ Outcome<V> tensor_attribute(Context& ctx, V tensor, PyObject* name) {
 }
 
 Status set_tensor_attribute(Context& ctx, V tensor, PyObject* name, V value) {
+  if (is_chosen(ctx, tensor)) return ctx.graph_break(values::kTensorChoice);
   name = interned_form(ctx, name);
   PyObject* found = _PyType_Lookup(tensor->type, name);
   if (found && Py_TYPE(found)->tp_descr_set) {

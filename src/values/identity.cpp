@@ -12,6 +12,7 @@
 #include "values/hashing.h"
 #include "values/protocol.h"
 #include "values/symbolic.h"
+#include "values/tensor_choice.h"
 
 namespace magneto::values {
 namespace {
@@ -135,6 +136,8 @@ Outcome<bool> identical(Context& ctx, V left, V right) {
   if (left->kind == Kind::Tensor && right->kind == Kind::Tensor &&
       fake_of(left) == fake_of(right))
     return true;
+  if (is_chosen(ctx, left) || is_chosen(ctx, right))
+    return ctx.graph_break(kTensorChoice);
   if (left->object && right->object) {
     if (left->is_constant() && right->is_constant() &&
         guards::is_constant(left->object) && guards::is_constant(right->object))

@@ -5,6 +5,7 @@
 #include "shapes/environment.h"
 #include "values/aliases.h"
 #include "values/memo.h"
+#include "values/tensor_choice.h"
 
 namespace magneto::values {
 
@@ -248,6 +249,7 @@ V Context::iterator(PyTypeObject* type, std::span<const V> slots,
 }
 
 PyObject* Context::identity_token(V value) {
+  if (is_chosen(*this, value)) throw kTensorChoice;
   heap.touch(value->heap);
   auto found = memo_->tokens.find(value);
   if (found != memo_->tokens.end()) return found->second;
