@@ -7,12 +7,10 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 CMAKE := $(BIN)/cmake
 SITE = $$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
-# The generators of random programs over one thing each, in tests/fuzz.
-FUZZERS := arguments attributes backends calls classes contexts control derived draws gradients guards iteration keys library lifetimes methods modules numbers operands scalars sets shapes specials states tensors variants
 # torch's own thread pools slow the tests down when several run side by side.
 RUN := OMP_NUM_THREADS=1 PYTHONPATH=$(CURDIR)/python
 
-.PHONY: setup build test test-cpp test-python test-cpython test-behind test-cuda test-asan fuzz $(FUZZERS:%=fuzz-%) demo bench sweep \
+.PHONY: setup build test test-cpp test-python test-cpython test-behind test-cuda test-asan fuzz demo bench sweep \
         lint format clean distclean
 
 setup: $(READY)
@@ -71,13 +69,11 @@ test-asan: $(READY)
 	$(BIN)/ctest --test-dir build-asan --output-on-failure -j $(JOBS)
 	sh tools/with_asan.sh build-asan $(BIN)/python -m pytest $(ARGS)
 
-# Random programs, eager against compiled.
+# Random programs, eager against compiled: of everything, or of one idea
+# (WHAT=operands); ARGS=--list says which there are.
+WHAT ?= general
 fuzz: build
-	$(RUN) $(BIN)/python -m tests.fuzz $(ARGS)
-
-# Such over one thing each: the docstrings of tests/fuzz/*.py say which.
-$(FUZZERS:%=fuzz-%): fuzz-%: build
-	$(RUN) $(BIN)/python -m tests.fuzz.$* $(ARGS)
+	@$(RUN) $(BIN)/python -m tests.fuzz --what $(WHAT) --jobs $(JOBS) $(ARGS)
 
 demo: build
 	@$(RUN) $(BIN)/python -m bench.demo

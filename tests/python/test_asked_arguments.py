@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What C functions ask their arguments, in which order, how far they advance an
-iterator before they raise, and in which words. `make fuzz-arguments` has found
-them."""
+iterator before they raise, and in which words. `operands.arguments` of `make
+fuzz` has found them."""
 
 import bisect
 import collections

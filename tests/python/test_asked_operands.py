@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Operators and functions that ask an operand of an unusual kind: NumPy's
 numbers that vary, classes derived from builtin ones with one special method,
-what C code makes of other numbers. `make fuzz-operands` has found them."""
+what C code makes of other numbers. `operands.expressions` of `make fuzz` has
+found them."""
 
 import collections
 import decimal

@@ -20,7 +20,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 import magneto
 from magneto.testing import check, check_calls, compare
 from magneto.testing.graphs import calls_in
-from tests.fuzz.children import text_of_child
+from tests.fuzz.support.running import text_of_child
 
 X = torch.arange(16.0).reshape(4, 4) / 7
 

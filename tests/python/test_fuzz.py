@@ -8,40 +8,19 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import magneto
-from tests.fuzz import (
-    arguments,
-    attributes,
-    backends,
-    calls,
-    classes,
-    derived,
-    draws,
-    gradients,
-    guards,
-    iteration,
-    keys,
-    library,
-    methods,
-    modules,
-    numbers,
-    operands,
-    scalars,
-    sets,
-    shapes,
-    specials,
-    states,
-    tensors,
-    variants,
-)
-from tests.fuzz.running import difference, write
-from tests.fuzz.writer import Writer
+from tests.fuzz.containers import sets
+from tests.fuzz.general.programs import differs, write
+from tests.fuzz.general.writer import Writer
+from tests.fuzz.generators import PACKAGES, load, names_of
+from tests.fuzz.operands import expressions, methods, numbers, scalars
+from tests.fuzz.sizes import shapes
 
 
 @pytest.mark.parametrize("first", range(0, 200, 20))
 def test_random_programs_do_what_they_do_in_plain_python(first):
     for seed in range(first, first + 20):
         source = write(seed, size=20)
-        assert difference(source) == "", f"seed {seed}\n{source}"
+        assert differs(source) == "", f"seed {seed}\n{source}"
 
 
 @settings(
@@ -55,7 +34,7 @@ def test_random_programs_do_what_they_do_in_plain_python(first):
 def test_programs_that_hypothesis_writes(random, size):
     """Hypothesis makes the writer's choices, and finds the smallest failure."""
     source = Writer(random, size).program()
-    assert difference(source) == "", source
+    assert differs(source) == "", source
 
 
 # Programs in which a difference was found once.
@@ -92,72 +71,87 @@ def program(x, y, n, items, table, thing, notes, other, known):
 
 @pytest.mark.parametrize("source", FOUND.values(), ids=FOUND)
 def test_difference_that_was_found_is_gone(source):
-    assert difference(source) == ""
+    assert differs(source) == ""
 
 
 @pytest.mark.parametrize("first", range(0, 300, 50))
 def test_programs_over_sizes(first):
-    """A slice of `make fuzz-shapes`."""
-    found = [shapes.try_program(seed, 8) for seed in range(first, first + 50)]
+    """A slice of `sizes.shapes`, with fewer calls."""
+    found = [shapes.try_seed(seed, 8) for seed in range(first, first + 50)]
     assert not any(found), "\n".join(filter(None, found))
 
 
-# How many seeds of each generator are tried here; `make fuzz-NAME` tries more.
+# How many seeds of each generator are tried here; `make fuzz` tries more.
 SEEDS = {
-    arguments: 1500,
-    attributes: 900,
-    backends: 150,
-    calls: 900,
-    classes: 900,
-    derived: 1500,
-    draws: 900,
-    gradients: 600,
-    guards: 900,
-    iteration: 1500,
-    keys: 900,
-    library: 900,
-    methods: 1500,
-    modules: 450,
-    numbers: 150,
-    operands: 1500,
-    scalars: 150,
-    sets: 600,
-    specials: 1500,
-    states: 600,
-    tensors: 900,
-    variants: 900,
+    "classes.attributes": 900,
+    "classes.definitions": 900,
+    "classes.library": 900,
+    "containers.iteration": 1500,
+    "containers.keys": 900,
+    "containers.sets": 600,
+    "control.calls": 900,
+    "modules.gradients": 600,
+    "modules.layers": 450,
+    "operands.arguments": 1500,
+    "operands.derived": 1500,
+    "operands.expressions": 3000,
+    "operands.methods": 1500,
+    "operands.numbers": 150,
+    "operands.scalars": 150,
+    "sizes.draws": 900,
+    "tensors.backends": 150,
+    "tensors.variants": 900,
+    "tensors.views": 900,
+    "world.guards": 900,
+    "world.states": 600,
 }
 SLICE = 150
 
 
 @pytest.mark.parametrize(
-    ("generator", "first"),
-    [(g, first) for g, n in SEEDS.items() for first in range(0, n, SLICE)],
-    ids=lambda value: getattr(value, "__name__", value),
+    ("name", "first"),
+    [
+        (name, first)
+        for name, n in SEEDS.items()
+        for first in range(0, n, SLICE)
+    ],
 )
-def test_programs_over_one_thing(generator, first):
-    found = [generator.try_seed(seed) for seed in range(first, first + SLICE)]
+def test_programs_over_one_thing(name, first):
+    try_seed = load(name).try_seed
+    found = [try_seed(seed) for seed in range(first, first + SLICE)]
     assert not any(found), "\n".join(filter(None, found))
 
 
+def run_command(*arguments):
+    command = [sys.executable, "-m", "tests.fuzz", "--jobs", "1", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300)
+
+
 @pytest.mark.parametrize(
-    ("name", "count"), [("contexts", 300), ("control", 900)]
+    ("name", "count"), [("control.contexts", 300), ("control.flow", 900)]
 )
 def test_programs_in_a_process_of_their_own(name, count):
-    """Slices of `make fuzz-contexts`, which forks for each program, and of
-    `make fuzz-control`: some generators don't let themselves be closed, and
-    pytest keeps those.
+    """One forks for each program, and some of the other's generators don't let
+    themselves be closed, and pytest keeps those.
     """
-    command = [
-        sys.executable,
-        "-m",
-        f"tests.fuzz.{name}",
-        "--count",
-        str(count),
-    ]
-    run = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    run = run_command("--what", name, "--seeds", str(count))
     assert run.returncode == 0, run.stdout
     assert f"0 differences among {count} seeds" in run.stdout
+
+
+def test_each_generator_has_a_name_and_says_what_it_does():
+    run = run_command("--list")
+    assert run.returncode == 0, run.stderr
+    for package in PACKAGES:
+        assert f"\n{package}: " in f"\n{run.stdout}"
+        for name in names_of(package):
+            assert f"\n    {name}: " in run.stdout
+
+
+def test_what_nobody_knows_is_no_generator():
+    run = run_command("--what", "operands.unknown")
+    assert run.returncode == 2
+    assert "no generator 'operands.unknown'" in run.stderr
 
 
 def test_a_wrong_result_would_be_found(monkeypatch):
@@ -166,6 +160,14 @@ def test_a_wrong_result_would_be_found(monkeypatch):
 
     monkeypatch.setattr(magneto, "compile", wrong)
     assert methods.try_seed(0)
+
+
+def test_a_method_that_is_not_asked_would_be_found(monkeypatch):
+    def unasked(fn, **options):
+        return lambda a, b, x: fn(a, type(b).__name__, x)
+
+    monkeypatch.setattr(magneto, "compile", unasked)
+    assert any(expressions.try_seed(seed) for seed in range(10))
 
 
 def test_an_error_that_nobody_catches_would_be_found(monkeypatch):
@@ -196,4 +198,4 @@ def test_a_wrong_size_would_be_found(monkeypatch):
     monkeypatch.setattr(
         magneto, "compile", lambda fn, **_: lambda *a: fn(*a[:2], 2)
     )
-    assert any(shapes.try_program(seed, 4) for seed in range(5))
+    assert any(shapes.try_seed(seed, 4) for seed in range(5))

@@ -14,8 +14,8 @@ import pytest
 import torch
 
 import magneto
-from tests.fuzz.lifetimes import LOG, Failure, Plain, say, watched
-from tests.fuzz.lifetimes import Noisy as Dies
+from tests.fuzz.world.lifetimes import LOG, Failure, Plain, say, watched
+from tests.fuzz.world.lifetimes import Noisy as Dies
 
 
 def in_one_piece(x, kept, given):

@@ -16,7 +16,7 @@ import pytest
 import torch
 
 import magneto
-from tests.fuzz.lifetimes import (
+from tests.fuzz.world.lifetimes import (
     LOG,
     Failure,
     Plain,
@@ -24,8 +24,8 @@ from tests.fuzz.lifetimes import (
     returned,
     watched,
 )
-from tests.fuzz.lifetimes import Noisy as Dies
-from tests.fuzz.lifetimes import say as note
+from tests.fuzz.world.lifetimes import Noisy as Dies
+from tests.fuzz.world.lifetimes import say as note
 
 # -- frames in the tracebacks of several exceptions
 
