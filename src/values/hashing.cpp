@@ -11,6 +11,7 @@
 #include "python/names.h"
 #include "support/stack_room.h"
 #include "values/protocol.h"
+#include "values/tensor_choice.h"
 #include "values/torch_types.h"
 
 namespace magneto::values {
@@ -240,6 +241,7 @@ Outcome<PyObject*> key_token(Context& ctx, V key) {
                              std::string("a key of type ") + type->tp_name);
     }
     case Kind::Tensor:
+      if (is_chosen(ctx, key)) return ctx.graph_break(kTensorChoice);
       if (!key->source.valid()) return fake_of(key);
       ctx.object_keys.push_back(key);
       return key->object;

@@ -104,6 +104,18 @@ def looked_for(x, y):
     return {a: 1, b: 2}[max(a, b)] + x
 
 
+def written_to_a_dict(x, y):
+    a, b = x.max(), y.max()
+    counts = {a: 1}
+    counts[max(a, b)] = 2
+    return x + len(counts)
+
+
+def in_a_set(x, y):
+    a, b = x.max(), y.max()
+    return x + len({a, b, max(a, b)}), max(a, b) in {a}
+
+
 def in_a_list(x, y):
     a, b = x.max(), y.max()
     return [a, b].index(max(a, b)) + x
@@ -145,7 +157,7 @@ def of_a_number(x, y):
 
 BREAKING = [
     both_given, one_given, a_view_given, written, one_is_written, compared,
-    looked_for, in_a_list, marked, kept_across_a_break, of_the_callers,
+    looked_for, written_to_a_dict, in_a_set, in_a_list, marked, kept_across_a_break, of_the_callers,
     of_other_dtypes, of_other_shapes, with_a_key, of_a_number,
 ]  # fmt: skip
 
