@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writes new code: what codegen makes shells and resume functions with.
+// Writes new code: what artifact makes shells and resume functions with.
 //
 //   CodeBuilder b;
 //   Label loop_body = b.label();

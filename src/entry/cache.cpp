@@ -166,10 +166,10 @@ void CodeRecord::drop_caches_of(Settings* settings) {
   caches_.erase(first, caches_.end());
 }
 
-const codegen::Island* CodeRecord::island(PyCodeObject* code, int32_t index) {
+const artifact::Island* CodeRecord::island(PyCodeObject* code, int32_t index) {
   auto found = islands_.find(index);
   if (found == islands_.end())
-    found = islands_.emplace(index, codegen::make_island(code, index)).first;
+    found = islands_.emplace(index, artifact::make_island(code, index)).first;
   return found->second ? &*found->second : nullptr;
 }
 

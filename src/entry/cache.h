@@ -15,11 +15,11 @@
 #include <utility>
 #include <vector>
 
+#include "artifact/island.h"
+#include "artifact/plan.h"
+#include "artifact/program.h"
 #include "bytecode/decode.h"
 #include "bytecode/liveness.h"
-#include "codegen/island.h"
-#include "codegen/plan.h"
-#include "codegen/program.h"
 #include "entry/call_places.h"
 #include "entry/settings.h"
 #include "graph/arg.h"
@@ -34,7 +34,7 @@ class CodeRecord;
 struct Point {
   PyCodeObject* code = nullptr;  // borrowed
   int32_t start = 0;
-  codegen::FrameShape shape = {};  // start != 0
+  artifact::FrameShape shape = {};  // start != 0
 
   friend bool operator==(const Point&, const Point&) = default;
 };
@@ -59,9 +59,9 @@ struct Continuation {
     std::vector<Fate> fates;  // of the live locals
   };
 
-  const codegen::Island* island = nullptr;  // lives in the code's record
-  int32_t index = 0;                        // the instruction
-  codegen::FrameShape shape;
+  const artifact::Island* island = nullptr;  // lives in the code's record
+  int32_t index = 0;                         // the instruction
+  artifact::FrameShape shape;
   Way through;
   Way jump;
   // Where the instruction raises; null: the exception leaves the frame.
@@ -78,7 +78,7 @@ class Entry {
  public:
   std::unique_ptr<guards::GuardProgram> guards;
   // None: where the guards hold, the frame runs in plain Python.
-  std::optional<codegen::DirectProgram> program;
+  std::optional<artifact::DirectProgram> program;
   // Then: what it calls isn't compiled either.
   bool leaves_calls = false;
   // What the trace raised there: an exception leaves such a frame, so there is
@@ -224,7 +224,7 @@ class CodeRecord {
 
   // Of the code object with this record. Null if the instruction can't be an
   // island.
-  const codegen::Island* island(PyCodeObject* code, int32_t index);
+  const artifact::Island* island(PyCodeObject* code, int32_t index);
   const bytecode::Liveness& liveness(PyCodeObject* code);
 
   ~CodeRecord();
@@ -237,7 +237,7 @@ class CodeRecord {
   CodeRecord();
 
   std::vector<std::unique_ptr<CodeCache>> caches_;
-  std::unordered_map<int32_t, std::optional<codegen::Island>> islands_;
+  std::unordered_map<int32_t, std::optional<artifact::Island>> islands_;
   std::unique_ptr<bytecode::Liveness> liveness_;
 };
 

@@ -5,7 +5,7 @@
 #include <exception>
 #include <memory>
 
-#include "codegen/plan.h"
+#include "artifact/plan.h"
 #include "entry/backend_conditions.h"
 #include "entry/continuation.h"
 #include "entry/counters.h"
@@ -30,7 +30,7 @@
 #include "shapes/environment.h"
 #include "support/check.h"
 #include "tensor/fake_tensor.h"
-#include "tensor/hidden_effects.h"
+#include "tensor/operator_effects.h"
 #include "values/identity.h"
 #include "values/tensor_choice.h"
 
@@ -92,7 +92,7 @@ class Compilation {
     ctx_.deferred_calls.allow(
         config_functions("reorderable_logging_functions"));
     ctx_.symbol_policy = &symbols_;
-    tensor::hidden_effects() = {};
+    tensor::operator_effects() = {};
   }
 
   // Nothing: to be started again. The cache now says that it takes no data, or
@@ -138,7 +138,7 @@ class Compilation {
   std::string& failure_;
   bool must_not_break_ = cache_.settings()->fullgraph;
   LiveSlots slots_;
-  std::unique_ptr<codegen::Plan> plan_;
+  std::unique_ptr<artifact::Plan> plan_;
   Py_ssize_t modules_ = module_count();
   Context ctx_;
   FrameSymbols symbols_{cache_, ctx_.sources};
@@ -228,8 +228,8 @@ bool Compilation::make_plan(const Capture& capture, BreakInfo* why) {
   }
   if (!slots_.hold_operands) return false;  // the call breaks instead
   guard_let_go(ctx_, slots_);
-  plan_ = std::make_unique<codegen::Plan>();
-  return codegen::plan(ctx_, capture, request_, slots_.live, *plan_, why);
+  plan_ = std::make_unique<artifact::Plan>();
+  return artifact::plan(ctx_, capture, request_, slots_.live, *plan_, why);
 }
 
 bool Compilation::touched_shared() {
@@ -363,7 +363,7 @@ bool writes_objects(const values::Heap& heap) {
 std::vector<size_t> Compilation::written_inputs(
     std::span<PyObject* const> reals) const {
   std::vector<size_t> written;
-  const auto& storages = tensor::hidden_effects().written;
+  const auto& storages = tensor::operator_effects().written;
   const std::span<const graph::Input> inputs = ctx_.graph.inputs();
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Ref& fake = ctx_.graph.node(inputs[i].node).example;
@@ -434,7 +434,7 @@ std::optional<Compiled> Compilation::add(const Capture& capture) {
   SymbolReport symbols;
   if (is_observed()) symbols.collect(ctx_);
   const size_t graph_inputs = graph.inputs().size();
-  codegen::DirectProgram& program = entry->program.emplace(
+  artifact::DirectProgram& program = entry->program.emplace(
       plan_->builder.finish(graph_inputs, graph.call_count() != 0));
   if (capture.ending == Ending::Break)
     entry->rest =
@@ -445,8 +445,8 @@ std::optional<Compiled> Compilation::add(const Capture& capture) {
   entry->end = static_cast<int32_t>(capture.index);
   entry->calls_in_blocks = capture.calls_in_blocks;
   entry->asserts = ctx_.needs_rerun();
-  entry->draws = tensor::hidden_effects().draws != 0;
-  entry->uses_accelerator = tensor::hidden_effects().uses_accelerator;
+  entry->draws = tensor::operator_effects().draws != 0;
+  entry->uses_accelerator = tensor::operator_effects().uses_accelerator;
   entry->written = written_inputs({inputs.data(), graph_inputs});
   if (!entry->written.empty() && ctx_.needs_rerun()) {
     if (ctx_.must_be_whole) return refuse(kNotRepeatable, request_.start);
@@ -455,7 +455,7 @@ std::optional<Compiled> Compilation::add(const Capture& capture) {
   }
   if (!entry->written.empty()) {
     entry->places = CallPlaces(graph);
-    const tensor::HiddenEffects& effects = tensor::hidden_effects();
+    const tensor::OperatorEffects& effects = tensor::operator_effects();
     entry->is_failure_noticed = is_failure_noticed;
     entry->fails_behind_write =
         entry->is_failure_noticed && effects.may_fail_behind_write;

@@ -27,13 +27,13 @@ class Ways {
         kept_(kept),
         held_(held) {}
 
-  Continuation continuation(size_t index, const codegen::FrameShape& shape);
+  Continuation continuation(size_t index, const artifact::FrameShape& shape);
 
  private:
   Continuation::Way way(const Continuation& from, int32_t next,
                         std::vector<bool> stack_is_null, int32_t clears = -1);
   Continuation::Way way(const Continuation& from,
-                        const codegen::Branch& branch);
+                        const artifact::Branch& branch);
   Continuation::Way way(const Continuation& from,
                         const bytecode::Handler& handler);
 
@@ -45,7 +45,7 @@ class Ways {
 };
 
 Continuation Ways::continuation(size_t index,
-                                const codegen::FrameShape& shape) {
+                                const artifact::FrameShape& shape) {
   Continuation rest;
   rest.index = static_cast<int32_t>(index);
   rest.island = CodeRecord::of(code_).island(code_, rest.index);
@@ -79,7 +79,7 @@ Continuation::Way Ways::way(const Continuation& from, int32_t next,
 }
 
 Continuation::Way Ways::way(const Continuation& from,
-                            const codegen::Branch& branch) {
+                            const artifact::Branch& branch) {
   const auto& before = from.shape.stack_is_null;
   std::vector<bool> stack(before.begin(), before.end() - from.island->operands);
   for (bool is_value : branch.pushes) stack.push_back(!is_value);
@@ -99,7 +99,7 @@ Continuation::Way Ways::way(const Continuation& from,
 
 Continuation continuation(CodeCache& cache, const values::Capture& capture,
                           PyObject* globals, const LiveSlots& slots,
-                          std::span<const codegen::FrameShape> shapes) {
+                          std::span<const artifact::FrameShape> shapes) {
   Settings* const settings = cache.settings();
   std::unique_ptr<Continuation> inner;
   for (size_t i = capture.inner.size(); i-- > 0;) {

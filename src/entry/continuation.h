@@ -16,6 +16,6 @@ namespace magneto::entry {
 // leaves behind, the outermost first.
 Continuation continuation(CodeCache& cache, const values::Capture& capture,
                           PyObject* globals, const LiveSlots& slots,
-                          std::span<const codegen::FrameShape> shapes);
+                          std::span<const artifact::FrameShape> shapes);
 
 }  // namespace magneto::entry

@@ -23,7 +23,7 @@
 #include "support/check.h"
 #include "support/stack_room.h"
 #include "tensor/ambient.h"
-#include "tensor/hidden_effects.h"
+#include "tensor/operator_effects.h"
 #include "tensor/saved_tensors.h"
 
 namespace magneto::entry {
@@ -156,7 +156,7 @@ Piece run_entry(Running& at, size_t index, PyObject** slots, PyObject** result,
   if (!at.held.empty() && at.held.run_code_at_death(entry->overwritten))
     return Piece::Plain;
   cache.raised_in_a_row = 0;
-  const codegen::DirectProgram& program = *entry->program;
+  const artifact::DirectProgram& program = *entry->program;
   PyObject** target = result;
   if (entry->rest) {
     const size_t variables = entry->rest->shape.locals.size();
@@ -185,10 +185,10 @@ Piece run_entry(Running& at, size_t index, PyObject** slots, PyObject** result,
     broken->inner_shown.resize(broken->codes.size());
     shown.emplace(broken->shown, broken->inner_shown);
   }
-  const codegen::RunEnd end = program.run(slots, target);
+  const artifact::RunEnd end = program.run(slots, target);
   shown.reset();
-  if (end == codegen::RunEnd::Failed) return Piece::Failed;
-  const bool failed = end == codegen::RunEnd::GraphFailed;
+  if (end == artifact::RunEnd::Failed) return Piece::Failed;
+  const bool failed = end == artifact::RunEnd::GraphFailed;
   if (failed && PyErr_ExceptionMatches(PyExc_Exception) &&
       (entry->calls_in_blocks || !may_be_a_hooks()))
     broken->is_undone = undo.run();
@@ -426,7 +426,7 @@ PyObject* go_on(const python::FrameRequest& request, Broken broken,
     if (!at.held.empty())
       at.held.put_back(at.values, broken.entry->overwritten);
     at.values = FrameValues();  // what is dead goes before the island runs
-    const codegen::FrameShape& shape = broken.at->shape;
+    const artifact::FrameShape& shape = broken.at->shape;
     handled.set(shape.handlers ? broken.results.take(shape.handled_place())
                                : nullptr);
     Ref shown = std::move(broken.shown);

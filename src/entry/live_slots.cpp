@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "codegen/island.h"
+#include "artifact/island.h"
 #include "entry/cache.h"
 #include "guards/finalizer.h"
 #include "python/code_object.h"
@@ -192,10 +192,10 @@ bool is_shared(std::span<const values::BrokenFrame> inner, V value) {
 bool is_live_behind(PyCodeObject* code, int32_t index, int32_t slot) {
   CodeRecord& record = CodeRecord::of(code);
   const bytecode::Liveness& liveness = record.liveness(code);
-  const codegen::Island* island = record.island(code, index);
+  const artifact::Island* island = record.island(code, index);
   if (!island) return false;
   const bytecode::Handler* handler = python::decoded(code).handler_for(index);
-  const auto is_live_on = [&](const std::optional<codegen::Branch>& way) {
+  const auto is_live_on = [&](const std::optional<artifact::Branch>& way) {
     return !way || (slot != way->clears && liveness.is_live(way->next, slot));
   };
   return is_live_on(island->through) && is_live_on(island->jump) &&
@@ -206,7 +206,7 @@ bool is_live_behind(PyCodeObject* code, int32_t index, int32_t slot) {
 // whose death something happens.
 bool is_left_by_operands(const Endings& endings, PyCodeObject* code,
                          size_t index, std::span<const V> stack) {
-  const auto count = static_cast<size_t>(codegen::operand_count(code, index));
+  const auto count = static_cast<size_t>(artifact::operand_count(code, index));
   return std::ranges::none_of(stack.last(std::min(count, stack.size())),
                               [&](V value) { return endings.has(value); });
 }

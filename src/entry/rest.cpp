@@ -149,7 +149,7 @@ bool run_island(const python::FrameRequest& frame, Broken broken,
                 Settings* settings, Ref* shown, HeldVariables& held,
                 Rest* rest) {
   const Continuation& at = *broken.at;
-  const codegen::Island& island = *at.island;
+  const artifact::Island& island = *at.island;
   const size_t slots = slots_of(frame);
   const size_t depth = at.shape.stack_is_null.size();
   const size_t below = below_operands(at);
@@ -201,13 +201,13 @@ bool run_island(const python::FrameRequest& frame, Broken broken,
        .island_unit = python::decoded(frame.code)[at.index].offset}));
   if (!returned) return go_to_handler(frame, broken, held, rest);
 
-  const codegen::Branch& branch = codegen::branch_taken(island, returned);
+  const artifact::Branch& branch = artifact::branch_taken(island, returned);
   const Continuation::Way& way =
       island.jump && &branch == &*island.jump ? at.jump : at.through;
   FrameValues values = values_on(at, way, slots, below, branch.pushes.size(),
                                  broken.results, held);
-  codegen::take_results(branch, std::move(returned),
-                        values.span().subspan(slots + below));
+  artifact::take_results(branch, std::move(returned),
+                         values.span().subspan(slots + below));
   *rest = {way.cache, branch.next, std::move(values)};
   return true;
 }

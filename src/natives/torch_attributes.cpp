@@ -9,7 +9,7 @@
 #include "natives/torch_objects.h"
 #include "natives/torch_rows.h"
 #include "python/names.h"
-#include "tensor/hidden_effects.h"
+#include "tensor/operator_effects.h"
 #include "values/attributes.h"
 #include "values/gradients.h"
 #include "values/tensor_choice.h"
@@ -71,7 +71,7 @@ Status set_data(Context& ctx, V tensor, PyObject* name, V data) {
   V args[] = {tensor, data};
   MG_DO(record_function(ctx, torch_objects().set_data, {.positional = args}));
   // No version tells.
-  tensor::HiddenEffects& effects = tensor::hidden_effects();
+  tensor::OperatorEffects& effects = tensor::operator_effects();
   effects.note_write();
   effects.written.insert(tensor::storage_id(fake_of(tensor)));
   return done;

@@ -4,7 +4,7 @@
 // tensors is said by magneto.polyfills.torch_shapes.
 #include "natives/torch_rows.h"
 #include "python/find.h"
-#include "tensor/hidden_effects.h"
+#include "tensor/operator_effects.h"
 
 namespace magneto::natives {
 
@@ -25,7 +25,7 @@ PyObject* shape_of() {
 
 // It fails for classes that are out of range.
 Outcome<V> one_hot(Context& ctx, const Arguments& args) {
-  tensor::hidden_effects().may_fail();
+  tensor::operator_effects().may_fail();
   PyObject* function = object_at<"torch._C._nn.one_hot">();
   V input = argument(args, 0, name<"tensor">());
   V classes = argument(args, 1, name<"num_classes">());

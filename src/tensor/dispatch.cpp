@@ -2,12 +2,12 @@
 // The boxed fallback of the fake dispatch key: everything that torch does with
 // fake tensors below autograd arrives here.
 #include "tensor/composite.h"
-#include "tensor/delivery.h"
-#include "tensor/hidden_effects.h"
-#include "tensor/limits.h"
+#include "tensor/errors.h"
 #include "tensor/metadata_log.h"
 #include "tensor/number_limits.h"
 #include "tensor/op_info.h"
+#include "tensor/operator_effects.h"
+#include "tensor/out_variants.h"
 #include "tensor/overlap.h"
 #include "tensor/python_fallback.h"
 
@@ -24,7 +24,7 @@ void prepare_write(const OpInfo& op, const c10::IValue& argument) {
                        " would write to a tensor that the trace doesn't know");
     }
     record_before_write(tensor);
-    hidden_effects().note_storage(tensor);
+    operator_effects().note_storage(tensor);
   };
   if (argument.isTensor()) {
     prepare(argument.toTensor());
@@ -42,7 +42,7 @@ void run_rule(const OpInfo& op, torch::jit::Stack& stack) {
   c10::IValue* args = stack.data() + (stack.size() - op.arity);
   Outputs outputs;
   op.rule(op, args, outputs);
-  if (hidden_effects().first_write) limit_numbers(op, args, outputs);
+  if (operator_effects().first_write) limit_numbers(op, args, outputs);
   if (op.delivered) deliver(op, args, outputs);
   stack.resize(stack.size() - op.arity);
   for (c10::IValue& output : outputs) stack.push_back(std::move(output));
@@ -82,7 +82,7 @@ void fallback(const c10::OperatorHandle& handle, c10::DispatchKeySet,
               torch::jit::Stack* stack) {
   const OpInfo& op = op_info(handle);
   const c10::IValue* args = stack->data() + (stack->size() - op.arity);
-  HiddenEffects& effects = hidden_effects();
+  OperatorEffects& effects = operator_effects();
   if (draws(op, args)) ++effects.draws;
   if (!op.written.empty()) effects.note_write();
   if (effects.has_data_numbers || may_fail(op, args)) effects.may_fail();

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "tensor/current_device.h"
-#include "tensor/hidden_effects.h"
 #include "tensor/metadata_log.h"
+#include "tensor/operator_effects.h"
 #include "tensor/shape.h"
 #include "tensor/symbol_node.h"
 
@@ -103,7 +103,7 @@ c10::Storage make_storage(const Dim& bytes, c10::Device device) {
   if (device.is_cpu() || device.is_meta())
     device = device.type();
   else
-    hidden_effects().uses_accelerator = true;
+    operator_effects().uses_accelerator = true;
   auto storage = c10::make_intrusive<c10::StorageImpl>(
       c10::StorageImpl::use_byte_size_t(), bytes, c10::DataPtr(nullptr, device),
       /*allocator=*/nullptr,

@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "shapes/environment.h"
-#include "tensor/limits.h"
+#include "tensor/errors.h"
 #include "tensor/op_info.h"
 #include "tensor/symbol_node.h"
 

@@ -6,7 +6,7 @@
 #include <memory>
 #include <unordered_map>
 
-#include "tensor/attempt.h"
+#include "tensor/partial_rule.h"
 
 namespace magneto::tensor {
 namespace {

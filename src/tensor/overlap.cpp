@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "tensor/limits.h"
+#include "tensor/errors.h"
 #include "tensor/op_name.h"
 
 namespace magneto::tensor {

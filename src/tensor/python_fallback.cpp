@@ -15,10 +15,10 @@
 #include <unordered_map>
 
 #include "tensor/composite.h"
-#include "tensor/delivery.h"
+#include "tensor/errors.h"
 #include "tensor/fake_tensor.h"
-#include "tensor/limits.h"
 #include "tensor/metadata_log.h"
+#include "tensor/out_variants.h"
 
 namespace magneto::tensor {
 namespace {

@@ -4,7 +4,7 @@
 #include <ATen/native/ConvUtils.h>
 
 #include "tensor/elementwise.h"
-#include "tensor/hidden_effects.h"
+#include "tensor/operator_effects.h"
 #include "tensor/rule.h"
 #include "tensor/shape.h"
 #include "tensor/view_shape.h"
@@ -50,7 +50,7 @@ void check_shapes(const at::Tensor& input, const at::Tensor& weight,
     TORCH_CHECK(more >= 0, "negative output_padding is not supported");
     // Some kernels refuse it.
     if (more >= conv.stride[i] && more >= conv.dilation[i])
-      hidden_effects().may_fail();
+      operator_effects().may_fail();
   }
   TORCH_CHECK(conv.groups > 0, "non-positive groups is not supported");
   TORCH_CHECK(w[0] >= conv.groups, "Given groups=", conv.groups,

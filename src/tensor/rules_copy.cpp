@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copies of a tensor, and writes into one that leave its metadata alone.
-#include "tensor/data_size.h"
 #include "tensor/fill_checks.h"
 #include "tensor/rule.h"
 #include "tensor/shape.h"
+#include "tensor/unbacked_size.h"
 
 namespace magneto::tensor {
 namespace {

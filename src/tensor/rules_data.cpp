@@ -4,11 +4,11 @@
 // And those that only look at data to raise, which wait until the graph runs.
 #include <ATen/WrapDimUtils.h>
 
-#include "tensor/data_size.h"
-#include "tensor/limits.h"
+#include "tensor/errors.h"
 #include "tensor/op_info.h"
 #include "tensor/rule.h"
 #include "tensor/shape.h"
+#include "tensor/unbacked_size.h"
 
 namespace magneto::tensor {
 namespace {
@@ -30,7 +30,7 @@ at::Tensor indices(const at::Tensor& like, DimList sizes) {
 
 // Column by column.
 at::Tensor nonzero(const at::Tensor& self) {
-  const Dim count = data_size(0, self.sym_numel());
+  const Dim count = unbacked_size(0, self.sym_numel());
   return make_tensor({count, Dim(self.dim())}, {Dim(1), count}, at::kLong,
                      self.device());
 }
@@ -40,7 +40,7 @@ at::Tensor masked_select(const at::Tensor& self, const at::Tensor& mask) {
       mask.scalar_type() == at::kBool || mask.scalar_type() == at::kByte,
       "masked_select: expected BoolTensor for mask");
   const DimVec whole = broadcast(self.sym_sizes(), mask.sym_sizes());
-  return make_contiguous({data_size(0, numel(whole))}, self.scalar_type(),
+  return make_contiguous({unbacked_size(0, numel(whole))}, self.scalar_type(),
                          self.device());
 }
 
@@ -49,7 +49,7 @@ at::Tensor masked_select(const at::Tensor& self, const at::Tensor& mask) {
 using Unique = std::tuple<at::Tensor, at::Tensor, at::Tensor>;
 
 Unique unique_elements(const at::Tensor& self, bool inverse, bool counts) {
-  const Dim count = data_size(0, self.sym_numel());
+  const Dim count = unbacked_size(0, self.sym_numel());
   return {make_contiguous({count}, self.scalar_type(), self.device()),
           indices(self, inverse ? self.sym_sizes() : DimList{Dim(0)}),
           indices(self, {counts ? count : Dim(0)})};
@@ -77,7 +77,7 @@ Unique unique_slices(const at::Tensor& self, int64_t dim) {
                                     : "There are 0 sized dimensions, and they "
                                       "aren't selected, so unique cannot be "
                                       "applied");
-  const Dim count = data_size(0, whole);
+  const Dim count = unbacked_size(0, whole);
   sizes.insert(sizes.begin(), count);
   DimVec strides = contiguous_strides(sizes);
   auto move_back = [dim](DimVec& dims) {
@@ -115,7 +115,7 @@ at::Tensor bincount(const at::Tensor& self,
                                : weights->scalar_type() == at::kFloat
                                    ? at::kFloat
                                    : at::kDouble;
-  return make_contiguous({data_size(least)}, type, self.device());
+  return make_contiguous({unbacked_size(least)}, type, self.device());
 }
 
 // What to select so that each index stands there as often as it is said.
@@ -126,7 +126,7 @@ at::Tensor repeat_interleave(const at::Tensor& repeats,
   TORCH_CHECK(
       repeats.scalar_type() == at::kLong || repeats.scalar_type() == at::kInt,
       "repeats has to be Long or Int tensor");
-  return make_contiguous({output_size ? *output_size : data_size(0)},
+  return make_contiguous({output_size ? *output_size : unbacked_size(0)},
                          repeats.scalar_type(), repeats.device());
 }
 

@@ -2,12 +2,12 @@
 // Operators that make a tensor from sizes and options, or by drawing samples.
 #include <cmath>
 
-#include "tensor/data_size.h"
-#include "tensor/delivery.h"
-#include "tensor/limits.h"
+#include "tensor/errors.h"
 #include "tensor/number_limits.h"
+#include "tensor/out_variants.h"
 #include "tensor/rule.h"
 #include "tensor/shape.h"
+#include "tensor/unbacked_size.h"
 
 namespace magneto::tensor {
 namespace {

@@ -3,11 +3,11 @@
 #include <ATen/WrapDimUtilsMulti.h>
 #include <ATen/native/TypeProperties.h>
 
-#include "tensor/data_size.h"
 #include "tensor/elementwise.h"
 #include "tensor/fill_checks.h"
 #include "tensor/rule.h"
 #include "tensor/shape.h"
+#include "tensor/unbacked_size.h"
 
 namespace magneto::tensor {
 namespace {
@@ -134,7 +134,7 @@ c10::List<std::optional<at::Tensor>> without_masks(const at::Tensor& self,
       plain.push_back(index);
       continue;
     }
-    const Dim count = data_size(0, index->sym_numel());
+    const Dim count = unbacked_size(0, index->sym_numel());
     for (int64_t i = 0; i < index->dim(); ++i) {
       const auto dim = static_cast<int64_t>(plain.size());
       TORCH_CHECK_INDEX(

@@ -4,10 +4,10 @@
 #include <ATen/native/TypeProperties.h>
 #include <ATen/ops/cat.h>
 
-#include "tensor/attempt.h"
-#include "tensor/data_size.h"
 #include "tensor/elementwise.h"
+#include "tensor/partial_rule.h"
 #include "tensor/shape.h"
+#include "tensor/unbacked_size.h"
 #include "tensor/view_shape.h"
 
 namespace magneto::tensor {

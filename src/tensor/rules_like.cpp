@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Operators that make a tensor like another one: x_like(), new_x(), and what
 // rounds to the numbers of a quantized tensor.
-#include "tensor/data_size.h"
-#include "tensor/limits.h"
+#include "tensor/errors.h"
 #include "tensor/rule.h"
 #include "tensor/shape.h"
+#include "tensor/unbacked_size.h"
 
 namespace magneto::tensor {
 namespace {

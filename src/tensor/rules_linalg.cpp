@@ -3,7 +3,7 @@
 // transforms.
 // Libraries that compute them want columns side by side, so that is how most of
 // their results lie.
-#include "tensor/attempt.h"
+#include "tensor/partial_rule.h"
 #include "tensor/shape.h"
 
 namespace magneto::tensor {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Products of matrices. matmul, linear and einsum are composite and arrive as
 // these.
-#include "tensor/attempt.h"
-#include "tensor/data_size.h"
 #include "tensor/elementwise.h"
+#include "tensor/partial_rule.h"
 #include "tensor/rule.h"
 #include "tensor/shape.h"
+#include "tensor/unbacked_size.h"
 
 namespace magneto::tensor {
 namespace {

@@ -2,9 +2,9 @@
 // In-place operators that change a tensor's shape, strides or storage rather
 // than its elements. The fallback has left an undo record before it gets here.
 #include "support/check.h"
-#include "tensor/delivery.h"
-#include "tensor/limits.h"
+#include "tensor/errors.h"
 #include "tensor/metadata_log.h"
+#include "tensor/out_variants.h"
 #include "tensor/rule.h"
 #include "tensor/shape.h"
 #include "tensor/view_shape.h"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Normalization layers.
-#include "tensor/data_size.h"
-#include "tensor/hidden_effects.h"
-#include "tensor/limits.h"
+#include "tensor/errors.h"
+#include "tensor/operator_effects.h"
 #include "tensor/rule.h"
 #include "tensor/shape.h"
+#include "tensor/unbacked_size.h"
 
 namespace magneto::tensor {
 namespace {
@@ -108,7 +108,7 @@ ThreeTensors batch_norm(const at::Tensor& input, OptionalTensor weight,
   for (OptionalTensor each : {running_mean, running_var}) {
     const at::Tensor* tensor = training ? given(each) : nullptr;
     if (!tensor) continue;
-    hidden_effects().note_storage(*tensor);
+    operator_effects().note_storage(*tensor);
   }
   bool plain = contiguous_somehow(input);
   for (OptionalTensor each : {weight, bias, running_mean, running_var}) {

@@ -3,9 +3,9 @@
 // totals. Their results are contiguous, but for sorting.
 #include <ATen/WrapDimUtils.h>
 
-#include "tensor/attempt.h"
-#include "tensor/data_size.h"
+#include "tensor/partial_rule.h"
 #include "tensor/shape.h"
+#include "tensor/unbacked_size.h"
 
 namespace magneto::tensor {
 namespace {

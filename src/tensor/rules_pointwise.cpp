@@ -5,11 +5,11 @@
 
 #include <limits>
 
-#include "tensor/attempt.h"
 #include "tensor/elementwise.h"
-#include "tensor/limits.h"
+#include "tensor/errors.h"
 #include "tensor/number_limits.h"
 #include "tensor/op_info.h"
+#include "tensor/partial_rule.h"
 #include "tensor/rule.h"
 #include "tensor/shape.h"
 #include "tensor/view_shape.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Pooling over windows.
-#include "tensor/attempt.h"
+#include "tensor/partial_rule.h"
 #include "tensor/shape.h"
 
 namespace magneto::tensor {

@@ -3,11 +3,11 @@
 // layout is.
 #include <ATen/WrapDimUtilsMulti.h>
 
-#include "tensor/attempt.h"
-#include "tensor/data_size.h"
 #include "tensor/elementwise.h"
+#include "tensor/partial_rule.h"
 #include "tensor/rule.h"
 #include "tensor/shape.h"
+#include "tensor/unbacked_size.h"
 
 namespace magneto::tensor {
 namespace {

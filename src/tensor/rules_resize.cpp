@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Images scaled to other sizes, sampled, and put together from blocks, and
 // signals with more at their ends.
-#include "tensor/attempt.h"
+#include "tensor/partial_rule.h"
 #include "tensor/shape.h"
 
 namespace magneto::tensor {

@@ -3,9 +3,9 @@
 // forms that give a new tensor.
 #include <ATen/ops/slice.h>
 
-#include "tensor/attempt.h"
-#include "tensor/data_size.h"
+#include "tensor/partial_rule.h"
 #include "tensor/shape.h"
+#include "tensor/unbacked_size.h"
 #include "tensor/view_shape.h"
 
 namespace magneto::tensor {

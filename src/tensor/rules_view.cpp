@@ -7,11 +7,11 @@
 
 #include <algorithm>
 
-#include "tensor/data_size.h"
-#include "tensor/limits.h"
+#include "tensor/errors.h"
 #include "tensor/rule.h"
 #include "tensor/shape.h"
 #include "tensor/symbol_node.h"
+#include "tensor/unbacked_size.h"
 #include "tensor/view_shape.h"
 
 namespace magneto::tensor {
@@ -134,7 +134,7 @@ at::Tensor expand(const at::Tensor& self, DimList size, bool implicit) {
                 ") at non-singleton dimension ", i, ".  Target sizes: ", size,
                 ".  Tensor sizes: ", self.sym_sizes());
     if (!is_single)
-      strides[i] = data_size(0, strides[i]);
+      strides[i] = unbacked_size(0, strides[i]);
     else if (*is_single)
       strides[i] = 0;
   }
@@ -156,7 +156,7 @@ at::Tensor select_index(const at::Tensor& self, int64_t dim, Dim index) {
   if (is_negative)
     shape.offset += index * shape.strides[dim];
   else
-    shape.offset = data_size(shape.offset);
+    shape.offset = unbacked_size(shape.offset);
   shape.erase(dim);
   return as_view(self, shape);
 }
@@ -193,9 +193,9 @@ at::Tensor slice(const at::Tensor& self, int64_t dim, std::optional<Dim> start,
                                 : from   ? clamp(*end, *from)
                                          : std::nullopt;
   shape.offset = from ? shape.offset + *from * shape.strides[dim]
-                      : data_size(shape.offset);
+                      : unbacked_size(shape.offset);
   shape.sizes[dim] =
-      from && to ? (*to - *from + step - 1) / step : data_size(0, size);
+      from && to ? (*to - *from + step - 1) / step : unbacked_size(0, size);
   shape.strides[dim] = shape.strides[dim] * step;
   return as_view(self, shape);
 }

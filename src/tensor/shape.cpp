@@ -8,9 +8,9 @@
 #include <algorithm>
 #include <numeric>
 
-#include "tensor/data_size.h"
-#include "tensor/limits.h"
+#include "tensor/errors.h"
 #include "tensor/symbol_node.h"
+#include "tensor/unbacked_size.h"
 
 namespace magneto::tensor {
 
@@ -136,7 +136,7 @@ std::optional<Dim> broadcast(const Dim& x, const Dim& y) {
   // Whatever isn't one is the result's size, if the operator doesn't raise.
   if (x_is_one == false) return x;
   if (y_is_one == false) return y;
-  return data_size(0, x.max(y));
+  return unbacked_size(0, x.max(y));
 }
 
 }  // namespace

@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "tensor/data_size.h"
-#include "tensor/limits.h"
+#include "tensor/errors.h"
+#include "tensor/unbacked_size.h"
 
 namespace magneto::tensor {
 

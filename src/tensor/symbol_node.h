@@ -51,7 +51,7 @@ class SymbolNode final : public c10::SymNodeImpl {
   bool guard_or_true(const char* file, int64_t line) override;
   bool statically_known_true(const char* file, int64_t line) override;
   bool expect_true(const char* file, int64_t line) override;
-  // See data_size.h.
+  // See unbacked_size.h.
   bool must_hold();
   // The condition, if the sizes in it that only the graph's run tells are
   // neither zero nor one; none if that doesn't settle it.

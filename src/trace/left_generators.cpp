@@ -2,8 +2,8 @@
 // Generators that the trace made and the program leaves inside of a with or try
 // block. In plain Python such a one goes on, with a GeneratorExit, where its
 // last holder lets go of it; so the trace has it end there. One that others may
-// hold, or that holds itself, is left: the piece can then not be made (codegen,
-// Rebuilder::expect_no_finalizers), unless something refers to it.
+// hold, or that holds itself, is left: the piece can then not be made
+// (artifact, Rebuilder::expect_no_finalizers), unless something refers to it.
 #include <algorithm>
 
 #include "trace/interpreter.h"

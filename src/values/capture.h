@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A capture: what the trace of one frame hands to codegen. Values in it belong
+// A capture: what the trace of one frame hands to artifact. Values in it belong
 // to the Context, whose heap says what was changed (Heap::modified) and what
 // the values that the trace made consist of.
 #pragma once

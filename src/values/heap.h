@@ -89,7 +89,7 @@ struct DictState {
   std::optional<Py_ssize_t> finger;
 };
 
-// What was written to an object; codegen replays it.
+// What was written to an object; artifact replays it.
 enum class Change : uint8_t { Items = 1, Entries = 2, Slots = 4 };
 
 struct HeapObject {

@@ -8,7 +8,7 @@
 #include "python/names.h"
 #include "python/pending_error.h"
 #include "support/forever.h"
-#include "tensor/hidden_effects.h"
+#include "tensor/operator_effects.h"
 #include "values/lowering.h"
 #include "values/operands.h"
 #include "values/protocol.h"
@@ -85,7 +85,7 @@ struct Lowered {
 };
 
 Status lower_call(Context& ctx, const Arguments& args, Lowered& out) {
-  tensor::hidden_effects().call = ctx.graph.node_count();
+  tensor::operator_effects().call = ctx.graph.node_count();
   out.args.reserve(args.count());
   out.reals.reserve(args.count() + args.keyword_names.size());
   MG_DO(lower_all(ctx, args.positional, out.args, out.reals, out.where));
@@ -299,7 +299,7 @@ Signal refused_by_torch(Context& ctx) {
   python::PendingError error = python::PendingError::take();
   // Behind a write it may be one that the history of a view makes, which the
   // graph leaves to the operator; plain Python then runs from the start.
-  const bool is_settled = !tensor::hidden_effects().first_write;
+  const bool is_settled = !tensor::operator_effects().first_write;
   if (!ctx.must_be_whole && error.is(PyExc_Exception) &&
       !tensor::is_needs_data(error.object()) &&
       (is_settled || ctx.inliner->is_in_block()))

@@ -11,7 +11,7 @@
 #include "python/find.h"
 #include "python/gil.h"
 #include "shapes/environment.h"
-#include "tensor/hidden_effects.h"
+#include "tensor/operator_effects.h"
 #include "values/memo.h"
 #include "values/protocol.h"
 #include "values/symbolic.h"
@@ -410,7 +410,7 @@ graph::NodeId Context::number_input(E number) {
 graph::NodeId Context::number_node(E number) {
   // What data gives may be too much for an operator that gets it.
   if (environment()->has_unbacked_symbols())
-    tensor::hidden_effects().may_fail();
+    tensor::operator_effects().may_fail();
   auto found = memo_->numbers.find(number);
   if (found != memo_->numbers.end()) return found->second;
   shapes::Expressions& table = environment()->expressions();

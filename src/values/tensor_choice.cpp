@@ -6,7 +6,7 @@
 #include "graph/uses.h"
 #include "python/find.h"
 #include "tensor/fake_tensor.h"
-#include "tensor/hidden_effects.h"
+#include "tensor/operator_effects.h"
 #include "values/protocol.h"
 #include "values/torch_types.h"
 
@@ -53,7 +53,7 @@ bool is_choice(const graph::Graph& graph, const graph::Node& node) {
 
 bool is_untouched(PyObject* fake) {
   return tensor::version(fake) == 0 && !tensor::requires_grad(fake) &&
-         !tensor::hidden_effects().written.contains(tensor::storage_id(fake));
+         !tensor::operator_effects().written.contains(tensor::storage_id(fake));
 }
 
 bool is_of_one_element(PyObject* fake) {

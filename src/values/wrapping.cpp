@@ -8,7 +8,7 @@
 #include "python/layout.h"
 #include "python/names.h"
 #include "tensor/ambient.h"
-#include "tensor/hidden_effects.h"
+#include "tensor/operator_effects.h"
 #include "tensor/tensor_snapshot.h"
 #include "values/callers_objects.h"
 #include "values/identity.h"
@@ -272,7 +272,7 @@ void Context::guard_written_leaves() {
 }
 
 void Context::guard_refusals() {
-  const auto& storages = tensor::hidden_effects().written;
+  const auto& storages = tensor::operator_effects().written;
   const auto is_written = [&](const auto& given) {
     PyObject* fake = as<TensorValue>(given.first)->fake;
     return tensor::version(fake) != tensor::version(given.first->object) ||

@@ -41,7 +41,7 @@ def polyfill_of(name):
 
 
 def real(state):
-    """What codegen makes of a state, and of the states in it."""
+    """What the artifact makes of a state, and of the states in it."""
     parts = [getattr(state, name, None) for name in state.parts]
     return state.real(
         *[real(part) if isinstance(part, State) else part for part in parts]

@@ -138,7 +138,7 @@ TEST(MakeCode, WithoutChangesIsEqual) {
       1);
 }
 
-// What codegen does at a graph break: a function that takes what was on the
+// What artifact does at a graph break: a function that takes what was on the
 // stack and the live locals, and goes on behind the call.
 TEST(MakeCode, AResumeFunctionGoesOnInTheMiddle) {
   const Program program(

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "codegen/program.h"
+#include "artifact/program.h"
 
 #include "python_testing.h"
 
-namespace magneto::codegen {
+namespace magneto::artifact {
 namespace {
 
 using magneto::testing::Program;
@@ -242,4 +242,4 @@ TEST(DirectProgram, PrintsItsSteps) {
 }
 
 }  // namespace
-}  // namespace magneto::codegen
+}  // namespace magneto::artifact

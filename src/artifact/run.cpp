@@ -5,8 +5,8 @@
 #include <new>
 #include <utility>
 
-#include "codegen/program.h"
-#include "codegen/raw_writes.h"
+#include "artifact/program.h"
+#include "artifact/raw_writes.h"
 #include "python/frame.h"
 #include "python/iterator_layout.h"
 #include "python/itertools_layout.h"
@@ -14,7 +14,7 @@
 #include "python/set_table.h"
 #include "tensor/fake_tensor.h"
 
-namespace magneto::codegen {
+namespace magneto::artifact {
 
 namespace {
 
@@ -372,4 +372,4 @@ RunEnd DirectProgram::run(PyObject** slots, PyObject** results) const noexcept {
   return RunEnd::Done;
 }
 
-}  // namespace magneto::codegen
+}  // namespace magneto::artifact

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "codegen/raw_writes.h"
+#include "artifact/raw_writes.h"
 
 #include <string_view>
 
 #include "python/deque_layout.h"
 #include "support/check.h"
 
-namespace magneto::codegen {
+namespace magneto::artifact {
 namespace {
 
 Ref list_of(std::span<PyObject* const> items) {
@@ -155,4 +155,4 @@ bool discard_items(PyObject* set, std::span<PyObject* const> items) {
   return true;
 }
 
-}  // namespace magneto::codegen
+}  // namespace magneto::artifact

@@ -8,11 +8,11 @@
 #include <span>
 #include <vector>
 
-#include "codegen/program.h"
+#include "artifact/program.h"
 #include "python/frame.h"
 #include "values/capture.h"
 
-namespace magneto::codegen {
+namespace magneto::artifact {
 
 // What of a frame goes on after a graph break, and in which order the program's
 // results hold it: the live locals, then the stack without its NULLs, then, if
@@ -57,4 +57,4 @@ bool plan(values::Context& ctx, const values::Capture& capture,
           std::span<const std::vector<int32_t>> live, Plan& out,
           values::BreakInfo* why);
 
-}  // namespace magneto::codegen
+}  // namespace magneto::artifact

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "codegen/plan.h"
+#include "artifact/plan.h"
 
-#include "codegen/island.h"
-#include "codegen/rebuilder.h"
-#include "codegen/replay.h"
+#include "artifact/island.h"
+#include "artifact/rebuilder.h"
+#include "artifact/replay.h"
 
-namespace magneto::codegen {
+namespace magneto::artifact {
 
 using values::Context;
 using values::V;
@@ -125,4 +125,4 @@ bool plan(Context& ctx, const values::Capture& capture,
   return true;
 }
 
-}  // namespace magneto::codegen
+}  // namespace magneto::artifact

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "codegen/island.h"
+#include "artifact/island.h"
 
 #include "python/code_object.h"
 #include "python/frame.h"
 #include "python_testing.h"
 
-namespace magneto::codegen {
+namespace magneto::artifact {
 namespace {
 
 using bytecode::Op;
@@ -239,4 +239,4 @@ TEST(Island, LocalVariablesCantStandAlone) {
 }
 
 }  // namespace
-}  // namespace magneto::codegen
+}  // namespace magneto::artifact

@@ -7,7 +7,7 @@
 //
 // An instruction that may jump has two ways on, one of which pushes nothing;
 // that one returns a token which is no value of the user's.
-#include "codegen/island.h"
+#include "artifact/island.h"
 
 #include <bit>
 
@@ -16,7 +16,7 @@
 #include "python/code_object.h"
 #include "support/check.h"
 
-namespace magneto::codegen {
+namespace magneto::artifact {
 
 using bytecode::Code;
 using bytecode::CodeBuilder;
@@ -298,4 +298,4 @@ void take_results(const Branch& branch, Ref returned,
   }
 }
 
-}  // namespace magneto::codegen
+}  // namespace magneto::artifact

@@ -15,7 +15,7 @@
 
 #include "python/ref.h"
 
-namespace magneto::codegen {
+namespace magneto::artifact {
 
 // One way on from the instruction.
 struct Branch {
@@ -55,4 +55,4 @@ const Branch& branch_taken(const Island& island, PyObject* returned);
 void take_results(const Branch& branch, Ref returned,
                   std::span<PyObject*> stack);
 
-}  // namespace magneto::codegen
+}  // namespace magneto::artifact

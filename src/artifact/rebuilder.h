@@ -8,10 +8,10 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "codegen/plan.h"
+#include "artifact/plan.h"
 #include "values/construction.h"
 
-namespace magneto::codegen {
+namespace magneto::artifact {
 
 // Thrown by the walk where a value can't be built; plan() catches it.
 struct CannotRebuild {
@@ -122,4 +122,4 @@ class Rebuilder {
   std::unordered_set<values::V> in_progress_;
 };
 
-}  // namespace magneto::codegen
+}  // namespace magneto::artifact

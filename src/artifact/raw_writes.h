@@ -10,7 +10,7 @@
 
 #include "python/ref.h"
 
-namespace magneto::codegen {
+namespace magneto::artifact {
 
 // An instance of `type` as object.__new__ makes it (or the built-in type's own
 // __new__ that the class inherits, given `args`); no Python __new__, no
@@ -42,4 +42,4 @@ bool splice_list(PyObject* list, PyObject* start, PyObject* stop,
 bool add_items(PyObject* set, std::span<PyObject* const> items);
 bool discard_items(PyObject* set, std::span<PyObject* const> items);
 
-}  // namespace magneto::codegen
+}  // namespace magneto::artifact

@@ -2,7 +2,7 @@
 // What a Rebuilder puts into the objects that it has made empty.
 #include <algorithm>
 
-#include "codegen/rebuilder.h"
+#include "artifact/rebuilder.h"
 #include "python/code_object.h"
 #include "python/find.h"
 #include "python/key_token.h"
@@ -14,7 +14,7 @@
 #include "values/gradients.h"
 #include "values/sets.h"
 
-namespace magneto::codegen {
+namespace magneto::artifact {
 
 using values::as;
 using values::DictEntry;
@@ -335,4 +335,4 @@ void Rebuilder::fill_generator(V value, Operand target) {
   builder_.act(StepOp::FillGenerator, operands);
 }
 
-}  // namespace magneto::codegen
+}  // namespace magneto::artifact

@@ -16,11 +16,11 @@
 
 #include "python/ref.h"
 
-namespace magneto::codegen {
+namespace magneto::artifact {
 
 enum class StepOp : uint8_t {
 #define MG_STEP(name, result) name,
-#include "codegen/steps.def"
+#include "artifact/steps.def"
 #undef MG_STEP
 };
 
@@ -157,4 +157,4 @@ class ProgramBuilder {
   bool calls_graph_ = false;
 };
 
-}  // namespace magneto::codegen
+}  // namespace magneto::artifact

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tensor/data_size.h"
+#include "tensor/unbacked_size.h"
 
 #include <torch/csrc/autograd/python_variable.h>
 #include <torch/csrc/utils/pybind.h>
@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "tensor/hidden_effects.h"
-#include "tensor/limits.h"
+#include "tensor/errors.h"
+#include "tensor/operator_effects.h"
 #include "tensor/symbol_node.h"
 #include "tensor/unwrap.h"
 
@@ -22,7 +22,7 @@ EnvironmentRef environment_for(const char* what) {
       data_environment ? data_environment->data_environment() : nullptr;
   if (!environment)
     throw_needs_data(std::string(what) + " depends on a tensor's data");
-  hidden_effects().has_data_numbers = true;
+  operator_effects().has_data_numbers = true;
   return environment;
 }
 
@@ -97,7 +97,7 @@ void set_data_environment(DataEnvironment* environment) noexcept {
   data_environment = environment;
 }
 
-Dim data_size(const Dim& least) {
+Dim unbacked_size(const Dim& least) {
   const EnvironmentRef environment = environment_for("a size of the result");
   shapes::Expressions& table = environment->expressions();
   const shapes::E size =
@@ -107,8 +107,8 @@ Dim data_size(const Dim& least) {
   return to_symint(environment, size);
 }
 
-Dim data_size(const Dim& least, const Dim& most) {
-  Dim size = data_size(least);
+Dim unbacked_size(const Dim& least, const Dim& most) {
+  Dim size = unbacked_size(least);
   (void)must_hold(size.sym_le(most));
   return size;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tensor/hidden_effects.h"
+#include "tensor/operator_effects.h"
 
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/Context.h>
@@ -12,12 +12,12 @@
 
 namespace magneto::tensor {
 
-HiddenEffects& hidden_effects() noexcept {
-  thread_local HiddenEffects effects;
+OperatorEffects& operator_effects() noexcept {
+  thread_local OperatorEffects effects;
   return effects;
 }
 
-void HiddenEffects::note_storage(const at::Tensor& tensor) {
+void OperatorEffects::note_storage(const at::Tensor& tensor) {
   note_write();
   if (tensor.has_storage())
     written.insert(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tensor/attempt.h"
+#include "tensor/partial_rule.h"
 
 #include "support/check.h"
 #include "tensor/composite.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tensor/limits.h"
+#include "tensor/errors.h"
 
 #include <torch/csrc/Exceptions.h>
 

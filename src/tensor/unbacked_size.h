@@ -12,10 +12,10 @@ namespace magneto::tensor {
 
 // A new size, at least `least` and at most `most`. Throws where nobody takes
 // such sizes (set_data_environment).
-Dim data_size(const Dim& least, const Dim& most);
-Dim data_size(const Dim& least);
+Dim unbacked_size(const Dim& least, const Dim& most);
+Dim unbacked_size(const Dim& least);
 
-// The only element of a tensor, as a symbol. Throws as data_size() does.
+// The only element of a tensor, as a symbol. Throws as unbacked_size() does.
 c10::Scalar data_number(const at::Tensor& tensor);
 
 // What an operator asks of its arguments. Where only the graph's run can tell,

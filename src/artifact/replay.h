@@ -5,9 +5,9 @@
 
 #include <unordered_set>
 
-#include "codegen/rebuilder.h"
+#include "artifact/rebuilder.h"
 
-namespace magneto::codegen {
+namespace magneto::artifact {
 
 class Replay {
  public:
@@ -39,4 +39,4 @@ class Replay {
   std::unordered_set<uint32_t> done_;
 };
 
-}  // namespace magneto::codegen
+}  // namespace magneto::artifact

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The generic half of in-place and out= operators.
-#include "tensor/delivery.h"
+#include "tensor/out_variants.h"
 
 #include "tensor/metadata_log.h"
 #include "tensor/shape.h"

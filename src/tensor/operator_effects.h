@@ -17,7 +17,7 @@ class Tensor;
 namespace magneto::tensor {
 
 // Of the calls on fakes of this thread since somebody has emptied it.
-struct HiddenEffects {
+struct OperatorEffects {
   uint64_t draws = 0;
   bool uses_accelerator = false;          // some tensor is on one
   std::unordered_set<uintptr_t> written;  // storages: see storage_id()
@@ -34,7 +34,7 @@ struct HiddenEffects {
   void note_storage(const at::Tensor& tensor);  // that is written, if any is
   void may_fail() { may_fail_behind_write |= first_write.has_value(); }
 };
-HiddenEffects& hidden_effects() noexcept;
+OperatorEffects& operator_effects() noexcept;
 
 // The state of random numbers, to be gone back to: the CPU's, and those of
 // accelerators if they are asked for.

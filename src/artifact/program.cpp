@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Writing and printing direct programs; run.cpp runs them.
-#include "codegen/program.h"
+#include "artifact/program.h"
 
 #include <algorithm>
 #include <array>
 
 #include "support/check.h"
 
-namespace magneto::codegen {
+namespace magneto::artifact {
 namespace {
 
 struct StepInfo {
@@ -16,7 +16,7 @@ struct StepInfo {
 };
 constexpr std::array kSteps{
 #define MG_STEP(name, result) StepInfo{#name, result != 0},
-#include "codegen/steps.def"
+#include "artifact/steps.def"
 #undef MG_STEP
 };
 
@@ -160,4 +160,4 @@ std::string DirectProgram::print() const {
   return text + "\n";
 }
 
-}  // namespace magneto::codegen
+}  // namespace magneto::artifact

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "codegen/rebuilder.h"
+#include "artifact/rebuilder.h"
 
-#include "codegen/island.h"
+#include "artifact/island.h"
 #include "python/bind.h"
 #include "python/code_object.h"
 #include "python/find.h"
@@ -15,7 +15,7 @@
 #include "values/protocol.h"
 #include "values/torch_types.h"
 
-namespace magneto::codegen {
+namespace magneto::artifact {
 
 using guards::SourceId;
 using values::as;
@@ -405,4 +405,4 @@ Operand Rebuilder::filler(PyCodeObject* code, size_t index, size_t operand) {
   return builder_.constant(Py_None);
 }
 
-}  // namespace magneto::codegen
+}  // namespace magneto::artifact

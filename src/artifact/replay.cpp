@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "codegen/replay.h"
+#include "artifact/replay.h"
 
 #include <algorithm>
 
@@ -7,7 +7,7 @@
 #include "values/context_variables.h"
 #include "values/protocol.h"
 
-namespace magneto::codegen {
+namespace magneto::artifact {
 
 using values::DictEntry;
 using values::HeapObject;
@@ -250,4 +250,4 @@ void Replay::replay_state(V iterator, const HeapObject& attributes) {
   }
 }
 
-}  // namespace magneto::codegen
+}  // namespace magneto::artifact
