@@ -107,8 +107,9 @@ bool are_given_apart(const graph::Graph& graph, PyObject* chosen,
 }  // namespace
 
 Outcome<V> choose_tensor(Context& ctx, int comparison, V first, V second) {
-  first = ctx.look(first);
-  second = ctx.look(second);
+  // Numbers stay what they are.
+  first = ctx.look_open(first);
+  second = ctx.look_open(second);
   if (!ctx.takes_data || first == second || !may_be_chosen(ctx, first) ||
       !may_be_chosen(ctx, second) ||
       !are_alike(fake_of(first), fake_of(second)) ||

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Graph breaks inside inlined calls: the callee goes on where it broke, then its
 # callers do; what came before the break is one graph, traced once.
-import collections
 import dataclasses
 import enum
 import functools
@@ -340,12 +339,6 @@ def makes_a_dataclass(x):
     return pair(y, 2).a * y
 
 
-def makes_a_named_tuple(x):
-    y = x + 1
-    pair = collections.namedtuple("Pair", "a b")
-    return pair(y, 2).a * y
-
-
 def makes_an_enum(x):
     y = x + 1
     return enum.Enum("Color", "RED GREEN").GREEN.value * y
@@ -366,7 +359,6 @@ def transforms(x):
     ("program", "inputs"),
     [
         (makes_a_dataclass, ()),
-        (makes_a_named_tuple, ()),
         (makes_an_enum, ()),
         (writes_to_a_file, (io.BytesIO(),)),
         (transforms, ()),
