@@ -4,6 +4,7 @@ its graphs: they carry none out of a graph, nor into an inference mode."""
 
 import pytest
 import torch
+from test_breaks_in_blocks import inference_mode_with_others
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 import magneto
@@ -72,18 +73,6 @@ def autocast_that_a_callee_enters(x):
     return inside, casts(x)
 
 
-def inference_mode_off_in_one_that_is_on(x):
-    with torch.no_grad(), torch.inference_mode():
-        y = W + x
-        magneto.graph_break()
-        with torch.inference_mode(False):
-            z = x * 2
-            magneto.graph_break()
-            z = z * W
-        y = y * 2
-    return y.is_inference(), z, W * x, torch.is_grad_enabled()
-
-
 def gradients_in_an_inference_mode_that_is_off(x):
     with torch.inference_mode():
         first = x + 1
@@ -103,7 +92,7 @@ def gradients_in_an_inference_mode_that_is_off(x):
         order_of_kernels_across_a_break,
         kernels_of_a_callee,
         autocast_that_a_callee_enters,
-        inference_mode_off_in_one_that_is_on,
+        inference_mode_with_others,
         gradients_in_an_inference_mode_that_is_off,
     ],
 )

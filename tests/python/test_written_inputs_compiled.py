@@ -212,3 +212,36 @@ def test_writes_to_items_that_are_in_one_place(program, dynamic, backend):
             x = torch.arange(3.0)
             results.append((call(x).tolist(), x.tolist()))
         assert results[0] == results[1]
+
+
+class Doubled:
+    """A marked object, which has no name."""
+
+    def __call__(self, x):
+        return x * 2
+
+
+DOUBLED = torch.compiler.allow_in_graph(Doubled())
+
+
+def by_an_object_without_a_name(x):
+    x.add_(1)
+    return DOUBLED(x)
+
+
+def filled_by_an_overload(x):
+    torch.ops.aten.fill_.Scalar(x.expand(2, 3), 3)
+    return x + 1
+
+
+@pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
+@pytest.mark.parametrize(
+    "program", [by_an_object_without_a_name, filled_by_an_overload]
+)
+def test_written_by_what_is_called_otherwise(program, backend):
+    magneto.reset()
+    call = magneto.compile(program, backend=backend)
+    for _ in range(2):
+        mine, other = torch.ones(1, 3)[0], torch.ones(1, 3)[0]
+        torch.testing.assert_close(call(mine), program(other))
+        torch.testing.assert_close(mine, other)

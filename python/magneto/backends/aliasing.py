@@ -130,10 +130,19 @@ def may_reshape(gm: torch.fx.GraphModule) -> bool:
     )
 
 
+def _name_of(target: Any) -> str:
+    """The name of what a node calls: `fill_` of `torch.ops.aten.fill_.Scalar`;
+    empty for an object without one.
+    """
+    name = (
+        target if isinstance(target, str) else getattr(target, "__name__", "")
+    )
+    return name.partition(".")[0]
+
+
 def _changes_layout_in_place(target: Any) -> bool:
-    name = target if isinstance(target, str) else target.__name__
-    name = name.partition(".")[0]
-    if not name.endswith("_") or name.endswith("__"):
+    name = _name_of(target)
+    if not _WRITES_BY_NAME.fullmatch(name):
         return False
     operator = getattr(torch.ops.aten, name, None)
     return operator is not None and any(
@@ -169,7 +178,9 @@ def writes_to_one_place(gm: torch.fx.GraphModule) -> bool:
 
 def _written_by(node: torch.fx.Node) -> list[torch.fx.Node]:
     """What a call of a graph's may write to."""
-    name = getattr(node.target, "__name__", node.target)
+    if node.op not in ("call_function", "call_method"):
+        return []
+    name = _name_of(node.target)
     written = [node.kwargs.get("out")]
     if node.args and (name in _WRITERS or _WRITES_BY_NAME.fullmatch(name)):
         written.append(node.args[0])
