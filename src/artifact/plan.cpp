@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "artifact/plan.h"
 
+#include <algorithm>
+
 #include "artifact/island.h"
 #include "artifact/rebuilder.h"
 #include "artifact/replay.h"
@@ -120,7 +122,7 @@ bool plan(Context& ctx, const values::Capture& capture,
     return false;
   }
   for (Operand result : results) out.builder.result(result);
-  ctx.keep_sizes_of_inputs(rebuilder.outputs());
+  ctx.symbols.keep_sizes_of_inputs(rebuilder.outputs());
   ctx.graph.output(ctx.graph.tuple(rebuilder.outputs()));
   return true;
 }

@@ -81,15 +81,17 @@ Operand Rebuilder::class_of(PyObject* type) {
 
 // Known when the guards have run, or computed by the graph.
 Operand Rebuilder::of_number(shapes::E number) {
-  number = ctx_.environment()->simplify(number);
+  number = ctx_.symbols.environment()->simplify(number);
   if (number->is_constant())
-    return builder_.constant(tensor::symbol_object(ctx_.environment(), number));
+    return builder_.constant(
+        tensor::symbol_object(ctx_.symbols.environment(), number));
   // Of an unbacked size more than itself is for the graph, which may raise.
-  const bool is_given = (number->is_symbol() &&
-                         ctx_.environment()->symbol(number->symbol).is_given) ||
-                        ctx_.comes_of_draws(number);
-  if (!is_given && ctx_.environment()->has_unbacked(number))
-    return of_node(ctx_.number_argument(number).node());
+  const bool is_given =
+      (number->is_symbol() &&
+       ctx_.symbols.environment()->symbol(number->symbol).is_given) ||
+      ctx_.symbols.comes_of_draws(number);
+  if (!is_given && ctx_.symbols.environment()->has_unbacked(number))
+    return of_node(ctx_.symbols.argument(number).node());
   auto [found, is_new] = numbers_.try_emplace(number, plan_.requests.size());
   if (is_new) plan_.requests.push_back({.number = number});
   return builder_.input(found->second);

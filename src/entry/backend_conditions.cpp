@@ -64,7 +64,7 @@ E expression_of(shapes::Environment& environment, PyObject* tree) {
 }  // namespace
 
 bool add_condition(values::Context& ctx, PyObject* tree) {
-  shapes::Environment& environment = *ctx.environment();
+  shapes::Environment& environment = *ctx.symbols.environment();
   E condition = expression_of(environment, tree);
   if (!condition) return false;
   const std::optional<bool> holds = environment.decide(condition);

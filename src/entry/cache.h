@@ -21,6 +21,7 @@
 #include "bytecode/decode.h"
 #include "bytecode/liveness.h"
 #include "entry/call_places.h"
+#include "entry/failure_policy.h"
 #include "entry/settings.h"
 #include "graph/arg.h"
 #include "guards/program.h"
@@ -85,28 +86,12 @@ class Entry {
   // nothing to compile.
   std::optional<values::BreakInfo> raised;
   std::optional<Continuation> rest;
-  // Those of the graph's inputs that it writes to. Without any, plain Python
-  // may start over if the graph fails.
-  std::vector<size_t> written;
-  bool has_run = false;    // to its end
   bool has_calls = false;  // of operators
-  // It draws random numbers, whose state must be the same for a second run.
-  bool draws = false;
-  bool uses_accelerator = false;
-  // It has calls from inside with or try blocks, which may handle a failure.
-  bool calls_in_blocks = false;
-  // It writes to inputs, and somebody can tell if a run that fails ends there.
-  bool is_failure_noticed = false;
-  // Such a one that may fail at any run when it has written.
-  bool fails_behind_write = false;
-  // The first call of its graph that writes, or one in front of it.
-  graph::NodeId first_write;
-  // Its graph asserts more than the program says: that a size isn't negative
-  // where -1 means something else.
-  bool asserts = false;
-  // Of a graph that writes to inputs.
+  // Those of the graph's inputs that it writes to, and, if there are any, where
+  // in the program its calls stand.
+  std::vector<size_t> written;
   CallPlaces places;
-  bool failure_was_reported = false;
+  FailurePolicy failure;
   // It makes frame objects of calls (python/shown_frame.h).
   bool shows_frames = false;
   // Of one that ends with the frame: the variables that still have what they

@@ -2,6 +2,7 @@
 #include "entry/compiler.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <exception>
 #include <memory>
 
@@ -92,7 +93,9 @@ class Compilation {
     ctx_.deferred_calls.allow(
         config_functions("reorderable_logging_functions"));
     ctx_.symbol_policy = &symbols_;
-    tensor::operator_effects() = {};
+    static const bool rehearses = std::getenv("MAGNETO_REHEARSE") != nullptr;
+    ctx_.rehearses = rehearses;
+    tensor::operator_effects().begin();
   }
 
   // Nothing: to be started again. The cache now says that it takes no data, or
@@ -277,12 +280,12 @@ std::unique_ptr<guards::GuardProgram> Compilation::compile_guards(
   std::vector<shapes::Decision> conditions;
   std::vector<std::vector<values::Place>> stacks;
   guards::NumberGuards numbers;
-  if (ctx_.has_symbols()) {
-    conditions = ctx_.environment()->guards();
+  if (ctx_.symbols.exist()) {
+    conditions = ctx_.symbols.environment()->guards();
     for (const shapes::Decision& condition : conditions)
       stacks.push_back(ctx_.stack_of(graph::LocationId(condition.place)));
-    numbers = {.environment = ctx_.environment(),
-               .symbols = ctx_.symbol_sources(),
+    numbers = {.environment = ctx_.symbols.environment(),
+               .symbols = ctx_.symbols.sources(),
                .conditions = conditions,
                .stacks = stacks};
   }
@@ -302,8 +305,9 @@ std::vector<guards::Request> Compilation::requests() {
   for (const graph::Input& input : ctx_.graph.inputs()) {
     guards::Request request{.source = guards::SourceId(input.source)};
     if (input.kind == graph::InputKind::Number)
-      request = {.source = {},
-                 .number = ctx_.environment()->expressions().at(input.number)};
+      request = {
+          .source = {},
+          .number = ctx_.symbols.environment()->expressions().at(input.number)};
     all.push_back(request);
   }
   all.insert(all.end(), plan_->requests.begin(), plan_->requests.end());
@@ -363,13 +367,13 @@ bool writes_objects(const values::Heap& heap) {
 std::vector<size_t> Compilation::written_inputs(
     std::span<PyObject* const> reals) const {
   std::vector<size_t> written;
-  const auto& storages = tensor::operator_effects().written;
+  const tensor::OperatorEffects& effects = tensor::operator_effects();
   const std::span<const graph::Input> inputs = ctx_.graph.inputs();
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Ref& fake = ctx_.graph.node(inputs[i].node).example;
     if (!fake || !tensor::is_fake(fake)) continue;
     if (tensor::version(fake) != tensor::version(reals[i]) ||
-        storages.contains(tensor::storage_id(fake)))
+        effects.is_written(tensor::storage_id(fake)))
       written.push_back(i);
   }
   return written;
@@ -411,8 +415,8 @@ std::optional<Compiled> Compilation::add(const Capture& capture) {
   EntryHold hold(entry);
   const bool is_failure_noticed =
       capture.calls_in_blocks || writes_objects(ctx_.heap);
-  ctx_.guard_written_leaves();
-  if (is_failure_noticed) ctx_.guard_refusals();
+  ctx_.given_tensors.guard_written_leaves();
+  if (is_failure_noticed) ctx_.given_tensors.guard_refusals();
   const std::vector<guards::Request> wanted = requests();
   std::vector<PyObject*> inputs(wanted.size() + 1);
   std::vector<Ref> numbers;
@@ -443,23 +447,26 @@ std::optional<Compiled> Compilation::add(const Capture& capture) {
   entry->unchanged = capture.unchanged;
   if (request_.start != 0) entry->overwritten = capture.written;
   entry->end = static_cast<int32_t>(capture.index);
-  entry->calls_in_blocks = capture.calls_in_blocks;
-  entry->asserts = ctx_.needs_rerun();
-  entry->draws = tensor::operator_effects().draws != 0;
-  entry->uses_accelerator = tensor::operator_effects().uses_accelerator;
+  const tensor::OperatorEffects& effects = tensor::operator_effects();
+  FailurePolicy& failure = entry->failure;
+  failure.may_be_handled = capture.calls_in_blocks;
+  failure.asserts = ctx_.symbols.needs_rerun();
+  failure.draws = effects.draws();
+  failure.uses_accelerator = effects.uses_accelerator();
   entry->written = written_inputs({inputs.data(), graph_inputs});
-  if (!entry->written.empty() && ctx_.needs_rerun()) {
+  if (!entry->written.empty() && ctx_.symbols.needs_rerun()) {
     if (ctx_.must_be_whole) return refuse(kNotRepeatable, request_.start);
     cache_.takes_data = false;
     return std::nullopt;
   }
   if (!entry->written.empty()) {
     entry->places = CallPlaces(graph);
-    const tensor::OperatorEffects& effects = tensor::operator_effects();
-    entry->is_failure_noticed = is_failure_noticed;
-    entry->fails_behind_write =
-        entry->is_failure_noticed && effects.may_fail_behind_write;
-    entry->first_write = graph::NodeId(effects.first_write.value_or(0));
+    using KeepsInputs = FailurePolicy::KeepsInputs;
+    failure.keeps_inputs = !is_failure_noticed ? KeepsInputs::FirstRun
+                           : effects.may_fail_behind_write()
+                               ? KeepsInputs::EachRun
+                               : KeepsInputs::FirstRunOrBeforeWrite;
+    failure.first_write = graph::NodeId(effects.first_write().value_or(0));
   }
   entry->has_calls = graph.call_count() != 0;
   if (program.calls_graph() && graph::only_sets_grad_mode(graph)) {
@@ -529,8 +536,9 @@ Ref Compilation::compile_graph(std::span<const guards::Request> requests,
       "{s:i,s:i,s:i,s:O,s:O,s:O,s:O,s:O,s:O,s:O,s:O}", "frame_id",
       cache_.frame_id, "compile_id", cache_.compilations, "restart",
       cache_.restarts, "reason", reason.dict(), "guards", backend_guards.get(),
-      "is_symbolic", ctx_.has_symbols() ? Py_True : Py_False, "may_refuse_data",
-      ctx_.has_data_symbols() && !ctx_.must_be_whole ? Py_True : Py_False,
+      "is_symbolic", ctx_.symbols.exist() ? Py_True : Py_False,
+      "may_refuse_data",
+      ctx_.symbols.exist_of_data() && !ctx_.must_be_whole ? Py_True : Py_False,
       "must_be_whole", ctx_.must_be_whole ? Py_True : Py_False,
       "differentiates_lstm", ctx_.has_lstm ? Py_True : Py_False,
       "may_refuse_lstm",

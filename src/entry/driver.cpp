@@ -3,6 +3,7 @@
 
 #include <alloca.h>
 
+#include <algorithm>
 #include <exception>
 #include <optional>
 #include <vector>
@@ -58,20 +59,16 @@ bool may_be_a_hooks() {
                            Py_TPFLAGS_HEAPTYPE);
 }
 
-// What it takes to undo a run whose graph fails, which must be asked for
-// before. The first run may fail for what no rule has told, and what it has
-// written is undone, as of runs that are known to fail behind a write. Of the
-// others nothing is left if they have failed in front of the first write.
+// What it takes to undo a run whose graph fails, which must be asked for before
+// (FailurePolicy).
 class Undo {
  public:
-  Undo(const Entry& entry, PyObject* const* inputs)
-      : entry_(entry), writes_(!entry.written.empty()) {
-    if (writes_) {
-      graph::failed_call() = {};
-      if (entry.has_run && !entry.is_failure_noticed) return;
-      if (!entry.has_run || entry.fails_behind_write) save(inputs);
-    }
-    if (entry.draws) random_ = tensor::random_state(entry.uses_accelerator);
+  Undo(const Entry& entry, PyObject* const* inputs) : entry_(entry) {
+    const FailurePolicy& policy = entry.failure;
+    if (policy.writes()) graph::failed_call() = {};
+    if (!policy.may_undo()) return;
+    if (policy.keeps_inputs_now()) save(inputs);
+    if (policy.draws) random_ = tensor::random_state(policy.uses_accelerator);
     entry.guards->for_each_generator([this](PyObject* generator) {
       const auto is_same = [generator](const python::RandomState& state) {
         return state.generator() == generator;
@@ -82,7 +79,8 @@ class Undo {
   }
   // Whether nothing is left of the run. The Python error stays.
   bool run() {
-    if (writes_ && !has_failed_before_write() &&
+    if (entry_.failure.writes() &&
+        !entry_.failure.has_failed_before_write(graph::failed_call()) &&
         !(saved_ && tensor::put_back(saved_)))
       return false;
     if (random_) tensor::restore(random_);
@@ -103,14 +101,8 @@ class Undo {
     for (size_t i : entry_.written) written.push_back(inputs[i]);
     saved_ = tensor::save(written);
   }
-  bool has_failed_before_write() const {
-    const graph::NodeId failed = graph::failed_call();
-    return entry_.is_failure_noticed && failed.valid() &&
-           failed.index < entry_.first_write.index;
-  }
 
   const Entry& entry_;
-  bool writes_;
   tensor::SavedTensorsPtr saved_;
   tensor::RandomState random_;
   std::vector<python::RandomState> generators_;
@@ -190,9 +182,9 @@ Piece run_entry(Running& at, size_t index, PyObject** slots, PyObject** result,
   if (end == artifact::RunEnd::Failed) return Piece::Failed;
   const bool failed = end == artifact::RunEnd::GraphFailed;
   if (failed && PyErr_ExceptionMatches(PyExc_Exception) &&
-      (entry->calls_in_blocks || !may_be_a_hooks()))
+      (entry->failure.may_be_handled || !may_be_a_hooks()))
     broken->is_undone = undo.run();
-  entry->has_run = entry->has_run || !failed;
+  if (!failed) entry->failure.has_run = true;
   if (!failed && !entry->rest) {
     if (broken->shown && at.frame.start != 0)
       show_unchanged(at, *entry, broken->shown);
@@ -292,7 +284,7 @@ FrameValues begin(const python::FrameRequest& frame, int32_t* start) {
 }
 
 bool report_failure(const python::FrameRequest& frame, Entry& entry) {
-  if (std::exchange(entry.failure_was_reported, true)) return true;
+  if (std::exchange(entry.failure.was_reported, true)) return true;
   Details details;
   return tell_user("graph_failed", details.add_place(frame.code, frame.start));
 }
@@ -324,8 +316,8 @@ PyObject* run_again(const python::FrameRequest& frame, Broken& broken,
   Ref result = Ref::steal(
       run_plainly(frame, start, values, &broken.shown, Plainly::Pause));
   if (!result) return nullptr;
-  if (entry.asserts) return result.release();
-  if (entry.calls_in_blocks)
+  if (entry.failure.asserts) return result.release();
+  if (entry.failure.may_be_handled)
     return report_failure(frame, entry) ? result.release() : nullptr;
   // Nothing could have caught it: the backend's own.
   std::move(error).restore();

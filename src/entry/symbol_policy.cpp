@@ -285,12 +285,12 @@ bool FrameSymbols::is_symbolic_stride(guards::SourceId source,
 std::optional<FrameSymbols::Broken> FrameSymbols::broken_promise(
     values::Context& ctx) const {
   if (contradiction_) return contradiction_;
-  if (promises_.empty() || !ctx.has_symbols()) return {};
-  shapes::Environment& environment = *ctx.environment();
+  if (promises_.empty() || !ctx.symbols.exist()) return {};
+  shapes::Environment& environment = *ctx.symbols.environment();
   for (const Promise& promise : promises_) {
     for (size_t i = 0; i < environment.symbol_count(); ++i) {
       if (!environment.symbol(shapes::SymbolId(i)).is_backed) continue;
-      const guards::IntSource& source = ctx.symbol_sources()[i];
+      const guards::IntSource& source = ctx.symbols.sources()[i];
       const auto dimension = static_cast<int64_t>(promise.dimension);
       if (source.kind != guards::IntKind::Size ||
           source.source != promise.source || source.dim != dimension)

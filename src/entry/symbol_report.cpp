@@ -43,17 +43,17 @@ std::optional<graph::NodeId> first_operand(const values::Context& ctx,
 }  // namespace
 
 void SymbolReport::collect(values::Context& ctx) {
-  if (!ctx.has_symbols()) return;
-  const shapes::Environment& environment = *ctx.environment();
+  if (!ctx.symbols.exist()) return;
+  const shapes::Environment& environment = *ctx.symbols.environment();
   const graph::Names names = graph::assign_names(ctx.graph);
   for (size_t i = 0; i < environment.symbol_count(); ++i) {
     const shapes::SymbolId id(i);
     const shapes::Symbol& symbol = environment.symbol(id);
     if (symbol.is_given &&
-        ctx.symbol_sources()[i].kind == guards::IntKind::Stride)
+        ctx.symbols.sources()[i].kind == guards::IntKind::Stride)
       continue;
     Note note{id, {}, {}};
-    auto node = ctx.node_of(symbol.expression);
+    auto node = ctx.symbols.node_of(symbol.expression);
     // A read of a tensor's size that nobody uses was cleaned up.
     if (node && ctx.graph.node(*node).erased) node = first_operand(ctx, *node);
     if (node) note.node = names.nodes[node->index];
@@ -65,10 +65,10 @@ void SymbolReport::collect(values::Context& ctx) {
 Ref SymbolReport::list(values::Context& ctx) const {
   Ref all = Ref::steal(PyList_New(0));
   for (const Note& note : notes_) {
-    shapes::Environment& environment = *ctx.environment();
+    shapes::Environment& environment = *ctx.symbols.environment();
     const shapes::Symbol& symbol = environment.symbol(note.symbol);
     const shapes::E now = environment.simplify(symbol.expression);
-    const std::string source = ctx.symbol_name(note.symbol);
+    const std::string source = ctx.symbols.name(note.symbol);
     Details details;
     auto text_or_none = [&](const char* key, const std::string& text) {
       text.empty() ? details.add(key, Py_None) : details.add(key, text);
@@ -86,7 +86,7 @@ Ref SymbolReport::list(values::Context& ctx) const {
     const Ref value =
         symbol.is_backed
             ? tensor::symbol_object(
-                  ctx.environment(),
+                  ctx.symbols.environment(),
                   environment.expressions().constant(symbol.type, symbol.hint))
             : Ref::share(Py_None);
     const Ref stack = stack_object(note.stack);

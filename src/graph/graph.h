@@ -124,7 +124,7 @@ class CallListener {
   ~CallListener() = default;
 };
 
-class Graph final : public Journaled {
+class Graph final : public UnseenJournaled {
  public:
   // `journal` may be null: then nothing can be rolled back.
   explicit Graph(Journal* journal = nullptr) : journal_(journal) {}

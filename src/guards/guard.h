@@ -111,7 +111,7 @@ struct AmbientGuard {
 // it mayn't.
 bool assign_version(PyTypeObject* type);
 
-class GuardSet final : public Journaled {
+class GuardSet final : public UnseenJournaled {
  public:
   explicit GuardSet(Journal& journal) : journal_(journal) {}
   GuardSet(const GuardSet&) = delete;

@@ -10,6 +10,7 @@
 #include "python/layout.h"
 #include "python/names.h"
 #include "values/hashing.h"
+#include "values/speculation.h"
 #include "values/symbolic.h"
 
 namespace magneto::natives {
@@ -136,11 +137,18 @@ V found_value(Context& ctx, const Found& found, const Arguments& args) {
   return ctx.known(found.object, found.source);
 }
 
-// Calls of functions behind lru_cache that are being traced.
-thread_local std::vector<PyObject*> traced_calls;
+// Calls of functions behind lru_cache that are being traced, and what was
+// written since each began.
+struct Traced {
+  PyObject* cached;
+  const values::Speculation* since;
+};
+thread_local std::vector<Traced> traced_calls;
 
 struct TracedCall {
-  explicit TracedCall(PyObject* cached) { traced_calls.push_back(cached); }
+  TracedCall(PyObject* cached, const values::Speculation& since) {
+    traced_calls.push_back({cached, &since});
+  }
   ~TracedCall() { traced_calls.pop_back(); }
   TracedCall(const TracedCall&) = delete;
   TracedCall& operator=(const TracedCall&) = delete;
@@ -188,21 +196,21 @@ Outcome<Known> trace_cached(Context& ctx, const CachedCall& traced) {
                            "a function behind lru_cache with another one's "
                            "__wrapped__",
                            "call it outside of the compiled function");
-  const size_t writes = ctx.heap.counted_writes();
-  const size_t nodes = ctx.graph.call_count();
   const size_t objects = ctx.heap.size();
   const size_t reads = ctx.heap.reads_of_written();
-  const Journal::Position before = ctx.journal.position();
+  values::Speculation body(ctx);
+  // What the outermost of such calls has made may be written to.
+  const values::Speculation& outermost =
+      traced_calls.empty() ? body : *traced_calls.front().since;
   // The trace of the call may come to know it, which rollback forgets.
   const auto is_open = [&](V value) { return holds_symbol(ctx, value); };
   const bool has_open = std::ranges::any_of(args.positional, is_open) ||
                         std::ranges::any_of(args.keyword_values, is_open);
   Outcome<V> result = [&] {
-    const TracedCall scope(cached->object);
+    const TracedCall scope(cached->object, body);
     return call(ctx, wrapped, args);
   }();
-  const bool is_pure =
-      ctx.heap.counted_writes() == writes && ctx.graph.call_count() == nodes;
+  const bool is_pure = !body.has_effects_outside(outermost);
   // What it computes depends on what has been written, if it looks at that.
   const size_t when = ctx.heap.reads_of_written() == reads
                           ? kBeforeWrites
@@ -225,7 +233,7 @@ Outcome<Known> trace_cached(Context& ctx, const CachedCall& traced) {
         called ? key_of(ctx, cached->object, args, own_object) : Ref();
     const Found found = key ? find_cached(ctx, cached, key) : Found();
     if (found.source.valid() && found.object == made.get()) {
-      ctx.journal.rollback(before);
+      body.rollback();
       const bool is_used = use_cache(ctx, traced, kBeforeWrites);
       ctx.keep(std::move(made));
       return Known{found_value(ctx, found, args), is_used};
@@ -268,10 +276,9 @@ Outcome<V> call_cached(Context& ctx, const Arguments& all) {
   V cached = ctx.look(all.positional[0]);
   const Arguments args = without(all, 1);
   const bool is_recursive =
-      cached->object && std::ranges::count(traced_calls, cached->object) != 0;
-  // Writes are counted from the outermost call on.
-  if (traced_calls.empty()) ctx.heap.count_writes();
-  const size_t writes = ctx.heap.counted_writes();
+      cached->object &&
+      std::ranges::count(traced_calls, cached->object, &Traced::cached) != 0;
+  const values::Speculation hashing(ctx);
   for (auto part : {args.positional, args.keyword_values}) {
     for (V value : part) {
       // The recursion ends at a number that is known.
@@ -282,7 +289,7 @@ Outcome<V> call_cached(Context& ctx, const Arguments& all) {
   const CachedCall traced{.function = cached,
                           .args = args,
                           .uses = ctx.cached_calls.uses().size(),
-                          .is_quiet = ctx.heap.counted_writes() == writes};
+                          .is_quiet = !hashing.has_effects()};
   Ref key = cached->source.valid()
                 ? key_of(ctx, cached->object, args, plain_object)
                 : Ref();

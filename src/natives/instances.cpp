@@ -3,6 +3,8 @@
 // base classes, and metaclasses with a hook of their own.
 #include "natives/instances.h"
 
+#include <algorithm>
+
 #include "natives/pure.h"
 #include "natives/signature.h"
 #include "natives/torch_rows.h"

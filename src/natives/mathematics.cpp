@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // math and cmath: pure on numbers.
+#include <algorithm>
+
 #include "natives/pure.h"
 #include "natives/signature.h"
 #include "python/find.h"

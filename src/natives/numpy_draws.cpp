@@ -77,10 +77,10 @@ Outcome<V> draw_number(Context& ctx, const Arguments& args) {
     return draws_in_python(ctx, method);
   if (overflow) return draws_in_python(ctx, method);
   const auto type = draw->is_real ? shapes::Type::Float : shapes::Type::Integer;
-  return ctx.drawn({.kind = guards::IntKind::Draw,
-                    .source = generator->source,
-                    .draw = std::move(draw)},
-                   type, {});
+  return ctx.symbols.drawn({.kind = guards::IntKind::Draw,
+                            .source = generator->source,
+                            .draw = std::move(draw)},
+                           type, {});
 }
 
 #define MG_STATE(method)                                                \

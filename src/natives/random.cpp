@@ -162,7 +162,8 @@ Outcome<V> random_float(Context& ctx, const Arguments& args) {
     return call_made<"_random.Random.random">(ctx, made, args);
   V generator = callers_generator(ctx, args);
   if (!generator) return draws_in_python(ctx, "_random.Random.random");
-  return ctx.drawn({IntKind::Random, generator->source}, Type::Float, {});
+  return ctx.symbols.drawn({IntKind::Random, generator->source}, Type::Float,
+                           {});
 }
 
 // A positive int that is the same in each call; none if it isn't, or too large.
@@ -183,8 +184,8 @@ Outcome<V> random_bits(Context& ctx, const Arguments& args) {
       fixed_size(ctx, args.positional[1], python::kMostRandomBits);
   if (!generator || !count)
     return draws_in_python(ctx, "_random.Random.getrandbits");
-  return ctx.drawn({IntKind::RandomBits, generator->source, *count},
-                   Type::Integer, Range{0, (int64_t{1} << *count) - 1});
+  return ctx.symbols.drawn({IntKind::RandomBits, generator->source, *count},
+                           Type::Integer, Range{0, (int64_t{1} << *count) - 1});
 }
 
 // Random._randbelow of what has no getrandbits() of its own.
@@ -203,8 +204,8 @@ Outcome<V> random_below(Context& ctx, const Arguments& args) {
   if (method->kind != Kind::BoundMethod ||
       as<MethodValue>(method)->function->object != getrandbits)
     return draws_in_python(ctx, "a getrandbits() of the program's");
-  return ctx.drawn({IntKind::Below, generator->source, *limit}, Type::Integer,
-                   Range{0, *limit - 1});
+  return ctx.symbols.drawn({IntKind::Below, generator->source, *limit},
+                           Type::Integer, Range{0, *limit - 1});
 }
 
 #define MG_LOOKS(method) \

@@ -2,6 +2,7 @@
 // Finding the row of a callable, and doing what it says.
 #include "natives/registry.h"
 
+#include <algorithm>
 #include <memory>
 #include <string_view>
 #include <unordered_map>

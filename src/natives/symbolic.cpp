@@ -21,7 +21,9 @@ using shapes::Type;
 // What a function makes of numbers; null if it has no expression for it.
 using Maker = E (*)(Context& ctx, std::span<const E> numbers);
 
-Expressions& table_of(Context& ctx) { return ctx.environment()->expressions(); }
+Expressions& table_of(Context& ctx) {
+  return ctx.symbols.environment()->expressions();
+}
 
 E made(Context& ctx, Operation operation, E number) {
   return number ? table_of(ctx).make(operation, number) : nullptr;
@@ -39,7 +41,8 @@ E as_float(Context& ctx, E number) {
 }
 
 bool holds(Context& ctx, E condition) {
-  return condition && ctx.environment()->decide(condition).value_or(false);
+  return condition &&
+         ctx.symbols.environment()->decide(condition).value_or(false);
 }
 
 // floor, ceil, trunc, int: ints stay what they are.
@@ -280,8 +283,9 @@ Outcome<V> call_symbolic(Context& ctx, PyObject* callable,
   }
   if (!is_symbolic) return nullptr;
   E result = make(ctx, numbers);
-  return result && values::is_computable(ctx, result) ? ctx.symbol(result)
-                                                      : nullptr;
+  return result && values::is_computable(ctx, result)
+             ? ctx.symbols.value(result)
+             : nullptr;
 }
 
 }  // namespace magneto::natives

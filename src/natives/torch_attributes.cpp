@@ -58,7 +58,7 @@ bool may_share_data(Context& ctx, V tensor, V data) {
   return dtype.get() == other_dtype.get() &&
          tensor::device(fake) == tensor::device(other) &&
          !tensor::is_inference(fake) && !tensor::is_inference(other) &&
-         !ctx.known_number(fake) && !ctx.known_number(other);
+         !ctx.symbols.known_number(fake) && !ctx.symbols.known_number(other);
 }
 
 // `tensor.data = data`: the tensor has the other's memory, sizes and strides
@@ -71,9 +71,7 @@ Status set_data(Context& ctx, V tensor, PyObject* name, V data) {
   V args[] = {tensor, data};
   MG_DO(record_function(ctx, torch_objects().set_data, {.positional = args}));
   // No version tells.
-  tensor::OperatorEffects& effects = tensor::operator_effects();
-  effects.note_write();
-  effects.written.insert(tensor::storage_id(fake_of(tensor)));
+  tensor::operator_effects().note_storage(tensor::storage_id(fake_of(tensor)));
   return done;
 }
 
@@ -96,7 +94,7 @@ std::optional<bool> is_leaf(Context& ctx, V tensor) {
   // What the graph writes to is computed from then on.
   if (tensor::version(fake) != tensor::version(tensor->object))
     return std::nullopt;
-  if (!ctx.guard_history(tensor)) return std::nullopt;
+  if (!ctx.given_tensors.guard_history(tensor)) return std::nullopt;
   return is_leaf;
 }
 
@@ -135,8 +133,8 @@ Status set_grad(Context& ctx, V tensor, PyObject* name, V value) {
   PyObject* fake = fake_of(tensor);
   if (PyObject_SetAttr(fake, name, is_none ? Py_None : fake_of(value)) < 0 ||
       PyObject_SetAttr(fake, name, Py_None) < 0)
-    return ctx.has_symbols() ? values::refused_by_torch(ctx)
-                             : ctx.raise_from_python();
+    return ctx.symbols.exist() ? values::refused_by_torch(ctx)
+                               : ctx.raise_from_python();
   values::write_gradient(ctx, tensor, value);
   return done;
 }

@@ -3,6 +3,7 @@
 // depends on a tensor's data is asserted by the graph, and known from there on.
 #include "natives/torch_rows.h"
 #include "shapes/environment.h"
+#include "values/speculation.h"
 #include "values/symbolic.h"
 
 namespace magneto::natives {
@@ -19,7 +20,7 @@ Outcome<V> message_text(Context& ctx, V message) {
         "PyTorch.)");
   // Nobody goes on with what breaks in there.
   const bool kept = std::exchange(ctx.keeps_inner_frames, false);
-  const Journal::Position before = ctx.journal.position();
+  values::Speculation asked(ctx);
   Outcome<V> text = call(ctx, message, {});
   ctx.keeps_inner_frames = kept;
   if (text) {
@@ -29,7 +30,7 @@ Outcome<V> message_text(Context& ctx, V message) {
   } else if (text.signal() != Signal::Break) {
     return text;
   }
-  ctx.journal.rollback(before);
+  asked.rollback();
   return ctx.none();
 }
 
@@ -41,12 +42,12 @@ Outcome<V> assert_in_graph(Context& ctx, shapes::E condition, V message) {
           ctx.look(message)->object
               ? ctx.look(message)->object
               : reinterpret_cast<PyObject*>(ctx.look(message)->type))) {
-    ctx.assert_in_graph(condition, "");
+    ctx.symbols.assert_in_graph(condition, "");
     return ctx.none();
   }
   MG_TRY(V text, message_text(ctx, message));
-  ctx.assert_in_graph(condition,
-                      text == ctx.none() ? "" : PyUnicode_AsUTF8(text->object));
+  ctx.symbols.assert_in_graph(
+      condition, text == ctx.none() ? "" : PyUnicode_AsUTF8(text->object));
   return ctx.none();
 }
 
@@ -83,7 +84,7 @@ Outcome<V> check(Context& ctx, const Arguments& args) {
       if constexpr (kIsSaid)
         return assert_in_graph(ctx, number,
                                argument(args, position + 1, name<"message">()));
-      ctx.assert_in_graph(number, "");
+      ctx.symbols.assert_in_graph(number, "");
       return ctx.none();
     }
     MG_TRY(bool holds, values::truth(ctx, condition));

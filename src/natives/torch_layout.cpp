@@ -10,13 +10,13 @@ namespace magneto::natives {
 namespace {
 
 bool is_known_at_run_only(Context& ctx, V tensor) {
-  if (!ctx.has_data_symbols()) return false;
+  if (!ctx.symbols.exist_of_data()) return false;
   const graph::NodeId node = ctx.heap[tensor->heap].node;
   // The caller's tensors have the strides that guards ask for.
   if (ctx.graph.node(node).op == graph::Op::Placeholder) return false;
   for (shapes::E size :
-       tensor::size_expressions(ctx.environment(), fake_of(tensor)))
-    if (ctx.environment()->has_unbacked(size)) return true;
+       tensor::size_expressions(ctx.symbols.environment(), fake_of(tensor)))
+    if (ctx.symbols.environment()->has_unbacked(size)) return true;
   return false;
 }
 
@@ -24,12 +24,13 @@ V stride_in_graph(Context& ctx, V tensor, int64_t dimension) {
   static PyObject* const function =
       object_at<"torch.ops.aten.sym_stride.int">();
   V index = ctx.integer(dimension);
-  return ctx.node_number(shapes::Type::Integer, {.least = 0}, [&](Ref example) {
-    return ctx.graph.call_function(
-        function,
-        {ctx.heap[tensor->heap].node, ctx.graph.constant(index->object)}, {},
-        std::move(example), ctx.inliner->origin());
-  });
+  return ctx.symbols.node_number(
+      shapes::Type::Integer, {.least = 0}, [&](Ref example) {
+        return ctx.graph.call_function(
+            function,
+            {ctx.heap[tensor->heap].node, ctx.graph.constant(index->object)},
+            {}, std::move(example), ctx.inliner->origin());
+      });
 }
 
 Outcome<V> stride(Context& ctx, const Arguments& args) {

@@ -50,10 +50,10 @@ Outcome<V> method_storage_offset(Context& ctx, const Arguments& args) {
   if (self->object) {
     const int64_t offset = tensor::storage_offset(self->object);
     if (offset == tensor::storage_offset(fake_of(self))) {
-      V symbol = ctx.symbol(
-          ctx.new_symbol(shapes::Number::of(offset),
-                         {guards::IntKind::StorageOffset, self->source},
-                         shapes::Type::Integer));
+      V symbol = ctx.symbols.value(
+          ctx.symbols.make(shapes::Number::of(offset),
+                           {guards::IntKind::StorageOffset, self->source},
+                           shapes::Type::Integer));
       return ctx.look(symbol);
     }
   } else if (!tensor::is_view(fake_of(self))) {

@@ -19,9 +19,10 @@ constexpr int64_t kMostElements = 1024;
 Outcome<bool> has_one_element(Context& ctx, V tensor) {
   if (!tensor::has_symbolic_shape(fake_of(tensor)))
     return tensor::numel(fake_of(tensor)) == 1;
-  const E count = tensor::numel_expression(ctx.environment(), fake_of(tensor));
-  shapes::Expressions& table = ctx.environment()->expressions();
-  return truth(ctx, ctx.symbol(table.equal(count, table.integer(1))));
+  const E count =
+      tensor::numel_expression(ctx.symbols.environment(), fake_of(tensor));
+  shapes::Expressions& table = ctx.symbols.environment()->expressions();
+  return truth(ctx, ctx.symbols.value(table.equal(count, table.integer(1))));
 }
 
 // What asks a tensor that hasn't one element for its number raises.
@@ -61,9 +62,9 @@ Outcome<V> number_in(Context& ctx, V tensor, Refused refused) {
     return ctx.graph_break("data-dependent", "a number out of a tensor");
   MG_TRY(bool is_one, has_one_element(ctx, tensor));
   if (!is_one) return refused(ctx, tensor);
-  if (Ref known = ctx.known_number(fake_of(tensor)))
+  if (Ref known = ctx.symbols.known_number(fake_of(tensor)))
     return ctx.constant(std::move(known));
-  return ctx.node_number(type->type, type->range, [&](Ref example) {
+  return ctx.symbols.node_number(type->type, type->range, [&](Ref example) {
     return ctx.graph.call_method(name<"item">(), {ctx.heap[tensor->heap].node},
                                  {}, std::move(example), ctx.inliner->origin());
   });

@@ -39,6 +39,35 @@ class StateUndo final : public Journaled {
            static_cast<uint64_t>(state.enabled);
   }
 
+  std::optional<WrittenPart> written(uint64_t what, uint64_t) const override {
+    return WrittenPart{.part = what};
+  }
+  std::string part_name(uint64_t what) const override {
+    switch (what) {
+      case kGradMode:
+        return "torch's grad mode";
+      case kAutograd:
+        return "torch's inference mode";
+      case kAttention:
+        return "which attention kernels are enabled";
+      default:
+        return "torch's autocast";
+    }
+  }
+  std::string part_content(uint64_t what) const override {
+    switch (what) {
+      case kGradMode:
+        return tensor::grad_mode() ? "on" : "off";
+      case kAutograd:
+        return std::to_string(tensor::autograd_state());
+      case kAttention:
+        return std::to_string(tensor::attention_kernels());
+      default:
+        return std::to_string(tensor::autocast_cpu_state()) + ", " +
+               std::to_string(tensor::autocast_cuda_state()) + ", " +
+               std::to_string(tensor::autocast_other_state());
+    }
+  }
   void undo(uint64_t what, uint64_t old) noexcept override {
     switch (what) {
       case kGradMode:

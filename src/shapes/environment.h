@@ -36,7 +36,7 @@ struct Symbol {
   E expression;
 };
 
-class Environment final : public Journaled {
+class Environment final : public UnseenJournaled {
  public:
   // `journal` may be null: nothing is ever undone.
   explicit Environment(Journal* journal);

@@ -97,6 +97,22 @@ std::vector<PyObject*> DefaultDevices::open() const {
   return devices;
 }
 
+std::optional<WrittenPart> DefaultDevices::written(uint64_t, uint64_t) const {
+  return WrittenPart{};
+}
+
+std::string DefaultDevices::part_name(uint64_t) const {
+  return "the default device";
+}
+
+std::string DefaultDevices::part_content(uint64_t) const {
+  Ref text =
+      open_.empty() ? Ref() : Ref::steal(PyObject_Str(device_of(open_.back())));
+  const char* chars = text ? PyUnicode_AsUTF8(text) : nullptr;
+  if (!chars) PyErr_Clear();
+  return chars ? chars : "as it was";
+}
+
 void DefaultDevices::undo(uint64_t what, uint64_t) noexcept {
   if (what == kEnter) {
     (void)PythonTorchFunctionTLS::pop_stack();

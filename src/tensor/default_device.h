@@ -38,6 +38,9 @@ class DefaultDevices final : public Journaled {
   // Outermost first.
   std::vector<PyObject*> open() const;
 
+  std::optional<WrittenPart> written(uint64_t what, uint64_t) const override;
+  std::string part_name(uint64_t) const override;
+  std::string part_content(uint64_t) const override;
   void undo(uint64_t what, uint64_t) noexcept override;
 
  private:

@@ -42,7 +42,7 @@ void run_rule(const OpInfo& op, torch::jit::Stack& stack) {
   c10::IValue* args = stack.data() + (stack.size() - op.arity);
   Outputs outputs;
   op.rule(op, args, outputs);
-  if (operator_effects().first_write) limit_numbers(op, args, outputs);
+  if (operator_effects().first_write()) limit_numbers(op, args, outputs);
   if (op.delivered) deliver(op, args, outputs);
   stack.resize(stack.size() - op.arity);
   for (c10::IValue& output : outputs) stack.push_back(std::move(output));
@@ -83,9 +83,9 @@ void fallback(const c10::OperatorHandle& handle, c10::DispatchKeySet,
   const OpInfo& op = op_info(handle);
   const c10::IValue* args = stack->data() + (stack->size() - op.arity);
   OperatorEffects& effects = operator_effects();
-  if (draws(op, args)) ++effects.draws;
+  if (draws(op, args)) effects.note_draw();
   if (!op.written.empty()) effects.note_write();
-  if (effects.has_data_numbers || may_fail(op, args)) effects.may_fail();
+  if (effects.has_data_numbers() || may_fail(op, args)) effects.may_fail();
   switch (op.route) {
     case Route::Rule:
       prepare_writes(op, args);

@@ -103,7 +103,7 @@ c10::Storage make_storage(const Dim& bytes, c10::Device device) {
   if (device.is_cpu() || device.is_meta())
     device = device.type();
   else
-    operator_effects().uses_accelerator = true;
+    operator_effects().note_accelerator();
   auto storage = c10::make_intrusive<c10::StorageImpl>(
       c10::StorageImpl::use_byte_size_t(), bytes, c10::DataPtr(nullptr, device),
       /*allocator=*/nullptr,

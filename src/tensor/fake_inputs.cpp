@@ -60,6 +60,11 @@ struct SymbolicSizes {
 }  // namespace
 
 struct FakeInputs::State {
+  // What a record of the journal is about: the key is the address.
+  enum What : uint64_t { kFake, kStorage };
+
+  FakeInputs* owner = nullptr;
+  Journal* journal = nullptr;
   std::unordered_map<c10::TensorImpl*, at::Tensor> fakes;
   std::unordered_map<c10::StorageImpl*, c10::Storage> storages;
   std::vector<at::Tensor> kept;  // so that no address is used anew
@@ -70,8 +75,7 @@ struct FakeInputs::State {
     if (is_fake(impl)) return real;
     auto known = fakes.find(impl);
     if (known != fakes.end()) {
-      // It may be known as the base of a view only, or with symbols that a
-      // rollback has taken back.
+      // It may be known as the base of a view only.
       if (symbolic)
         set_sizes(known->second.unsafeGetTensorImpl(), impl, *symbolic);
       return known->second;
@@ -86,10 +90,15 @@ struct FakeInputs::State {
     at::Tensor fake = bare_fake(impl, symbolic);
     copy_history(real, fake);
     fakes.emplace(impl, fake);
+    record(kFake, impl);
     return fake;
   }
 
  private:
+  void record(What what, const void* key) {
+    if (journal) journal->record(owner, what, reinterpret_cast<uintptr_t>(key));
+  }
+
   static void set_sizes(c10::TensorImpl* fake, c10::TensorImpl* real,
                         const SymbolicSizes& symbolic) {
     fake->set_sizes_and_strides(symbolic.sizes, symbolic.strides,
@@ -97,9 +106,10 @@ struct FakeInputs::State {
   }
 
   at::Tensor bare_fake(c10::TensorImpl* real, const SymbolicSizes* symbolic) {
-    c10::Storage& storage =
-        storages[real->unsafe_storage().unsafeGetStorageImpl()];
+    c10::StorageImpl* of_real = real->unsafe_storage().unsafeGetStorageImpl();
+    c10::Storage& storage = storages[of_real];
     if (!storage) {
+      record(kStorage, of_real);
       // Of a storage whose size the guards don't know, the tensor's own part.
       Dim bytes = symbolic ? storage_bytes(symbolic->sizes, symbolic->strides,
                                            real->sym_storage_offset(),
@@ -174,8 +184,23 @@ struct FakeInputs::State {
   }
 };
 
-FakeInputs::FakeInputs() : state_(new State) {}
+FakeInputs::FakeInputs(Journal* journal) : state_(new State) {
+  state_->owner = this;
+  state_->journal = journal;
+}
 FakeInputs::~FakeInputs() { delete state_; }
+
+void FakeInputs::undo(uint64_t what, uint64_t key) noexcept {
+  if (what == State::kFake)
+    state_->fakes.erase(reinterpret_cast<c10::TensorImpl*>(key));
+  else
+    state_->storages.erase(reinterpret_cast<c10::StorageImpl*>(key));
+}
+
+std::string FakeInputs::dump() const {
+  return std::to_string(state_->fakes.size()) + " fakes, " +
+         std::to_string(state_->storages.size()) + " storages";
+}
 
 Ref FakeInputs::fake_of(PyObject* real) {
   HANDLE_TH_ERRORS

@@ -16,11 +16,8 @@
 #include <vector>
 
 #include "python/ref.h"
+#include "support/journal.h"
 #include "tensor/symbols.h"
-
-namespace magneto {
-class Journal;
-}
 
 namespace magneto::tensor {
 
@@ -39,9 +36,10 @@ bool is_fake(PyObject* object) noexcept;
 // fake; tensors that share a storage give fakes that share one, and a view's
 // base becomes the fake's base. The result's Python type is torch.Tensor,
 // whatever the real one's is. Keeps the real tensors that it saw alive.
-class FakeInputs {
+class FakeInputs final : public UnseenJournaled {
  public:
-  FakeInputs();
+  // `journal` may be null. A rollback forgets the fakes made since.
+  explicit FakeInputs(Journal* journal = nullptr);
   ~FakeInputs();
   FakeInputs(const FakeInputs&) = delete;
   FakeInputs& operator=(const FakeInputs&) = delete;
@@ -52,6 +50,11 @@ class FakeInputs {
   // The same with symbolic sizes and strides, of the environment given.
   Ref fake_of(PyObject* real, const EnvironmentRef& environment,
               const SymbolicShape& shape);
+
+  // For checks of rollback.
+  std::string dump() const;
+
+  void undo(uint64_t what, uint64_t key) noexcept override;
 
  private:
   struct State;

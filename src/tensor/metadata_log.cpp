@@ -8,6 +8,7 @@
 #include "support/journal.h"
 #include "tensor/fake_impl.h"
 #include "tensor/fake_tensor.h"
+#include "tensor/operator_effects.h"
 
 namespace magneto::tensor {
 namespace {
@@ -83,7 +84,7 @@ struct StorageState {
   c10::SymInt bytes;
 };
 
-class MetadataLog final : public Journaled {
+class MetadataLog final : public UnseenJournaled {
  public:
   void attach(Journal* journal) {
     journal_ = journal;
@@ -156,6 +157,9 @@ void record_before_resize(c10::StorageImpl* storage) {
   log().storage_write(storage);
 }
 
-void set_journal(Journal* journal) { log().attach(journal); }
+void set_journal(Journal* journal) {
+  log().attach(journal);
+  operator_effects().attach(journal);
+}
 
 }  // namespace magneto::tensor

@@ -17,11 +17,55 @@ OperatorEffects& operator_effects() noexcept {
   return effects;
 }
 
-void OperatorEffects::note_storage(const at::Tensor& tensor) {
+void OperatorEffects::begin() {
+  journal_ = nullptr;
+  call_ = 0;
+  now_ = {};
+  before_.clear();
+  written_.clear();
+}
+
+void OperatorEffects::save() {
+  if (!journal_) return;
+  before_.push_back(now_);
+  journal_->record(this, kFlags);
+}
+
+void OperatorEffects::note_write() {
+  if (now_.first_write) return;
+  save();
+  now_.first_write = call_;
+}
+
+void OperatorEffects::note_storage(uintptr_t storage) {
   note_write();
+  if (written_.insert(storage).second && journal_)
+    journal_->record(this, kStorage, storage);
+}
+
+void OperatorEffects::note_storage(const at::Tensor& tensor) {
   if (tensor.has_storage())
-    written.insert(
+    note_storage(
         reinterpret_cast<uintptr_t>(tensor.storage().unsafeGetStorageImpl()));
+  else
+    note_write();
+}
+
+std::string OperatorEffects::dump() const {
+  return std::to_string(now_.draws) + std::to_string(now_.uses_accelerator) +
+         std::to_string(now_.has_data_numbers) +
+         std::to_string(now_.may_fail_behind_write) + " first write " +
+         (now_.first_write ? std::to_string(*now_.first_write) : "none") +
+         ", storages " + std::to_string(written_.size());
+}
+
+void OperatorEffects::undo(uint64_t what, uint64_t storage) noexcept {
+  if (what == kStorage) {
+    written_.erase(storage);
+    return;
+  }
+  now_ = before_.back();
+  before_.pop_back();
 }
 
 namespace {

@@ -22,7 +22,7 @@ EnvironmentRef environment_for(const char* what) {
       data_environment ? data_environment->data_environment() : nullptr;
   if (!environment)
     throw_needs_data(std::string(what) + " depends on a tensor's data");
-  operator_effects().has_data_numbers = true;
+  operator_effects().note_data_number();
   return environment;
 }
 

@@ -23,7 +23,7 @@ class TraceScope {
  public:
   explicit TraceScope(Context& ctx) {
     tensor::set_journal(&ctx.journal);
-    tensor::set_data_environment(&ctx);
+    tensor::set_data_environment(&ctx.symbols);
   }
   ~TraceScope() {
     tensor::set_data_environment(nullptr);

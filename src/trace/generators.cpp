@@ -2,7 +2,9 @@
 // Generators: frames that are left at a yield and entered again.
 #include "python/names.h"
 #include "trace/interpreter.h"
+#include "values/attributes.h"
 #include "values/exceptions.h"
+#include "values/speculation.h"
 
 namespace magneto::trace {
 
@@ -21,31 +23,26 @@ V Interpreter::make_generator(Frame& frame) {
   state->frame.direct = {};  // its body returns to nobody
   generators_.push_back(std::move(state));
   set_phase(generators_.size() - 1, GeneratorState::Created);
-  ctx.journal.record(this, kGeneratorMade);
+  ctx.journal.record(this, kGeneratorMade, generators_.size() - 1);
   return generator;
 }
 
 // Whether close() would run code that does more than to end. Tried, and undone.
 bool Interpreter::closing_is_noticed(V generator) {
-  const Journal::Position before = ctx.journal.position();
-  const size_t nodes = ctx.graph.node_count();
-  const std::vector<PyObject*> devices = ctx.default_devices.open();
-  ctx.heap.count_writes();
+  values::Speculation closing(ctx);
   V returned = nullptr;
   V exit = values::make_exception(
       ctx, reinterpret_cast<PyTypeObject*>(PyExc_GeneratorExit), {});
   const Outcome<V> next = resume_generator(generator, nullptr, exit, &returned);
-  bool noticed = ctx.graph.node_count() != nodes || ctx.heap.counted_writes() ||
-                 ctx.default_devices.open() != devices;
+  // That generators go on is what closing one is.
+  bool noticed = closing.has_effects(this);
   if (next)
     noticed |= next.value() != nullptr;  // it yields
   else if (next.signal() == Signal::Raised)
     noticed |= !ctx.exception_is(PyExc_GeneratorExit);
   else
     noticed = true;
-  (void)ctx.take_exception();
-  broken_.clear();
-  ctx.journal.rollback(before);
+  closing.rollback();
   return noticed;
 }
 
@@ -94,6 +91,33 @@ void Interpreter::set_phase(size_t generator, GeneratorState::Phase phase) {
   std::erase(unfinished_, generator);
   if (phase != GeneratorState::Finished && !state.frame.code->handlers.empty())
     expect_to_end(generator);
+}
+
+std::optional<WrittenPart> Interpreter::written(uint64_t what,
+                                                uint64_t index) const {
+  switch (what) {
+    case kGeneratorMade:
+      return WrittenPart{.part = index, .is_new = true};
+    case kGeneratorResumed:
+      return WrittenPart{.part = index};
+    default:
+      return std::nullopt;
+  }
+}
+
+std::string Interpreter::part_name(uint64_t generator) const {
+  return "generator " + values::attribute_name(
+                            generators_[generator]->frame.py_code->co_qualname);
+}
+
+std::string Interpreter::part_content(uint64_t generator) const {
+  const GeneratorState& state = *generators_[generator];
+  if (state.phase == GeneratorState::Finished) return "at its end";
+  const int32_t at =
+      state.frame.code->instructions[static_cast<size_t>(state.frame.pc)]
+          .offset;
+  return "in line " +
+         std::to_string(PyCode_Addr2Line(state.frame.py_code, at * 2));
 }
 
 void Interpreter::undo(uint64_t what, uint64_t index) noexcept {
@@ -185,7 +209,7 @@ Outcome<V> Interpreter::throw_into_delegate(V delegate, V* thrown, V* ended) {
 // throws it is handling.
 Signal Interpreter::raise_thrown(V thrown, V handled_inside) {
   const V before =
-      std::exchange(handled, handled_inside ? handled_inside : ctx.none());
+      handled.exchange(handled_inside ? handled_inside : ctx.none());
   const Signal signal = ctx.raise_value(thrown);
   handled = before;
   return signal;

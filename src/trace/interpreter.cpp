@@ -65,15 +65,15 @@ Status Interpreter::check_progress() {
 Outcome<Next> Interpreter::run(Frame& frame) {
   const Instruction* instructions = frame.code->instructions.data();
   Journal::Position before = ctx.journal.position();
-  V handled_before = handled;
   try {
     for (;;) {
       const Instruction instruction = instructions[frame.pc];
       frame.current = frame.pc++;
       before = ctx.journal.position();
-      handled_before = handled;
       if (--ctx.steps_to_check < 0) [[unlikely]]
         MG_DO(check_progress());
+      if (ctx.rehearses) [[unlikely]]
+        rehearse(frame, instruction);
       MaybeBefore frame_before = before_step(frame, instruction);
       Outcome<Next> next = kHandlers[static_cast<size_t>(instruction.op)](
           *this, frame, instruction);
@@ -84,7 +84,7 @@ Outcome<Next> Interpreter::run(Frame& frame) {
         Signal signal = next.signal();
         if (signal == Signal::Raised) signal = trace_back(frame);
         if (signal == Signal::Raised && unwind(frame)) continue;
-        if (signal == Signal::Break) keep_broken(frame, before, handled_before);
+        if (signal == Signal::Break) keep_broken(frame, before);
         return signal;
       }
       if (next.value() != Next::Continue) return next;
@@ -92,7 +92,7 @@ Outcome<Next> Interpreter::run(Frame& frame) {
   } catch (const values::BreakException& exception) {
     frame_ = &frame;
     const Signal signal = ctx.graph_break(exception);
-    if (signal == Signal::Break) keep_broken(frame, before, handled_before);
+    if (signal == Signal::Break) keep_broken(frame, before);
     return signal;
   }
 }
@@ -118,15 +118,11 @@ bool stands_alone(const Context& ctx, PyCodeObject* code, int32_t index) {
 // A graph break leaves an inlined frame. If it can be gone on with by itself
 // the frame is kept, with the state before its instruction; otherwise the
 // caller's instruction is what breaks.
-void Interpreter::keep_broken(Frame& frame, Journal::Position before,
-                              V handled_before) {
+void Interpreter::keep_broken(Frame& frame, Journal::Position before) {
   ctx.direct_call = {};
   if (!ctx.keeps_inner_frames) return;
   // The frames that it calls are in a state of their own.
-  if (broken_.empty()) {
-    ctx.journal.rollback(before);
-    handled = handled_before;
-  }
+  if (broken_.empty()) ctx.journal.rollback(before);
   if (!frame.direct.is_direct || broken_.size() >= kMostInner ||
       (broken_.empty() && !stands_alone(ctx, frame.py_code, frame.current))) {
     broken_.clear();
@@ -165,8 +161,11 @@ void Interpreter::break_at_call() {
   const auto innermost =
       std::find_if(broken_.begin() + 1, broken_.end(), breaks_alone);
   broken_.erase(broken_.begin(), innermost);
+  // The outermost frame handles what it did.
+  const V handled_outside = handled;
   ctx.journal.rollback(broken_.empty() ? before_outermost_
                                        : broken_.front().before);
+  handled = handled_outside;
 }
 
 Outcome<Next> Interpreter::run_outermost(Frame& frame) {
@@ -177,6 +176,8 @@ Outcome<Next> Interpreter::run_outermost(Frame& frame) {
     frame.current = frame.pc++;
     const Journal::Position before = ctx.journal.position();
     const V handled_before = handled;
+    if (ctx.rehearses) [[unlikely]]
+      rehearse(frame, instruction);
     MaybeBefore frame_before = before_step(frame, instruction);
     Outcome<Next> next = [&]() -> Outcome<Next> {
       try {
@@ -398,7 +399,7 @@ graph::LocationId Interpreter::location(Frame& frame) {
 }
 
 graph::Origin Interpreter::origin() {
-  calls_in_blocks_ = calls_in_blocks_ || is_in_block();
+  if (!calls_in_blocks_ && is_in_block()) calls_in_blocks_ = true;
   return {location(), ctx.scope};
 }
 

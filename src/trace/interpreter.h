@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "python/frame.h"
+#include "support/journaled.h"
 #include "trace/frame.h"
 #include "values/capture.h"
 #include "values/context.h"
@@ -36,7 +37,10 @@ using Handler = Outcome<Next> (*)(Interpreter&, Frame&, Instruction);
 class Interpreter final : public values::Inliner, public Journaled {
  public:
   explicit Interpreter(Context& context)
-      : ctx(context), handled(context.none()) {
+      : ctx(context),
+        handled(context.journal, context.none()),
+        raised_object_(context.journal),
+        calls_in_blocks_(context.journal) {
     ctx.inliner = this;
   }
   ~Interpreter() {
@@ -48,7 +52,7 @@ class Interpreter final : public values::Inliner, public Journaled {
   Context& ctx;
   // The exception that is being handled, as sys.exc_info has it, or None; the
   // caller's isn't looked at before somebody asks.
-  V handled;
+  JournaledValue<V> handled;
 
   // Notes what the outermost frame holds (lifetimes.cpp). `arguments`: those of
   // a call that nobody else holds.
@@ -83,6 +87,8 @@ class Interpreter final : public values::Inliner, public Journaled {
   std::vector<std::pair<PyObject*, V>> current_locals() override;
   V& current_namespace() override { return frame_->namespace_value; }
   V handled_exception() override { return handled; }
+  void drop_broken() override { broken_.clear(); }
+  std::string dump() const override;
   bool surely_lives(PyObject* object) const override;
 
   // After a break: the frames inside of the outermost one that are gone on with
@@ -112,6 +118,10 @@ class Interpreter final : public values::Inliner, public Journaled {
   // The value of a globals dictionary.
   V globals_value(PyObject* globals);
 
+  std::optional<WrittenPart> written(uint64_t what,
+                                     uint64_t index) const override;
+  std::string part_name(uint64_t generator) const override;
+  std::string part_content(uint64_t generator) const override;
   void undo(uint64_t what, uint64_t index) noexcept override;
 
  private:
@@ -205,12 +215,15 @@ class Interpreter final : public values::Inliner, public Journaled {
   graph::LocationId location(Frame& frame);
   Outcome<Next> run_nested(Frame& frame);
   Signal too_deep();
-  void keep_broken(Frame& frame, Journal::Position before, V handled_before);
+  // rehearsal.cpp
+  void rehearse(Frame& frame, Instruction instruction);
+  void keep_broken(Frame& frame, Journal::Position before);
 
   Frame* frame_ = nullptr;  // innermost
-  V raised_object_ = nullptr;
+  bool is_rehearsing_ = false;
+  JournaledValue<V> raised_object_;
   size_t depth_ = python::recursion_depth();
-  bool calls_in_blocks_ = false;
+  JournaledValue<bool> calls_in_blocks_;
   std::vector<V> begun_;  // see begin()
   bool begun_at_start_ = true;
   std::vector<int32_t> unchanged_;

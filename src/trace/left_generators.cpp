@@ -199,7 +199,7 @@ Status Interpreter::end_left_generators(const Frame& frame,
     V raised = ctx.take_exception();
     const Status ended = end_generator(generator);
     // It goes on as it was.
-    const V before = std::exchange(handled, raised);
+    const V before = handled.exchange(raised);
     (void)ctx.raise_value(raised);
     handled = before;
     MG_DO(ended);

@@ -137,7 +137,7 @@ namespace {
 
 // Its context stays what it is.
 Signal raise_again(Interpreter& in, V exception) {
-  const V handled = std::exchange(in.handled, exception);
+  const V handled = in.handled.exchange(exception);
   const Signal signal = in.ctx.raise_value(exception);
   in.handled = handled;
   return signal;

@@ -13,7 +13,7 @@ Outcome<Next> op_ReturnGenerator(Interpreter& in, Frame& frame, Instruction) {
 
 Outcome<Next> op_YieldValue(Interpreter& in, Frame& frame, Instruction) {
   // v -- sent
-  frame.handled = frame.handlers ? in.handled : nullptr;
+  frame.handled = frame.handlers ? in.handled.get() : nullptr;
   frame.result = frame.top();
   frame.pop();
   return Next::Yield;

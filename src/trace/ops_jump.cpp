@@ -65,8 +65,8 @@ Outcome<bool> is_asserted(Interpreter& in, Frame& frame, int32_t at,
   }
   shapes::E open = values::open_truth(in.ctx, condition);
   if (open && !wanted)
-    open = in.ctx.environment()->expressions().logical_not(open);
-  if (open) in.ctx.assert_in_graph(open, {});
+    open = in.ctx.symbols.environment()->expressions().logical_not(open);
+  if (open) in.ctx.symbols.assert_in_graph(open, {});
   return open != nullptr;
 }
 

@@ -92,7 +92,7 @@ V class_attribute(Context& ctx, PyTypeObject* type, PyObject* name,
 }
 
 PyObject* type_lookup(Context& ctx, PyTypeObject* type, PyObject* name) {
-  if (ctx.has_written_classes && written_attribute(ctx, type, name))
+  if (ctx.has_written_classes() && written_attribute(ctx, type, name))
     throw BreakException{
         {"attribute-write", "attribute " + attribute_name(name) + " of class " +
                                 type->tp_name + " that was written before"}};

@@ -56,9 +56,9 @@ V position(Context& ctx, PyObject* object, SourceId source, int64_t next) {
   constexpr int64_t kMost = int64_t{1} << 40;
   if (next <= kMost && next >= -kMost && ctx.symbol_policy &&
       ctx.symbol_policy->is_symbolic(object, source))
-    return ctx.symbol(ctx.new_symbol(shapes::Number::of(next),
-                                     {guards::IntKind::Position, source},
-                                     shapes::Type::Integer));
+    return ctx.symbols.value(ctx.symbols.make(
+        shapes::Number::of(next), {guards::IntKind::Position, source},
+        shapes::Type::Integer));
   ctx.guards.iterator_position(source, next);
   return ctx.integer(next);
 }

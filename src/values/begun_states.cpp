@@ -141,7 +141,7 @@ class Reader {
     const int64_t number = plain_number(word);
     if (range.contains(number) && ctx_.symbol_policy &&
         ctx_.symbol_policy->is_symbolic(object_, source_))
-      return ctx_.symbol(ctx_.new_symbol(
+      return ctx_.symbols.value(ctx_.symbols.make(
           shapes::Number::of(number),
           {guards::IntKind::Word, source_, static_cast<int64_t>(word)},
           shapes::Type::Integer, range));

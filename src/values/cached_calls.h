@@ -24,7 +24,7 @@ struct CacheUse {
   size_t writes = kBeforeWrites;
 };
 
-class CachedCalls final : public Journaled {
+class CachedCalls final : public UnseenJournaled {
  public:
   struct Known {
     V result = nullptr;    // null if there was no such call

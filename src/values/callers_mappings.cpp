@@ -8,7 +8,6 @@
 #include "values/callers_objects.h"
 #include "values/identity.h"
 #include "values/keys_by_place.h"
-#include "values/memo.h"
 #include "values/protocol.h"
 #include "values/torch_types.h"
 
@@ -27,14 +26,14 @@ namespace {
 
 }  // namespace
 
-V Context::wrap_mapping(PyObject* object, SourceId source) {
-  if (memo_->instance_dicts.contains(object)) shared_attributes();
-  V made = callers_object(*this, Kind::Dict, object, source);
+V Wrapping::wrap_mapping(PyObject* object, SourceId source) {
+  if (instance_dicts_.contains(object)) shared_attributes();
+  V made = callers_object(whole(), Kind::Dict, object, source);
   heap.make_dict(made->heap, false);
   return made;
 }
 
-HeapId Context::make_attributes(V object) {
+HeapId Wrapping::make_attributes(V object) {
   PyTypeObject* type = object->type;
   const bool has_dictionary = python::has_dictionary(type);
   const bool has_slots = (type->tp_flags & Py_TPFLAGS_HEAPTYPE) &&
@@ -45,8 +44,8 @@ HeapId Context::make_attributes(V object) {
       real && has_dictionary ? python::dict_slot(object->object) : nullptr;
   if (dict && *dict) {
     const auto [at, is_new] =
-        memo_->instance_dicts.try_emplace(*dict, object->object);
-    if (memo_->seen.contains(*dict) || at->second != object->object)
+        instance_dicts_.try_emplace(*dict, object->object);
+    if (seen_.contains(*dict) || at->second != object->object)
       shared_attributes();
   }
   HeapId id = heap.make();
@@ -69,7 +68,7 @@ PyObject* namespace_of(PyObject* object) {
 
 }  // namespace
 
-V Context::constant_namespace(V object) {
+V Wrapping::constant_namespace(V object) {
   if (!PyModule_Check(object->object) && !PyFunction_Check(object->object))
     return nullptr;
   // Of a function it is made where there was none; a class of modules may have
@@ -85,27 +84,27 @@ V Context::constant_namespace(V object) {
   return known(kept);
 }
 
-V Context::class_namespace(PyTypeObject* type) {
+V Wrapping::class_namespace(PyTypeObject* type) {
   Ref proxy = Ref::steal(PyDictProxy_New(type->tp_dict));
   MG_CHECK(proxy, "out of memory");
-  memo_->class_dicts.emplace(type->tp_dict, type);
+  class_dicts_.emplace(type->tp_dict, type);
   return constant(std::move(proxy));
 }
 
-PyTypeObject* Context::class_of_namespace(V constant) const {
+PyTypeObject* Wrapping::class_of_namespace(V constant) const {
   if (constant->type != &PyDictProxy_Type) return nullptr;
   const Reading dict =
       guards::read_field(SourceKind::MappingProxyTarget, constant->object);
   if (!dict.is_present()) return nullptr;
-  auto found = memo_->class_dicts.find(dict.value());
-  return found == memo_->class_dicts.end() ? nullptr : found->second;
+  auto found = class_dicts_.find(dict.value());
+  return found == class_dicts_.end() ? nullptr : found->second;
 }
 
-V Context::class_attributes(PyTypeObject* type) {
+V Wrapping::class_attributes(PyTypeObject* type) {
   if (V known = written_class(type)) return known;
-  if (memo_->class_dicts.contains(type->tp_dict)) return nullptr;
+  if (class_dicts_.contains(type->tp_dict)) return nullptr;
   auto* object = reinterpret_cast<PyObject*>(type);
-  has_written_classes = true;
+  has_written_classes_ = true;
   HeapId id = heap.make();
   V cls = make({.kind = Kind::Constant,
                 .source = sources.constant(object),
@@ -118,18 +117,16 @@ V Context::class_attributes(PyTypeObject* type) {
   heap.initial(attributes).owner = made;
   heap.make_dict(attributes, false);
   heap.set_attributes(id, attributes);
-  memo_->seen.emplace(object, made);
-  memo_->objects.push_back(object);
-  journal.record(this, Memo::kSeen);
+  seen_.add(object, made);
   return made;
 }
 
-V Context::written_class(PyTypeObject* type) const {
-  auto found = memo_->seen.find(reinterpret_cast<PyObject*>(type));
-  return found == memo_->seen.end() ? nullptr : found->second;
+V Wrapping::written_class(PyTypeObject* type) const {
+  const V* found = seen_.find(reinterpret_cast<PyObject*>(type));
+  return found ? *found : nullptr;
 }
 
-V Context::constant_attribute(V object, PyObject* name) {
+V Wrapping::constant_attribute(V object, PyObject* name) {
   if (object->type->tp_dictoffset == 0 &&
       !(object->type->tp_flags & Py_TPFLAGS_MANAGED_DICT))
     return nullptr;
@@ -139,7 +136,7 @@ V Context::constant_attribute(V object, PyObject* name) {
   if (!object->source.valid() && !is_shared) {
     Reading reading = guards::read_instance_attr(object->object, name);
     if (!reading.is_present()) return nullptr;
-    Outcome<V> value = from_constant(*this, Ref::share(reading.value()));
+    Outcome<V> value = from_constant(whole(), Ref::share(reading.value()));
     return value ? value.value() : nullptr;
   }
   SourceId base = object->source;
@@ -148,9 +145,8 @@ V Context::constant_attribute(V object, PyObject* name) {
   if (is_shared) base = sources.constant(object->object);
   // The program has the dictionary itself in hand, and may have changed it.
   if (PyObject* real = namespace_of(object->object)) {
-    auto found = memo_->seen.find(real);
-    if (found != memo_->seen.end())
-      return dict_get_string(*this, found->second, name);
+    if (const V* found = seen_.find(real))
+      return dict_get_string(whole(), *found, name);
   }
   SourceId source = sources.instance_attr(base, name);
   Reading reading = guards::read_instance_attr(object->object, name);
@@ -162,8 +158,8 @@ V Context::constant_attribute(V object, PyObject* name) {
   return nullptr;
 }
 
-void Context::guard_type_attribute(PyTypeObject* type, PyObject* name,
-                                   PyObject* found) {
+void Wrapping::guard_type_attribute(PyTypeObject* type, PyObject* name,
+                                    PyObject* found) {
   SourceId source = sources.type_attr(
       sources.constant(reinterpret_cast<PyObject*>(type)), name);
   if (found)
@@ -174,7 +170,7 @@ void Context::guard_type_attribute(PyTypeObject* type, PyObject* name,
 
 // -- Backing ------------------------------------------------------------------
 
-Context::KeyPlace Context::place_of(HeapId dict, V key, PyObject* token) {
+Wrapping::KeyPlace Wrapping::place_of(HeapId dict, V key, PyObject* token) {
   const HeapObject& mapping = heap[dict];
   if (mapping.attributes_of.valid()) {
     V object = heap[mapping.attributes_of].owner;
@@ -190,12 +186,12 @@ Context::KeyPlace Context::place_of(HeapId dict, V key, PyObject* token) {
             guards::read_instance_attr(object->object, token)};
   }
   V object = mapping.owner;
-  if (const auto place = place_of_key(*this, object, key)) {
+  if (const auto place = place_of_key(whole(), object, key)) {
     const SourceId source = sources.dict_value_at(object->source, *place);
     return {source, guards::read_dict_item(object->object, token,
                                            PyObject_Hash(token))};
   }
-  PyObject* real = callers_key(*this, key, token);
+  PyObject* real = callers_key(whole(), key, token);
   if (!real) return {};
   Py_hash_t hash = PyObject_Hash(real);
   MG_CHECK(hash != -1, "a token can be hashed");
@@ -205,7 +201,7 @@ Context::KeyPlace Context::place_of(HeapId dict, V key, PyObject* token) {
           guards::read_dict_item(object->object, real, hash)};
 }
 
-V Context::read(HeapId dict, V key, PyObject* token) {
+V Wrapping::read(HeapId dict, V key, PyObject* token) {
   const auto [source, reading] = place_of(dict, key, token);
   if (!source.valid()) {
     heap.dict_note(dict, key, nullptr, token);
@@ -257,12 +253,12 @@ void expect_plain_key(PyObject* key, bool of_instance) {
 
 }  // namespace
 
-std::vector<V> Context::keys(HeapId dict) {
+std::vector<V> Wrapping::keys(HeapId dict) {
   const HeapObject& mapping = heap[dict];
   const bool of_instance = mapping.attributes_of.valid();
   V object = of_instance ? heap[mapping.attributes_of].owner : mapping.owner;
   if (!of_instance) {
-    std::vector<V> by_place = keys_by_place(*this, object);
+    std::vector<V> by_place = keys_by_place(whole(), object);
     if (!by_place.empty()) return by_place;
   }
   // That it has none yet may be seen: an exception's state says so.

@@ -79,7 +79,7 @@ Status write_class_attribute(Context& ctx, V cls, PyObject* name, V value) {
 
 std::optional<V> own_written_attribute(Context& ctx, PyTypeObject* type,
                                        PyObject* name) {
-  V attributes = ctx.has_written_classes ? ctx.written_class(type) : nullptr;
+  V attributes = ctx.has_written_classes() ? ctx.written_class(type) : nullptr;
   if (!attributes) return std::nullopt;
   const Py_ssize_t position = ctx.heap.find(attributes->heap, name);
   if (position < 0) return std::nullopt;
@@ -90,7 +90,7 @@ std::optional<V> own_written_attribute(Context& ctx, PyTypeObject* type,
 
 std::optional<V> written_attribute(Context& ctx, PyTypeObject* type,
                                    PyObject* name) {
-  if (!ctx.has_written_classes) return std::nullopt;
+  if (!ctx.has_written_classes()) return std::nullopt;
   PyObject* mro = type->tp_mro;
   std::vector<PyTypeObject*> without;
   bool is_taken_away = false;
@@ -123,7 +123,7 @@ std::optional<V> written_attribute(Context& ctx, PyTypeObject* type,
 }
 
 bool is_class_written(Context& ctx, PyTypeObject* type) {
-  if (!ctx.has_written_classes) return false;
+  if (!ctx.has_written_classes()) return false;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(type->tp_mro); ++i) {
     V attributes = ctx.written_class(
         reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(type->tp_mro, i)));

@@ -121,11 +121,11 @@ Outcome<V> from_constant(Context& ctx, Ref object) {
     return ctx.graph_break(
         "recursion", "a result with so many objects inside of each other");
   PyObject* real = object.get();
-  if (ctx.has_symbols()) {
+  if (ctx.symbols.exist()) {
     if (tensor::is_symbol_object(real)) {
-      shapes::E number = tensor::expression_of(ctx.environment(), real);
+      shapes::E number = tensor::expression_of(ctx.symbols.environment(), real);
       MG_CHECK(number, "a number of this trace");
-      return ctx.symbol(number);
+      return ctx.symbols.value(number);
     }
     if (Py_IS_TYPE(real, torch_types().size)) {
       std::vector<V> items;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "values/context.h"
 #include "values/protocol.h"
 
 namespace magneto::values {
@@ -55,8 +56,29 @@ void DeferredCalls::note(Context& ctx, V function, const Arguments& args) {
 }
 
 void DeferredCalls::add(Context& ctx, LateCall call) {
+  describing_ = &ctx;
   calls_.push_back(std::move(call));
   ctx.journal.record(this, 0);
+}
+
+std::optional<WrittenPart> DeferredCalls::written(uint64_t, uint64_t) const {
+  return WrittenPart{};
+}
+
+std::string DeferredCalls::part_name(uint64_t) const {
+  return "the calls that wait for the end";
+}
+
+std::string DeferredCalls::part_content(uint64_t) const {
+  std::string text;
+  for (const LateCall& call : calls_) {
+    if (!text.empty()) text += ", ";
+    text += describing_->describe(call.function) + "(";
+    for (size_t i = 0; i < call.arguments.size(); ++i)
+      text += (i ? ", " : "") + describing_->describe(call.arguments[i]);
+    text += ")";
+  }
+  return text.empty() ? "none" : text;
 }
 
 }  // namespace magneto::values

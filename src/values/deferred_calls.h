@@ -10,6 +10,7 @@
 
 #include "python/ref.h"
 #include "support/journal.h"
+#include "values/heap.h"
 #include "values/inliner.h"
 
 namespace magneto::values {
@@ -29,12 +30,16 @@ class DeferredCalls final : public Journaled {
 
   std::span<const LateCall> calls() const { return calls_; }
 
+  std::optional<WrittenPart> written(uint64_t what, uint64_t) const override;
+  std::string part_name(uint64_t) const override;
+  std::string part_content(uint64_t) const override;
   void undo(uint64_t, uint64_t) noexcept override { calls_.pop_back(); }
 
  private:
   bool is_allowed(PyObject* function) const;
   void add(Context& ctx, LateCall call);
 
+  Callers* describing_ = nullptr;  // since the first call
   Ref functions_;
   std::vector<LateCall> calls_;
 };

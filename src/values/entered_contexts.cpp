@@ -17,6 +17,32 @@ void EnteredContexts::leave(Journal& journal) {
   journal.record(this, kLeave);
 }
 
+std::optional<WrittenPart> EnteredContexts::written(uint64_t, uint64_t) const {
+  return WrittenPart{};
+}
+
+std::string EnteredContexts::part_name(uint64_t) const {
+  return "which autocasts and inference modes are entered";
+}
+
+std::string EnteredContexts::part_content(uint64_t) const {
+  std::string text;
+  for (const EnteredContext& context : open_) {
+    switch (context.kind) {
+      case EnteredContext::Kind::InferenceMode:
+        text += "inference mode, ";
+        break;
+      case EnteredContext::Kind::Autocast:
+        text += "autocast, ";
+        break;
+      case EnteredContext::Kind::OutsideOfAutocast:
+        text += "outside of an autocast, ";
+        break;
+    }
+  }
+  return text.empty() ? "none" : text.substr(0, text.size() - 2);
+}
+
 void EnteredContexts::undo(uint64_t what, uint64_t) noexcept {
   if (what == kEnter) {
     open_.pop_back();

@@ -34,6 +34,9 @@ class EnteredContexts final : public Journaled {
   // Outermost first.
   std::span<const EnteredContext> open() const { return open_; }
 
+  std::optional<WrittenPart> written(uint64_t what, uint64_t) const override;
+  std::string part_name(uint64_t) const override;
+  std::string part_content(uint64_t) const override;
   void undo(uint64_t what, uint64_t) noexcept override;
 
  private:

@@ -20,12 +20,12 @@ void let_go_object(Context& ctx, PyObject* object, SourceId source) {
 
 }  // namespace
 
-void Context::let_go(V value) {
+void Wrapping::let_go(V value) {
   if (value->kind != Kind::Tensor && value->kind != Kind::Constant)
-    let_go_object(*this, value->object, value->source);
+    let_go_object(whole(), value->object, value->source);
 }
 
-void Context::guard_death(V value) {
+void Wrapping::guard_death(V value) {
   PyObject* object = value->object;
   if (!object || !value->source.valid() || guards::has_finalizer(object))
     return;
@@ -36,7 +36,7 @@ void Context::guard_death(V value) {
   guards.no_finalizer(value->source);
 }
 
-void Context::let_go_unread(HeapId dict, V key, PyObject* token) {
+void Wrapping::let_go_unread(HeapId dict, V key, PyObject* token) {
   const auto [source, reading] = place_of(dict, key, token);
   if (!source.valid()) return;
   // Code of the program's may run when another key of that hash is written.
@@ -45,7 +45,7 @@ void Context::let_go_unread(HeapId dict, V key, PyObject* token) {
     (void)read(dict, key, token);
     return;
   }
-  if (reading.is_present()) let_go_object(*this, reading.value(), source);
+  if (reading.is_present()) let_go_object(whole(), reading.value(), source);
 }
 
 }  // namespace magneto::values

@@ -11,6 +11,7 @@
 #include "python/names.h"
 #include "support/stack_room.h"
 #include "values/protocol.h"
+#include "values/speculation.h"
 #include "values/tensor_choice.h"
 #include "values/torch_types.h"
 
@@ -173,8 +174,7 @@ Outcome<std::optional<bool>> are_equal(Context& ctx, V one, V other) {
 Outcome<PyObject*> own_token(Context& ctx, V key) {
   if (key->type->tp_hash == PyObject_HashNotImplemented)
     return unhashable(ctx, key->type);
-  const Heap::Counting counting(ctx.heap);
-  const size_t calls = ctx.graph.call_count();
+  const Speculation asked(ctx);
   MG_TRY(V hashed, hash_by_own_method(ctx, key));
   if (!hashed) return user_key(ctx, key);
   const Py_hash_t hash = PyLong_AsSsize_t(hashed->object);
@@ -196,8 +196,7 @@ Outcome<PyObject*> own_token(Context& ctx, V key) {
     if (token && token != known.token) return user_key(ctx, key);
     token = known.token;
   }
-  if (ctx.heap.counted_writes() || ctx.graph.call_count() != calls)
-    return user_key(ctx, key);
+  if (asked.has_effects()) return user_key(ctx, key);
   if (!token) token = ctx.keep(python::make_key_token(hash));
   if (!is_known) ctx.remember_own_key({key, token, hash});
   return token;

@@ -6,28 +6,6 @@
 
 namespace magneto::values {
 
-namespace {
-
-// What an undo record takes back.
-enum class Undo : uint8_t {
-  Make,        // an object was made
-  Splice,      // saved: position, count inserted, the items removed
-  Items,       // the caller's items were read; saved: how many
-  EntryAdd,    // an entry was appended; saved: what the index said before
-  EntryValue,  // an entry's value changed; saved: the old value and flag
-  Dict,        // saved: the whole state before (clearing, completing)
-  Merge,       // a set took in another one
-  Slot,        // saved: the old value
-  Slots,       // the slots grew by one
-  Number,      // saved: the old number
-  Node,        // saved: the old node
-  Attributes,  // the attribute mapping was set
-  Mark,        // saved: the old change bits
-  Drop,        // note_drops() was told
-};
-
-}  // namespace
-
 Heap::~Heap() = default;
 
 HeapId Heap::make() {
@@ -49,14 +27,7 @@ void Heap::touch(HeapId id) {
 void Heap::mark(HeapId id, Change change) {
   touch(id);
   HeapObject& object = at(id);
-  const bool is_of_caller = is_callers(id);
-  // What frames show is no write of the program's.
-  const auto is_frame = [&] {
-    return object.owner && object.owner->type == &PyFrame_Type;
-  };
-  if (is_of_caller || (id.index < counted_below_ && !is_frame()))
-    ++counted_writes_;
-  if (is_of_caller) ++callers_writes_;
+  if (is_callers(id)) ++callers_writes_;
   const auto bit = static_cast<uint8_t>(change);
   if (object.changes & bit) return;
   saved_.push_back({.count = object.changes});
@@ -207,7 +178,7 @@ void Heap::dict_note(HeapId id, V key, V value, PyObject* token) {
   MG_CHECK(before < 0, "a key is noted once");
   saved_.push_back({.count = before, .flag = value != nullptr});
   add_entry(dict, {key, value, Ref::share(token), false});
-  journal_.record(this, static_cast<uint64_t>(Undo::EntryAdd), id.index);
+  journal_.record(this, static_cast<uint64_t>(Undo::EntryNote), id.index);
 }
 
 void Heap::dict_set(HeapId id, V key, V value, PyObject* token) {
@@ -326,7 +297,7 @@ void Heap::dict_complete(HeapId id, Backing& backing) {
   Saved saved;
   saved.dict = copy_of(*at(id).dict);
   saved_.push_back(std::move(saved));
-  journal_.record(this, static_cast<uint64_t>(Undo::Dict), id.index);
+  journal_.record(this, static_cast<uint64_t>(Undo::Complete), id.index);
 
   // The caller's keys that were deleted, which nothing finds any more; those
   // that are there, in their order; then the keys that the trace added, in the
@@ -446,6 +417,7 @@ void Heap::undo(uint64_t a, uint64_t b) noexcept {
           object.items.begin() + static_cast<std::ptrdiff_t>(saved.count));
       object.is_unread = true;
       return;
+    case Undo::EntryNote:
     case Undo::EntryAdd:
       set_index(*object.dict, object.dict->entries.back().token, saved.count);
       object.dict->version -= object.dict->entries.back().is_new;
@@ -464,6 +436,7 @@ void Heap::undo(uint64_t a, uint64_t b) noexcept {
       return;
     }
     case Undo::Dict:
+    case Undo::Complete:
       object.dict = std::move(saved.dict);
       return;
     case Undo::Merge:
@@ -489,50 +462,6 @@ void Heap::undo(uint64_t a, uint64_t b) noexcept {
     case Undo::Attributes:
       return;  // above
   }
-}
-
-// -- dump ---------------------------------------------------------------------
-
-std::string Heap::dump() const {
-  std::string text;
-  char buffer[64];
-  auto add = [&](const void* pointer) {
-    std::snprintf(buffer, sizeof buffer, " %p", pointer);
-    text += buffer;
-  };
-  for (size_t i = 0; i < objects_.size(); ++i) {
-    const HeapObject& object = objects_[i];
-    std::snprintf(buffer, sizeof buffer, "#%zu changes=%d number=%lld node=%u",
-                  i, object.changes, static_cast<long long>(object.number),
-                  object.node.index);
-    text += buffer;
-    text += object.is_unread ? " more items:" : " items:";
-    for (V item : object.items) add(item);
-    text += " slots:";
-    for (V slot : object.slots) add(slot);
-    if (object.dict) {
-      std::snprintf(buffer, sizeof buffer, " dict(%s, %zu):",
-                    object.dict->complete ? "complete" : "partial",
-                    object.dict->live);
-      text += buffer;
-      for (const DictEntry& entry : object.dict->entries) {
-        add(entry.key);
-        add(entry.value);
-        add(entry.token.get());
-        std::snprintf(buffer, sizeof buffer, "@%zd%s%s",
-                      index_of(*object.dict, entry.token),
-                      entry.written ? "w" : "", entry.has_left ? "l" : "");
-        text += buffer;
-      }
-    }
-    text += "\n";
-  }
-  text += "modified:";
-  for (HeapId id : modified_) {
-    std::snprintf(buffer, sizeof buffer, " %u", id.index);
-    text += buffer;
-  }
-  return text;
 }
 
 }  // namespace magneto::values

@@ -30,7 +30,8 @@ class Backing {
   ~Backing() = default;
 };
 
-// What the heap asks of the caller's objects. Implemented by the Context.
+// What the heap asks of the caller's objects, and of values. Implemented by the
+// Context.
 class Callers {
  public:
   // The items of a list, guarded as a whole.
@@ -38,6 +39,9 @@ class Callers {
   // Told what an object is about to lose by a write. Throws where that can't
   // wait until the compiled piece ends.
   virtual void let_go(V value) = 0;
+  // In the user's terms, the same for values that a program can't tell apart:
+  // "x.size(0)", "[1, 'a']", "a float32[2, 3] tensor".
+  virtual std::string describe(V value) const = 0;
 
  protected:
   ~Callers() = default;
@@ -125,6 +129,8 @@ class Heap : public Journaled {
     return object;
   }
   size_t size() const { return objects_.size(); }
+  // The same without a note that somebody has looked at it.
+  V owner(HeapId id) const { return at(id).owner; }
 
   // Construction: state given to an object before anyone could see it. Not
   // journaled; making the object is.
@@ -171,34 +177,6 @@ class Heap : public Journaled {
   // Whether it is the caller's object, or what that has its attributes in.
   bool is_callers(HeapId id) const;
 
-  // From here on, writes to objects of the caller's, and to those that there
-  // are now, are counted.
-  void count_writes() {
-    counted_below_ = size();
-    counted_writes_ = 0;
-  }
-  size_t counted_writes() const { return counted_writes_; }
-  // Counts for itself; what was counted before goes on behind it.
-  class Counting {
-   public:
-    explicit Counting(Heap& heap)
-        : heap_(heap),
-          below_(heap.counted_below_),
-          writes_(heap.counted_writes_) {
-      heap.count_writes();
-    }
-    ~Counting() {
-      heap_.counted_below_ = below_;
-      heap_.counted_writes_ += writes_;
-    }
-    Counting(const Counting&) = delete;
-    Counting& operator=(const Counting&) = delete;
-
-   private:
-    Heap& heap_;
-    size_t below_, writes_;
-  };
-
   // Objects made since there were `size` stand for ones that calls which aren't
   // traced get as well, as out of a cache: who writes to them, keeps them or
   // asks for their identity can tell the difference, and touches them.
@@ -218,6 +196,14 @@ class Heap : public Journaled {
   // A textual dump of the whole state, for tests of rollback.
   std::string dump() const;
 
+  // Whether the program made it since there were so many objects.
+  bool is_made_since(HeapId id, size_t objects) const;
+  // The same for the same object in two traces that went on from one state.
+  uint64_t key_of(HeapId id) const;
+  std::optional<WrittenPart> written(uint64_t what, uint64_t id) const override;
+  std::string part_name(uint64_t id) const override;
+  std::string part_content(uint64_t id) const override;
+
   void undo(uint64_t a, uint64_t b) noexcept override;
 
  private:
@@ -230,8 +216,28 @@ class Heap : public Journaled {
     return const_cast<Heap*>(this)->at(id);
   }
 
+  // What an undo record takes back.
+  enum class Undo : uint8_t {
+    Make,        // an object was made
+    Splice,      // saved: position, count inserted, the items removed
+    Items,       // the caller's items were read; saved: how many
+    EntryNote,   // the same of an entry that was read
+    EntryAdd,    // an entry was appended; saved: what the index said before
+    EntryValue,  // an entry's value changed; saved: the old value and flag
+    Dict,        // saved: the whole state before it was cleared
+    Complete,    // the same before the caller's keys were read
+    Merge,       // a set took in another one
+    Slot,        // saved: the old value
+    Slots,       // the slots grew by one
+    Number,      // saved: the old number
+    Node,        // saved: the old node
+    Attributes,  // the attribute mapping was set
+    Mark,        // saved: the old change bits
+    Drop,        // note_drops() was told
+  };
+
   // What an undo record needs beyond two words; the meaning of the fields is
-  // the record's (heap.cpp).
+  // the record's.
   struct Saved {
     size_t position = 0;
     int64_t count = 0;
@@ -240,6 +246,8 @@ class Heap : public Journaled {
     std::vector<V> items;
     std::unique_ptr<DictState> dict;
   };
+  // Of an attribute mapping, whose it is; else the object itself.
+  HeapId owner_of(HeapId id) const;
   void mark(HeapId id, Change change);
   void note_read(HeapId id) const {
     if (is_callers(id)) ++reads_of_written_;
@@ -256,8 +264,6 @@ class Heap : public Journaled {
   std::deque<HeapObject> objects_;
   std::vector<Saved> saved_;  // popped by undo
   std::vector<HeapId> modified_;
-  size_t counted_below_ = 0;
-  size_t counted_writes_ = 0;
   size_t callers_writes_ = 0;
   mutable size_t reads_of_written_ = 0;
   bool touched_shared_ = false;

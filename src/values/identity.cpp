@@ -282,7 +282,7 @@ namespace {
 bool are_as_given(Context& ctx, const std::vector<shapes::E>& expressions,
                   std::span<const int64_t> given) {
   for (size_t i = 0; i < given.size(); ++i) {
-    const auto hint = ctx.environment()->hint(expressions[i]);
+    const auto hint = ctx.symbols.environment()->hint(expressions[i]);
     if (hint && *hint != shapes::Number::of(given[i])) return false;
   }
   return true;
@@ -298,11 +298,12 @@ bool has_other_metadata(Context& ctx, V tensor) {
       tensor::dim(fake) != tensor::dim(real))
     return true;
   if (tensor::has_symbolic_shape(fake))
-    return !are_as_given(ctx, tensor::size_expressions(ctx.environment(), fake),
-                         tensor::sizes(real)) ||
-           !are_as_given(ctx,
-                         tensor::stride_expressions(ctx.environment(), fake),
-                         tensor::strides(real));
+    return !are_as_given(
+               ctx, tensor::size_expressions(ctx.symbols.environment(), fake),
+               tensor::sizes(real)) ||
+           !are_as_given(
+               ctx, tensor::stride_expressions(ctx.symbols.environment(), fake),
+               tensor::strides(real));
   return !std::ranges::equal(tensor::sizes(fake), tensor::sizes(real)) ||
          !std::ranges::equal(tensor::strides(fake), tensor::strides(real));
 }
@@ -336,9 +337,9 @@ V address_of(Context& ctx, V value) {
   const auto address =
       static_cast<int64_t>(reinterpret_cast<intptr_t>(value->object));
   if (!value->source.valid()) return ctx.integer(address);
-  return ctx.symbol(ctx.new_symbol(shapes::Number::of(address),
-                                   {guards::IntKind::Address, value->source},
-                                   shapes::Type::Integer));
+  return ctx.symbols.value(ctx.symbols.make(
+      shapes::Number::of(address), {guards::IntKind::Address, value->source},
+      shapes::Type::Integer));
 }
 
 void guard_identities(Context& ctx) {

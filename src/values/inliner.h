@@ -71,6 +71,10 @@ class Inliner {
   virtual V handled_exception() = 0;
   // How many calls the trace is in: 0 in the outermost frame.
   virtual size_t depth() const = 0;
+  // After a rollback: no inner frame is gone on with by itself.
+  virtual void drop_broken() = 0;
+  // For dump(Context&): what the interpreter goes on with.
+  virtual std::string dump() const = 0;
   // Whether an object that the caller's weak reference gave when the trace
   // began is surely still alive, whatever the program has let go of since.
   virtual bool surely_lives(PyObject* object) const = 0;

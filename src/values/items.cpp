@@ -537,8 +537,8 @@ Outcome<V> length(Context& ctx, V container) {
 Outcome<V> first_size(Context& ctx, V tensor) {
   PyObject* fake = fake_of(tensor);
   if (tensor::has_symbolic_shape(fake))
-    return ctx.symbol(
-        tensor::size_expressions(ctx.environment(), fake).front());
+    return ctx.symbols.value(
+        tensor::size_expressions(ctx.symbols.environment(), fake).front());
   return ctx.integer(tensor::sizes(fake)[0]);
 }
 

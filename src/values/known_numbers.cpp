@@ -72,11 +72,11 @@ class Evaluation {
 
 }  // namespace
 
-Ref Context::known_number(PyObject* fake) {
-  V tensor = tensor_of(fake);
+Ref TraceSymbols::known_number(PyObject* fake) {
+  V tensor = ctx_.tensor_of(fake);
   if (!tensor) return {};
   const tensor::RealModeScope real;
-  Ref value = Evaluation(graph).value(heap[tensor->heap].node);
+  Ref value = Evaluation(ctx_.graph).value(ctx_.heap[tensor->heap].node);
   Ref number =
       Ref::steal(value ? PyObject_CallMethod(value, "item", nullptr) : nullptr);
   const bool is_plain =

@@ -138,7 +138,7 @@ Outcome<Both> lower(Context& ctx, V value, Where where) {
   switch (value->kind) {
     case Kind::Symbol: {
       shapes::E number = as<SymbolValue>(value)->number;
-      const graph::Arg arg = ctx.number_argument(number);
+      const graph::Arg arg = ctx.symbols.argument(number);
       return Both{arg, arg.is_node() ? ctx.graph.node(arg.node()).example.get()
                                      : arg.constant()};
     }

@@ -85,7 +85,7 @@ struct Lowered {
 };
 
 Status lower_call(Context& ctx, const Arguments& args, Lowered& out) {
-  tensor::operator_effects().call = ctx.graph.node_count();
+  tensor::operator_effects().set_call(ctx.graph.node_count());
   out.args.reserve(args.count());
   out.reals.reserve(args.count() + args.keyword_names.size());
   MG_DO(lower_all(ctx, args.positional, out.args, out.reals, out.where));
@@ -149,7 +149,7 @@ struct Callee {
 // For functions and methods whose own code asks for plain numbers; null if
 // there is no such form, or no symbol.
 PyObject* symbolic_form(const Context& ctx, const Callee& callee) {
-  if (!ctx.has_symbols()) return nullptr;
+  if (!ctx.symbols.exist()) return nullptr;
   static const Forms* const forms =
       forever(Forms("magneto.polyfills.torch_sizes"));
   return callee.form(*forms);
@@ -194,10 +194,10 @@ Status run_call(Context& ctx, const Arguments& args, Lowered& lowered,
     if (!result && !PyErr_ExceptionMatches(PyExc_Exception)) return done;
     PyErr_Clear();
   }
-  const bool had_symbols = ctx.has_symbols();
+  const bool had_symbols = ctx.symbols.exist();
   if (!result) result = run();
   // Its own code may have asked what tensors hold, which are symbols.
-  if (!result && !had_symbols && ctx.has_symbols() &&
+  if (!result && !had_symbols && ctx.symbols.exist() &&
       PyErr_ExceptionMatches(PyExc_Exception)) {
     python::PendingError error = python::PendingError::take();
     if (PyObject* form = symbolic_form(ctx, callee))
@@ -213,7 +213,7 @@ Status run_call(Context& ctx, const Arguments& args, Lowered& lowered,
     else
       std::move(needs_data).restore();
   }
-  if (result || !ctx.has_symbols()) return done;
+  if (result || !ctx.symbols.exist()) return done;
   python::PendingError error = python::PendingError::take();
   const bool in_order = specialize_floats(ctx, args.positional);
   const bool by_name = specialize_floats(ctx, args.keyword_values);
@@ -253,7 +253,7 @@ class Outputs {
   // To be asked when the call has been made on fakes.
   Status check() const {
     const auto simplified = [this](shapes::E size) {
-      return ctx_.environment()->simplify(size);
+      return ctx_.symbols.environment()->simplify(size);
     };
     for (const auto& [fake, sizes] : before_) {
       if (!std::ranges::equal(sizes, sizes_of(fake), {}, simplified,
@@ -277,7 +277,7 @@ class Outputs {
     }
   }
   std::vector<shapes::E> sizes_of(PyObject* fake) const {
-    return tensor::size_expressions(ctx_.environment(), fake);
+    return tensor::size_expressions(ctx_.symbols.environment(), fake);
   }
 
   Context& ctx_;
@@ -299,7 +299,7 @@ Signal refused_by_torch(Context& ctx) {
   python::PendingError error = python::PendingError::take();
   // Behind a write it may be one that the history of a view makes, which the
   // graph leaves to the operator; plain Python then runs from the start.
-  const bool is_settled = !tensor::operator_effects().first_write;
+  const bool is_settled = !tensor::operator_effects().first_write();
   if (!ctx.must_be_whole && error.is(PyExc_Exception) &&
       !tensor::is_needs_data(error.object()) &&
       (is_settled || ctx.inliner->is_in_block()))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What ends a step otherwise than with a value: traced exceptions, graph
-// breaks.
+#include "values/signals.h"
+
 #include <algorithm>
 #include <utility>
 
@@ -41,11 +41,17 @@ void guard_names_in(Context& ctx, std::string_view message) {
 
 }  // namespace
 
-Signal Context::raise(PyObject* type, const std::string& message) {
-  guard_names_in(*this, message);
-  V argument = string(message);
-  return raise_value(make_exception(
-      *this, reinterpret_cast<PyTypeObject*>(type), {&argument, 1}));
+Context& Signals::whole() { return static_cast<Context&>(*this); }
+const Context& Signals::whole() const {
+  return static_cast<const Context&>(*this);
+}
+
+Signal Signals::raise(PyObject* type, const std::string& message) {
+  Context& ctx = whole();
+  guard_names_in(ctx, message);
+  V argument = ctx.string(message);
+  return raise_value(make_exception(ctx, reinterpret_cast<PyTypeObject*>(type),
+                                    {&argument, 1}));
 }
 
 namespace {
@@ -82,10 +88,13 @@ void chain(Context& ctx, V exception, V handled) {
 
 }  // namespace
 
-Signal Context::raise_value(V exception) {
-  exception_ = look(exception);
-  if (inliner) chain(*this, exception_, inliner->handled_exception());
-  if (inliner) raised_at_ = inliner->origin().location;
+Signal Signals::raise_value(V exception) {
+  Context& ctx = whole();
+  exception_ = ctx.look(exception);
+  if (Inliner* inliner = ctx.inliner) {
+    chain(ctx, exception_, inliner->handled_exception());
+    raised_at_ = inliner->origin().location;
+  }
   return Signal::Raised;
 }
 
@@ -100,10 +109,10 @@ std::string text_of(PyObject* name) {
 
 }  // namespace
 
-std::vector<Place> Context::stack_of(graph::LocationId location) const {
+std::vector<Place> Signals::stack_of(graph::LocationId location) const {
   std::vector<Place> stack;
   while (location.valid()) {
-    const graph::Location& at = graph.locations()[location.index];
+    const graph::Location& at = whole().graph.locations()[location.index];
     const PyCodeObject* code = at.code.get();
     stack.push_back({text_of(code->co_filename),
                      PyCode_Addr2Line(at.code, at.instruction),
@@ -114,7 +123,7 @@ std::vector<Place> Context::stack_of(graph::LocationId location) const {
   return stack;
 }
 
-std::vector<Place> Context::exception_stack() const {
+std::vector<Place> Signals::exception_stack() const {
   return stack_of(raised_at_);
 }
 
@@ -140,7 +149,8 @@ bool copy_attributes(Context& ctx, V exception, PyObject* real) {
 
 }  // namespace
 
-Signal Context::raise_from_python() {
+Signal Signals::raise_from_python() {
+  Context& ctx = whole();
   PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
   PyErr_Fetch(&type, &value, &traceback);
   MG_CHECK(type, "a C-API call failed without an exception");
@@ -169,42 +179,43 @@ Signal Context::raise_from_python() {
   if (args && PyTuple_Check(args.get())) {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args.get()); ++i) {
       PyObject* arg = PyTuple_GET_ITEM(args.get(), i);
-      if (PyUnicode_Check(arg)) guard_names_in(*this, attribute_name(arg));
-      values.push_back(constant_share(arg));
+      if (PyUnicode_Check(arg)) guard_names_in(ctx, attribute_name(arg));
+      values.push_back(ctx.constant_share(arg));
     }
   } else {
     PyErr_Clear();
   }
   V exception = make_exception(
-      *this, reinterpret_cast<PyTypeObject*>(owned_type.get()), values);
-  if (!copy_attributes(*this, exception, owned_value))
+      ctx, reinterpret_cast<PyTypeObject*>(owned_type.get()), values);
+  if (!copy_attributes(ctx, exception, owned_value))
     return graph_break("native-call", std::string("what raised a ") +
                                           exception->type->tp_name +
                                           " gave it attributes");
   return raise_value(exception);
 }
 
-Signal Context::graph_break(Reason reason, std::string detail,
+Signal Signals::graph_break(Reason reason, std::string detail,
                             std::string hint) {
   break_ = {reason, std::move(detail), std::move(hint), {}};
-  if (inliner) break_.stack = stack_of(inliner->origin().location);
+  if (Inliner* inliner = whole().inliner)
+    break_.stack = stack_of(inliner->origin().location);
   return Signal::Break;
 }
 
-Signal Context::graph_break(const BreakException& found) {
+Signal Signals::graph_break(const BreakException& found) {
   (void)graph_break(found.info.reason, found.info.detail, found.info.hint);
   break_.skips_calls = found.info.skips_calls;
   return found.info.skips_calls ? Signal::Skip : Signal::Break;
 }
 
-Signal Context::skip(Reason reason, std::string detail, std::string hint) {
+Signal Signals::skip(Reason reason, std::string detail, std::string hint) {
   (void)graph_break(reason, std::move(detail), std::move(hint));
   return Signal::Skip;
 }
 
-V Context::take_exception() { return std::exchange(exception_, nullptr); }
+V Signals::take_exception() { return std::exchange(exception_, nullptr); }
 
-bool Context::exception_is(PyObject* type) const {
+bool Signals::exception_is(PyObject* type) const {
   return exception_ && PyType_IsSubtype(exception_->type,
                                         reinterpret_cast<PyTypeObject*>(type));
 }

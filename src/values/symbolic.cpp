@@ -89,14 +89,16 @@ Signal unknown_truth(Context& ctx, E condition) {
 }
 
 Outcome<bool> decide(Context& ctx, E condition) {
-  const std::optional<bool> answer = ctx.environment()->decide(condition);
+  const std::optional<bool> answer =
+      ctx.symbols.environment()->decide(condition);
   if (!answer) return unknown_truth(ctx, condition);
   return *answer;
 }
 
 // Not what more than 64 bits would be needed for, in the call that is traced.
 Outcome<V> made(Context& ctx, E result) {
-  return result && is_computable(ctx, result) ? ctx.symbol(result) : nullptr;
+  return result && is_computable(ctx, result) ? ctx.symbols.value(result)
+                                              : nullptr;
 }
 
 bool is_integral(E a, E b) {
@@ -107,11 +109,11 @@ bool is_integral(E a, E b) {
 
 std::string unknown(Context& ctx, E number) {
   const char* what = "a tensor's data";
-  const shapes::Environment& environment = *ctx.environment();
+  const shapes::Environment& environment = *ctx.symbols.environment();
   shapes::for_each_symbol(number, [&](shapes::SymbolId id) {
     const shapes::Symbol& symbol = environment.symbol(id);
     if (!symbol.is_given || symbol.is_backed) return;
-    what = guards::is_drawn(ctx.symbol_sources()[id.index].kind)
+    what = guards::is_drawn(ctx.symbols.sources()[id.index].kind)
                ? "a random number"
                : "a size that is marked as unbacked";
   });
@@ -119,7 +121,7 @@ std::string unknown(Context& ctx, E number) {
 }
 
 bool is_computable(Context& ctx, E number) {
-  shapes::Environment& environment = *ctx.environment();
+  shapes::Environment& environment = *ctx.symbols.environment();
   return environment.hint(number) || environment.has_unbacked(number);
 }
 
@@ -130,13 +132,13 @@ E number_of(Context& ctx, V value) {
   if (!PyLong_CheckExact(object) && !PyFloat_CheckExact(object) &&
       !PyBool_Check(object))
     return nullptr;
-  return tensor::expression_of(ctx.environment(), object);
+  return tensor::expression_of(ctx.symbols.environment(), object);
 }
 
 Outcome<V> symbolic_binary(Context& ctx, int op, V left, V right) {
   E a = number_of(ctx, left), b = number_of(ctx, right);
   if (!a || !b) return nullptr;
-  Expressions& table = ctx.environment()->expressions();
+  Expressions& table = ctx.symbols.environment()->expressions();
   const Arithmetic what = kArithmetic[op];
   if (a->type == Type::Boolean && b->type == Type::Boolean) {
     const E both = table.make(Operation::And, a, b);
@@ -220,7 +222,7 @@ Outcome<V> symbolic_binary(Context& ctx, int op, V left, V right) {
 Outcome<V> symbolic_compare(Context& ctx, int kind, V left, V right) {
   E a = number_of(ctx, left), b = number_of(ctx, right);
   if (!a || !b) return nullptr;
-  Expressions& table = ctx.environment()->expressions();
+  Expressions& table = ctx.symbols.environment()->expressions();
   if (const auto exact = as_ints(table, kind, a, b)) {
     std::tie(a, b) = *exact;
   } else if (!unify(table, a, b))
@@ -242,20 +244,20 @@ Outcome<V> symbolic_compare(Context& ctx, int kind, V left, V right) {
 }
 
 Outcome<V> symbolic_negative(Context& ctx, V operand) {
-  Expressions& table = ctx.environment()->expressions();
+  Expressions& table = ctx.symbols.environment()->expressions();
   E number = as_int(table, number_of(ctx, operand));
   return number ? made(ctx, table.negate(number)) : nullptr;
 }
 
 Outcome<V> symbolic_invert(Context& ctx, V operand) {
-  Expressions& table = ctx.environment()->expressions();
+  Expressions& table = ctx.symbols.environment()->expressions();
   E number = as_int(table, number_of(ctx, operand));
   if (!number || number->type != Type::Integer) return nullptr;
   return made(ctx, table.subtract(table.integer(-1), number));
 }
 
 bool expect_finite(Context& ctx, E number) {
-  shapes::Environment& environment = *ctx.environment();
+  shapes::Environment& environment = *ctx.symbols.environment();
   // The graph computes it, and fails there.
   if (environment.has_unbacked(number)) return true;
   if (!environment.hint(number)) return false;
@@ -268,7 +270,7 @@ bool expect_finite(Context& ctx, E number) {
 
 E truth_of(Context& ctx, E number) {
   if (number->type == Type::Boolean) return number;
-  Expressions& table = ctx.environment()->expressions();
+  Expressions& table = ctx.symbols.environment()->expressions();
   const E zero =
       number->type == Type::Integer ? table.integer(0) : table.real(0);
   const E is_zero = table.equal(number, zero);
@@ -284,7 +286,7 @@ Outcome<bool> symbolic_truth(Context& ctx, V value) {
 E open_truth(Context& ctx, V value) {
   const E condition = truth_of(ctx, number_of(ctx, value));
   if (!condition) return nullptr;
-  shapes::Environment& environment = *ctx.environment();
+  shapes::Environment& environment = *ctx.symbols.environment();
   const bool is_open =
       environment.has_unbacked(environment.simplify(condition)) &&
       !environment.known(condition);

@@ -53,7 +53,7 @@ bool is_choice(const graph::Graph& graph, const graph::Node& node) {
 
 bool is_untouched(PyObject* fake) {
   return tensor::version(fake) == 0 && !tensor::requires_grad(fake) &&
-         !tensor::operator_effects().written.contains(tensor::storage_id(fake));
+         !tensor::operator_effects().is_written(tensor::storage_id(fake));
 }
 
 bool is_of_one_element(PyObject* fake) {
@@ -113,7 +113,8 @@ Outcome<V> choose_tensor(Context& ctx, int comparison, V first, V second) {
   if (!ctx.takes_data || first == second || !may_be_chosen(ctx, first) ||
       !may_be_chosen(ctx, second) ||
       !are_alike(fake_of(first), fake_of(second)) ||
-      (ctx.known_number(fake_of(first)) && ctx.known_number(fake_of(second))))
+      (ctx.symbols.known_number(fake_of(first)) &&
+       ctx.symbols.known_number(fake_of(second))))
     return nullptr;
   V compared[] = {second, first};
   MG_TRY(V holds, record_function(ctx, comparison == Py_LT ? less() : greater(),

@@ -182,7 +182,7 @@ Status set_tensor_item(Context& ctx, V tensor, V key, V value) {
     MG_TRY(key, with_numbers(ctx, key));
   }
   MG_TRY(const Part part, selected(ctx, tensor, key));
-  const bool has_data = part.has_tensor_position || ctx.has_data_symbols();
+  const bool has_data = part.has_tensor_position || ctx.symbols.exist_of_data();
   return record_effect(ctx, setitem.plain,
                        has_data ? setitem.with_data : setitem.plain,
                        {part.tensor, part.key, value});

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How an object of the caller's becomes a value, and what is guarded of it.
+#include "values/wrapping.h"
+
 #include <string_view>
 
 #include "guards/guard.h"
@@ -8,13 +9,12 @@
 #include "python/layout.h"
 #include "python/names.h"
 #include "tensor/ambient.h"
-#include "tensor/operator_effects.h"
 #include "tensor/tensor_snapshot.h"
 #include "values/callers_objects.h"
 #include "values/identity.h"
-#include "values/memo.h"
 #include "values/numpy_values.h"
 #include "values/protocol.h"
+#include "values/texts.h"
 #include "values/torch_types.h"
 
 namespace magneto::values {
@@ -22,29 +22,38 @@ namespace magneto::values {
 using guards::Reading;
 using guards::SourceKind;
 
-V Context::lazy(PyObject* object, SourceId source) {
+V Wrapping::lazy(PyObject* object, SourceId source) {
   return make({.kind = Kind::Lazy,
                .source = source,
                .type = Py_TYPE(object),
                .object = object});
 }
 
-V Context::look_lazy(V value) {
-  auto found = memo_->looked.find(value);
-  if (found != memo_->looked.end()) return found->second;
+V Wrapping::look_lazy(V value) {
+  if (const V* found = looked_.find(value)) return *found;
   V looked = wrap(value->object, value->source, false);
-  memo_->looked.emplace(value, looked);
-  memo_->values.push_back(value);
-  journal.record(this, Memo::kLooked);
+  looked_.add(value, looked);
   return looked;
 }
 
-V Context::looked_at(V value) const {
-  auto found = memo_->looked.find(value);
-  return found == memo_->looked.end() ? value : found->second;
+V Wrapping::simplified(V symbol) { return whole().symbols.simplified(symbol); }
+
+V Wrapping::specialized(V open) {
+  if (open->kind == Kind::Text) return known_text(whole(), open);
+  if (open->kind != Kind::Function) return whole().symbols.specialized(open);
+  guards.identity(open->source, open->object);
+  return make({.kind = Kind::Constant,
+               .source = open->source,
+               .type = open->type,
+               .object = open->object});
 }
 
-V Context::fixed(PyObject* object) {
+V Wrapping::looked_at(V value) const {
+  const V* found = looked_.find(value);
+  return found ? *found : value;
+}
+
+V Wrapping::fixed(PyObject* object) {
   if (guards::is_constant(object) || PyType_Check(object) ||
       PyCFunction_Check(object) ||
       PyType_IsSubtype(Py_TYPE(Py_TYPE(object)), torch_types().enum_meta))
@@ -53,34 +62,8 @@ V Context::fixed(PyObject* object) {
   return lazy(object, sources.constant(object));
 }
 
-V Context::known(PyObject* object, SourceId source) {
+V Wrapping::known(PyObject* object, SourceId source) {
   return wrap(object, source, true);
-}
-
-void Context::undo(uint64_t what, uint64_t) noexcept {
-  switch (what) {
-    case Memo::kLooked:
-      memo_->looked.erase(memo_->values.back());
-      memo_->values.pop_back();
-      return;
-    case Memo::kSeen:
-      memo_->seen.erase(memo_->objects.back());
-      memo_->objects.pop_back();
-      return;
-    case Memo::kFake:
-      memo_->fakes.erase(memo_->objects.back());
-      memo_->objects.pop_back();
-      return;
-    case Memo::kNumber:
-      memo_->numbers.erase(memo_->expressions.back());
-      memo_->expressions.pop_back();
-      return;
-    case Memo::kOwnKey:
-      own_keys_.pop_back();
-      return;
-    default:
-      return;
-  }
 }
 
 namespace {
@@ -109,12 +92,14 @@ bool is_identity_constant(PyObject* object) {
 
 }  // namespace
 
-V Context::wrap(PyObject* object, SourceId source, bool known) {
+V Wrapping::wrap(PyObject* object, SourceId source, bool known) {
   MG_DCHECK(source.valid(), "an object of the caller's has a source");
   PyTypeObject* type = Py_TYPE(object);
+  Context& ctx = whole();
+  SymbolPolicy* const symbol_policy = ctx.symbol_policy;
   const bool may_vary = !known && symbol_policy;
   if (may_vary) {
-    if (V number = wrap_number(object, source)) return number;
+    if (V number = ctx.symbols.wrap_number(object, source)) return number;
   }
   const bool varies =
       may_vary && is_numpy_number(type)
@@ -125,7 +110,7 @@ V Context::wrap(PyObject* object, SourceId source, bool known) {
   if (guards::is_constant(object) && !varies) {
     if (may_vary && object != Py_None && !PyBool_Check(object) &&
         symbol_policy->has_enough_of_constant(source))
-      leave_varying(source, sources.print(source));
+      ctx.symbols.leave_varying(source, sources.print(source));
     if (!known) guards.constant_equals(source, object);
     if (object == Py_None) return none_;
     return constant_share(object);
@@ -135,7 +120,7 @@ V Context::wrap(PyObject* object, SourceId source, bool known) {
   }
   const bool is_of_identity =
       (is_identity_constant(object) && !is_numpy_number(type)) ||
-      (is_cython_function(type) && natives->has(object));
+      (is_cython_function(type) && ctx.natives->has(object));
   if (is_of_identity) {
     if (!known) guards.identity(source, object);
     keep(Ref::share(object));
@@ -144,10 +129,10 @@ V Context::wrap(PyObject* object, SourceId source, bool known) {
                  .type = type,
                  .object = object});
   }
-  if (auto found = memo_->seen.find(object); found != memo_->seen.end()) {
-    if (found->second->source != source)
-      guards.same_object(found->second->source, source);
-    return found->second;
+  if (const V* found = seen_.find(object)) {
+    if ((*found)->source != source)
+      guards.same_object((*found)->source, source);
+    return *found;
   }
   V made = nullptr;
   if (tensor::is_tensor(object))
@@ -164,19 +149,17 @@ V Context::wrap(PyObject* object, SourceId source, bool known) {
     made = wrap_deque(object, source);
   else if (Py_IS_TYPE(object, &PyDictProxy_Type))
     made = wrap_mapping_proxy(object, source);
-  else if (V iterator = begun_iterator(*this, object, source))
+  else if (V iterator = begun_iterator(ctx, object, source))
     made = iterator;
   else if (type == &PyMethod_Type)
     made = wrap_method(object, source);
   else if (type == &PyCell_Type)
     made = wrap_cell(object, source);
   else {
-    made = callers_object(*this, Kind::Object, object, source);
+    made = callers_object(whole(), Kind::Object, object, source);
   }
   keep(Ref::share(object));
-  memo_->seen.emplace(object, made);
-  memo_->objects.push_back(object);
-  journal.record(this, Memo::kSeen);
+  seen_.add(object, made);
   return made;
 }
 
@@ -215,7 +198,8 @@ bool computes_itself(PyTypeObject* type) {
 
 }  // namespace
 
-V Context::wrap_tensor(PyObject* object, SourceId source) {
+V Wrapping::wrap_tensor(PyObject* object, SourceId source) {
+  Context& ctx = whole();
   const TorchTypes& torch = torch_types();
   PyTypeObject* type = Py_TYPE(object);
   if (type != torch.tensor && type != torch.parameter && type != torch.buffer) {
@@ -231,8 +215,8 @@ V Context::wrap_tensor(PyObject* object, SourceId source) {
       std::make_shared<tensor::TensorSnapshot>(tensor::take_snapshot(object));
   std::string name = sources.torch_name(source);
   const std::optional<tensor::SymbolicShape> shape =
-      symbolic_shape(object, source, *snapshot);
-  Ref fake = shape ? fakes.fake_of(object, environment(), *shape)
+      ctx.symbols.shape_of(object, source, *snapshot);
+  Ref fake = shape ? fakes.fake_of(object, ctx.symbols.environment(), *shape)
                    : fakes.fake_of(object);
   if (!fake) {
     PyErr_Clear();
@@ -256,43 +240,11 @@ V Context::wrap_tensor(PyObject* object, SourceId source) {
   value.type = type;
   value.object = object;
   V made = tensor(value, std::move(fake), node);
-  given_tensors_.emplace_back(made, std::move(snapshot));
+  given_tensors.add(made, std::move(snapshot));
   return made;
 }
 
-void Context::guard_written_leaves() {
-  for (const auto& [value, snapshot] : given_tensors_) {
-    PyObject* fake = fake_of(value);
-    if (tensor::version(fake) == tensor::version(value->object)) continue;
-    if (snapshot->requires_grad)
-      snapshot->extra |= tensor::TensorSnapshot::kHistory;
-    if (tensor::requires_grad(fake))
-      snapshot->extra |= tensor::TensorSnapshot::kViewRule;
-  }
-}
-
-void Context::guard_refusals() {
-  const auto& storages = tensor::operator_effects().written;
-  const auto is_written = [&](const auto& given) {
-    PyObject* fake = as<TensorValue>(given.first)->fake;
-    return tensor::version(fake) != tensor::version(given.first->object) ||
-           storages.contains(tensor::storage_id(fake));
-  };
-  if (std::ranges::none_of(given_tensors_, is_written)) return;
-  for (const auto& [value, snapshot] : given_tensors_)
-    snapshot->extra |= tensor::TensorSnapshot::kRefusal;
-}
-
-bool Context::guard_history(V value) {
-  for (const auto& [made, snapshot] : given_tensors_) {
-    if (made != value || !snapshot->requires_grad) continue;
-    snapshot->extra |= tensor::TensorSnapshot::kHistory;
-    return true;
-  }
-  return false;
-}
-
-V Context::wrap_tuple(PyObject* object, SourceId source) {
+V Wrapping::wrap_tuple(PyObject* object, SourceId source) {
   guards.type_is(source, Py_TYPE(object));
   const auto count = static_cast<size_t>(PyTuple_GET_SIZE(object));
   guards.length(source, static_cast<Py_ssize_t>(count));
@@ -309,13 +261,13 @@ V Context::wrap_tuple(PyObject* object, SourceId source) {
   return make_tuple(value);
 }
 
-V Context::wrap_list(PyObject* object, SourceId source) {
-  V made = callers_object(*this, Kind::List, object, source);
+V Wrapping::wrap_list(PyObject* object, SourceId source) {
+  V made = callers_object(whole(), Kind::List, object, source);
   heap.initial(made->heap).is_unread = true;
   return made;
 }
 
-V Context::wrap_deque(PyObject* object, SourceId source) {
+V Wrapping::wrap_deque(PyObject* object, SourceId source) {
   V made = wrap_list(object, source);
   const Py_ssize_t limit = python::deque_limit(object);
   guards.deque_limit(source, limit);
@@ -349,8 +301,8 @@ std::vector<V> deque_items(Context& ctx, V deque) {
 
 }  // namespace
 
-std::vector<V> Context::items(V list) {
-  if (!PyList_Check(list->object)) return deque_items(*this, list);
+std::vector<V> Wrapping::items(V list) {
+  if (!PyList_Check(list->object)) return deque_items(whole(), list);
   const auto count = static_cast<size_t>(PyList_GET_SIZE(list->object));
   guards.length(list->source, static_cast<Py_ssize_t>(count));
   std::vector<V> items(count);
@@ -371,8 +323,8 @@ bool is_enum_member(PyObject* object) {
 
 }  // namespace
 
-V Context::wrap_set(PyObject* object, SourceId source) {
-  V made = callers_object(*this, Kind::Set, object, source);
+V Wrapping::wrap_set(PyObject* object, SourceId source) {
+  V made = callers_object(whole(), Kind::Set, object, source);
   const HeapId id = made->heap;
   heap.make_dict(id, true);
   // In the set's own order, and not by an __iter__ written in Python.
@@ -395,16 +347,16 @@ V Context::wrap_set(PyObject* object, SourceId source) {
   return made;
 }
 
-V Context::wrap_mapping_proxy(PyObject* object, SourceId source) {
+V Wrapping::wrap_mapping_proxy(PyObject* object, SourceId source) {
   Reading target = guards::read_field(SourceKind::MappingProxyTarget, object);
   MG_CHECK(target.is_present(), "a proxy shows something");
-  V made = callers_object(*this, Kind::Object, object, source);
+  V made = callers_object(whole(), Kind::Object, object, source);
   heap.initial(made->heap).slots = {lazy(
       target.value(), sources.field(source, SourceKind::MappingProxyTarget))};
   return made;
 }
 
-V Context::wrap_method(PyObject* object, SourceId source) {
+V Wrapping::wrap_method(PyObject* object, SourceId source) {
   guards.type_is(source, &PyMethod_Type);
   MethodValue value{};
   value.kind = Kind::BoundMethod;
@@ -439,12 +391,12 @@ bool may_have_twins(PyObject* function) {
 // Functions that the call brings are told by their code if there may be others
 // of the same. What is found from a fixed object is told by its identity, which
 // takes one guard.
-V Context::wrap_function(PyObject* object, SourceId source) {
+V Wrapping::wrap_function(PyObject* object, SourceId source) {
   SourceId root = source;
   while (sources[root].base.valid()) root = sources[root].base;
   const SourceKind kind = sources[root].kind;
   if ((kind != SourceKind::Local && kind != SourceKind::ClosureCell) ||
-      natives->has(object) || !may_have_twins(object))
+      whole().natives->has(object) || !may_have_twins(object))
     return nullptr;
   guards.type_is(source, &PyFunction_Type);
   keep(Ref::share(object));
@@ -456,8 +408,8 @@ V Context::wrap_function(PyObject* object, SourceId source) {
   return arena.make<FunctionValue>(value);
 }
 
-V Context::wrap_cell(PyObject* object, SourceId source) {
-  V made = callers_object(*this, Kind::Cell, object, source);
+V Wrapping::wrap_cell(PyObject* object, SourceId source) {
+  V made = callers_object(whole(), Kind::Cell, object, source);
   SourceId contents = sources.cell_contents(source);
   PyObject* content = PyCell_GET(object);
   if (content == nullptr)

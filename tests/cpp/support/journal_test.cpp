@@ -10,7 +10,7 @@ namespace magneto {
 namespace {
 
 // A store of integers whose old values fit the two words of a record.
-class Cells : public Journaled {
+class Cells : public UnseenJournaled {
  public:
   Cells(Journal& journal, size_t count) : journal_(journal), cells_(count) {}
 

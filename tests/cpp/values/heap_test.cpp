@@ -15,6 +15,7 @@ class TwoItems final : public Callers {
  public:
   std::vector<V> items(V) override { return {&items_[0], &items_[1]}; }
   void let_go(V) override {}
+  std::string describe(V) const override { return "a value"; }
 
  private:
   Value items_[2];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Symbolic numbers: how sizes and numbers of the caller's become symbols, and
-// how numbers stand in the graph.
+#include "values/trace_symbols.h"
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -12,7 +12,7 @@
 #include "python/gil.h"
 #include "shapes/environment.h"
 #include "tensor/operator_effects.h"
-#include "values/memo.h"
+#include "values/context.h"
 #include "values/protocol.h"
 #include "values/symbolic.h"
 #include "values/texts.h"
@@ -35,72 +35,104 @@ constexpr Range kOwnStrides{2, kSizes.most};
 
 }  // namespace
 
-const tensor::EnvironmentRef& Context::environment() {
+TraceSymbols::TraceSymbols(Context& ctx)
+    : ctx_(ctx),
+      sources_(ctx.journal),
+      groups_(ctx.journal),
+      nodes_(ctx.journal),
+      needs_rerun_(ctx.journal) {}
+
+TraceSymbols::~TraceSymbols() {
+  // Fakes in the graph may outlive the trace, and their sizes the journal.
+  if (environment_) environment_->detach();
+}
+
+tensor::EnvironmentRef TraceSymbols::data_environment() {
+  return ctx_.takes_data ? environment() : nullptr;
+}
+
+const tensor::EnvironmentRef& TraceSymbols::environment() {
   if (!environment_) {
-    environment_ = std::make_shared<shapes::Environment>(&journal);
+    environment_ = std::make_shared<shapes::Environment>(&ctx_.journal);
     static_assert(shapes::kNoPlace == graph::LocationId::kNone);
     // Rules of fake tensors ask without the interpreter's lock.
     environment_->set_place([this] {
       const GilHeld gil;
-      return inliner ? inliner->location().index : shapes::kNoPlace;
+      return ctx_.inliner ? ctx_.inliner->location().index : shapes::kNoPlace;
     });
     environment_->set_names([this](shapes::SymbolId id) {
       const GilHeld gil;
-      return symbol_name(id);
+      return name(id);
     });
   }
   return environment_;
 }
 
-E Context::new_symbol(Number hint, const IntSource& source, Type type,
-                      Range range, Range always) {
+E TraceSymbols::make(Number hint, const IntSource& source, Type type,
+                     Range range, Range always) {
   E symbol = environment()->backed(type, hint, range, always);
   remember_source(symbol, source);
   return symbol;
 }
 
-void Context::remember_source(E symbol, const IntSource& source,
-                              const std::string& group) {
-  // A rollback has taken back the symbols that were made behind it.
-  symbol_sources_.resize(symbol->symbol.index);
-  symbol_sources_.push_back(source);
-  symbol_groups_.resize(symbol->symbol.index);
-  symbol_groups_.push_back(group);
+void TraceSymbols::remember_source(E symbol, const IntSource& source,
+                                   const std::string& group) {
+  // Numbers of the graph's in between have none.
+  while (sources_.size() < symbol->symbol.index) {
+    sources_.push_back({});
+    groups_.push_back({});
+  }
+  sources_.push_back(source);
+  groups_.push_back(group);
 }
 
-V Context::drawn(const IntSource& source, Type type, Range range) {
+V TraceSymbols::drawn(const IntSource& source, Type type, Range range) {
   const E number = environment()->unbacked(type, range, true);
   remember_source(number, source);
-  return symbol(number);
+  return value(number);
 }
 
-bool Context::comes_of_draws(E number) const {
+bool TraceSymbols::comes_of_draws(E number) const {
   bool comes = true;
   shapes::for_each_symbol(number, [&](shapes::SymbolId id) {
     const shapes::Symbol& symbol = environment_->symbol(id);
-    comes =
-        comes &&
-        (symbol.is_backed ||
-         (symbol.is_given && guards::is_drawn(symbol_sources_[id.index].kind)));
+    comes = comes &&
+            (symbol.is_backed ||
+             (symbol.is_given && guards::is_drawn(sources_[id.index].kind)));
   });
   return comes;
 }
 
-std::string Context::symbol_name(shapes::SymbolId symbol) const {
+std::string TraceSymbols::name(shapes::SymbolId symbol) const {
   if (!environment_->symbol(symbol).is_given) return {};
-  const IntSource& source = symbol_sources_[symbol.index];
+  const IntSource& source = sources_[symbol.index];
   if (source.draw) return source.draw->name;
-  return guards::number_name(sources.print(source.source), source.kind,
+  return guards::number_name(ctx_.sources.print(source.source), source.kind,
                              source.dim);
+}
+
+std::string TraceSymbols::show(E number) const {
+  return environment_->show_to_user(number);
+}
+
+std::string TraceSymbols::show_sizes(PyObject* fake) const {
+  std::string text;
+  const auto add = [&](const std::string& size) {
+    text += (text.empty() ? "" : ", ") + size;
+  };
+  if (tensor::has_symbolic_shape(fake) && environment_)
+    for (E size : tensor::size_expressions(environment_, fake)) add(show(size));
+  else
+    for (int64_t size : tensor::sizes(fake)) add(std::to_string(size));
+  return "[" + text + "]";
 }
 
 // Of a dimension that is marked as one whose size nobody looks at, or of one
 // that varies. `size` is what it is in the call.
-E Context::size_symbol(const SymbolPolicy::Size& wanted, int64_t size,
-                       const IntSource& source) {
+E TraceSymbols::size_symbol(const SymbolPolicy::Size& wanted, int64_t size,
+                            const IntSource& source) {
   if (!wanted.is_unbacked)
-    return new_symbol(Number::of(size), source, Type::Integer, wanted.range,
-                      kSizes);
+    return make(Number::of(size), source, Type::Integer, wanted.range, kSizes);
   shapes::Expressions& table = environment()->expressions();
   const E symbol = environment_->unbacked(Type::Integer, kSizes, true);
   remember_source(symbol, source, wanted.group);
@@ -109,7 +141,7 @@ E Context::size_symbol(const SymbolPolicy::Size& wanted, int64_t size,
   environment_->require(
       table.less_equal(symbol, table.integer(wanted.range.most)));
   for (size_t i = 0; i < symbol->symbol.index && !wanted.group.empty(); ++i) {
-    if (symbol_groups_[i] != wanted.group) continue;
+    if (groups_[i] != wanted.group) continue;
     environment_->require(table.equal(
         environment_->symbol(shapes::SymbolId(i)).expression, symbol));
     break;
@@ -117,16 +149,17 @@ E Context::size_symbol(const SymbolPolicy::Size& wanted, int64_t size,
   return symbol;
 }
 
-V Context::symbol(E number, SourceId source) {
+V TraceSymbols::value(E number, SourceId source) {
   number = environment()->simplify(number);
   if (number->is_constant()) {
     switch (number->type) {
       case Type::Integer:
-        return integer(number->value.integer());
+        return ctx_.integer(number->value.integer());
       case Type::Float:
-        return constant(Ref::steal(PyFloat_FromDouble(number->value.real())));
+        return ctx_.constant(
+            Ref::steal(PyFloat_FromDouble(number->value.real())));
       case Type::Boolean:
-        return boolean(number->value.truth());
+        return ctx_.boolean(number->value.truth());
     }
   }
   SymbolValue value{};
@@ -136,87 +169,80 @@ V Context::symbol(E number, SourceId source) {
                : number->type == Type::Float ? &PyFloat_Type
                                              : &PyBool_Type;
   value.number = number;
-  return arena.make<SymbolValue>(value);
+  return ctx_.arena.make<SymbolValue>(value);
 }
 
-V Context::simplified(V value) {
-  E number = as<SymbolValue>(value)->number;
+V TraceSymbols::simplified(V symbol) {
+  E number = as<SymbolValue>(symbol)->number;
   E now = environment_->simplify(number);
-  return now == number ? value : symbol(now, value->source);
+  return now == number ? symbol : value(now, symbol->source);
 }
 
-void Context::leave_varying(SourceId source, const std::string& name) {
-  symbol_policy->leave(source);
+void TraceSymbols::leave_varying(SourceId source, const std::string& name) {
+  ctx_.symbol_policy->leave(source);
   throw BreakException{{"varying-value", name, ""}};
 }
 
-V Context::specialized(V value) {
-  if (value->kind == Kind::Text) return known_text(*this, value);
-  if (value->kind == Kind::Function) {
-    guards.identity(value->source, value->object);
-    return make({.kind = Kind::Constant,
-                 .source = value->source,
-                 .type = value->type,
-                 .object = value->object});
-  }
-  E number = as<SymbolValue>(value)->number;
-  if (symbol_policy) {
+V TraceSymbols::specialized(V symbol) {
+  E number = as<SymbolValue>(symbol)->number;
+  if (ctx_.symbol_policy) {
     shapes::for_each_symbol(
-        environment_->simplify(number), [this](shapes::SymbolId symbol) {
-          if (!environment_->symbol(symbol).is_given) return;
-          const IntSource& number_source = symbol_sources_[symbol.index];
+        environment_->simplify(number), [this](shapes::SymbolId id) {
+          if (!environment_->symbol(id).is_given) return;
+          const IntSource& number_source = sources_[id.index];
           if (guards::is_drawn(number_source.kind)) return;
           const SourceId source = number_source.source;
-          if (source.valid() && symbol_policy->has_enough_of_symbol(source))
-            leave_varying(source, symbol_name(symbol));
+          if (source.valid() &&
+              ctx_.symbol_policy->has_enough_of_symbol(source))
+            leave_varying(source, name(id));
         });
   }
   const std::optional<Number> known = environment_->specialize(number);
   if (!known) {
     throw BreakException{
-        {"data-dependent", "the number " + unknown(*this, number), ""}};
+        {"data-dependent", "the number " + unknown(ctx_, number), ""}};
   }
   // What was computed with floats is known under its guard, but isn't replaced.
-  return symbol(environment_->expressions().constant(number->type, *known));
+  return value(environment_->expressions().constant(number->type, *known));
 }
 
-V Context::wrap_number(PyObject* object, SourceId source) {
-  Number value;
+V TraceSymbols::wrap_number(PyObject* object, SourceId source) {
+  Number hint;
   Type type = Type::Float;
   if (PyFloat_CheckExact(object)) {
     const double real = PyFloat_AS_DOUBLE(object);
     // Those that aren't finite stand for something.
     if (!std::isfinite(real)) return nullptr;
-    value = Number::of(real);
+    hint = Number::of(real);
   } else if (PyLong_CheckExact(object)) {
     int overflow = 0;
     const int64_t integer = PyLong_AsLongLongAndOverflow(object, &overflow);
     // Nothing is computed with what 64 bits hardly hold.
     if (overflow || integer < -kSizes.most || integer > kSizes.most)
       return nullptr;
-    value = Number::of(integer);
+    hint = Number::of(integer);
     type = Type::Integer;
   } else {
     return nullptr;
   }
-  if (!symbol_policy->is_symbolic(object, source)) return nullptr;
-  guards.type_is(source, Py_TYPE(object));
-  return symbol(new_symbol(value, {IntKind::Value, source}, type), source);
+  if (!ctx_.symbol_policy->is_symbolic(object, source)) return nullptr;
+  ctx_.guards.type_is(source, Py_TYPE(object));
+  return value(make(hint, {IntKind::Value, source}, type), source);
 }
 
 // Which sizes of an input are symbols, and its strides in terms of them. What
 // follows from the sizes is a relation that the guards check; other strides are
 // what they are, until they vary.
-std::optional<tensor::SymbolicShape> Context::symbolic_shape(
+std::optional<tensor::SymbolicShape> TraceSymbols::shape_of(
     PyObject* real, SourceId source, tensor::TensorSnapshot& snapshot) {
-  if (!symbol_policy || !snapshot.plain) return {};
+  if (!ctx_.symbol_policy || !snapshot.plain) return {};
   const SymbolPolicy::Sizes wanted =
-      symbol_policy->symbolic_sizes(real, source);
+      ctx_.symbol_policy->symbolic_sizes(real, source);
   // One of 0 or 1 says how the tensor lies in memory: PyTorch refuses to write
   // to a dimension whose items are all in one place.
   const auto has_own_stride = [&](size_t i) {
     return snapshot.strides.span()[i] > 1 &&
-           symbol_policy->is_symbolic_stride(source, i);
+           ctx_.symbol_policy->is_symbolic_stride(source, i);
   };
   bool is_symbolic = false;
   for (size_t i = 0; i < wanted.size(); ++i)
@@ -268,9 +294,9 @@ std::optional<tensor::SymbolicShape> Context::symbolic_shape(
       stride = product;
     }
     if (!stride->is_constant() || has_own_stride(i)) {
-      E own = new_symbol(Number::of(strides[i]), {IntKind::Stride, source, i},
-                         Type::Integer,
-                         has_own_stride(i) ? kOwnStrides : Range{}, kSizes);
+      E own = make(Number::of(strides[i]), {IntKind::Stride, source, i},
+                   Type::Integer, has_own_stride(i) ? kOwnStrides : Range{},
+                   kSizes);
       if (stride->is_constant())
         stride = own;
       else
@@ -361,22 +387,22 @@ std::optional<Comparison> comparison(shapes::Expressions& table, E e) {
 
 }  // namespace
 
-std::optional<graph::NodeId> Context::node_of(E number) const {
-  auto found = memo_->numbers.find(number);
-  if (found == memo_->numbers.end()) return {};
-  return found->second;
+std::optional<graph::NodeId> TraceSymbols::node_of(E number) const {
+  const graph::NodeId* found = nodes_.find(number);
+  return found ? std::optional(*found) : std::nullopt;
 }
 
-graph::Arg Context::number_argument(E number) {
+graph::Arg TraceSymbols::argument(E number) {
   number = environment()->simplify(number);
   if (number->is_constant())
-    return graph.constant(keep(tensor::symbol_object(environment(), number)));
+    return ctx_.graph.constant(
+        ctx_.keep(tensor::symbol_object(environment(), number)));
   return number_node(number);
 }
 
 // PyTorch's compilers would compile for the number's value if the graph
 // computed it.
-bool Context::is_computed_before_graph(E number) const {
+bool TraceSymbols::is_computed_before_graph(E number) const {
   if (shapes::row_of(number->operation).in_torch != shapes::InTorch::Opaque)
     return false;
   bool is_given = true;
@@ -386,7 +412,7 @@ bool Context::is_computed_before_graph(E number) const {
   return is_given;
 }
 
-graph::NodeId Context::number_input(E number) {
+graph::NodeId TraceSymbols::number_input(E number) {
   graph::InputSpec input{.source = graph::kNoSource,
                          .source_name = {},
                          .kind = graph::InputKind::Number,
@@ -398,21 +424,21 @@ graph::NodeId Context::number_input(E number) {
           {"data-dependent",
            "the number " + name + " is one that no result of a call tells",
            ""}};
-    const IntSource& source = symbol_sources_[number->symbol.index];
+    const IntSource& source = sources_[number->symbol.index];
     input.source = source.source.index;
-    if (source.kind == IntKind::Value) name = sources.torch_name(source.source);
+    if (source.kind == IntKind::Value)
+      name = ctx_.sources.torch_name(source.source);
   }
   input.source_name = name;
-  return graph.placeholder(input, tensor::symbol_object(environment_, number),
-                           {});
+  return ctx_.graph.placeholder(
+      input, tensor::symbol_object(environment_, number), {});
 }
 
-graph::NodeId Context::number_node(E number) {
+graph::NodeId TraceSymbols::number_node(E number) {
   // What data gives may be too much for an operator that gets it.
   if (environment()->has_unbacked_symbols())
     tensor::operator_effects().may_fail();
-  auto found = memo_->numbers.find(number);
-  if (found != memo_->numbers.end()) return found->second;
+  if (const graph::NodeId* found = nodes_.find(number)) return *found;
   shapes::Expressions& table = environment()->expressions();
   graph::NodeId node;
   if (number->is_symbol() || is_computed_before_graph(number)) {
@@ -420,40 +446,38 @@ graph::NodeId Context::number_node(E number) {
   } else {
     auto call = [&](PyObject* function, std::initializer_list<graph::Arg> args,
                     E result) {
-      return graph.call_function(function, args, {},
-                                 tensor::symbol_object(environment(), result),
-                                 inliner ? inliner->origin() : graph::Origin{});
+      return ctx_.graph.call_function(
+          function, args, {}, tensor::symbol_object(environment(), result),
+          ctx_.inliner ? ctx_.inliner->origin() : graph::Origin{});
     };
     PyObject* function = function_of(number->operation);
     const auto operands = number->operands;
     if (const auto written = comparison(table, number)) {
-      graph::Arg left = number_argument(written->left);
+      graph::Arg left = argument(written->left);
       node = call(function_at(written->function),
-                  {left, number_argument(written->right)}, number);
+                  {left, argument(written->right)}, number);
     } else if (operands.size() == 1) {
-      node = call(function, {number_argument(operands[0])}, number);
+      node = call(function, {argument(operands[0])}, number);
     } else {
       // The terms of a sum, the factors of a product: one by one.
       E whole = operands[0];
-      graph::Arg left = number_argument(whole);
+      graph::Arg left = argument(whole);
       const bool is_sum =
           number->operation == Operation::Add && number->type == Type::Integer;
       for (E operand : operands.subspan(1)) {
         whole = table.make(number->operation, whole, operand);
         E positive = is_sum ? negated(table, operand) : nullptr;
-        node =
-            positive
-                ? call(subtraction(), {left, number_argument(positive)}, whole)
-                : call(function, {left, number_argument(operand)}, whole);
+        node = positive ? call(subtraction(), {left, argument(positive)}, whole)
+                        : call(function, {left, argument(operand)}, whole);
         left = node;
       }
     }
   }
-  remember_number(number, node);
+  nodes_.add(number, node);
   return node;
 }
 
-bool Context::assert_in_graph(E condition) {
+bool TraceSymbols::assert_in_graph(E condition) {
   bool is_known = true;
   shapes::for_each_symbol(condition, [&](shapes::SymbolId id) {
     const shapes::Symbol& symbol = environment_->symbol(id);
@@ -463,52 +487,46 @@ bool Context::assert_in_graph(E condition) {
   return is_known;
 }
 
-void Context::assert_in_graph(E condition, const std::string& text) {
-  needs_rerun_ |= text.empty();
+void TraceSymbols::assert_in_graph(E condition, const std::string& text) {
+  if (text.empty()) needs_rerun_ = true;
   static PyObject* const function =
       function_at("torch.ops.aten._assert_scalar.default");
-  V message = string(text.empty()
-                         ? "Expected " + environment_->show_to_user(condition) +
-                               " to be True, but got False."
-                         : text);
-  graph.call_function(
-      function, {number_argument(condition), graph.constant(message->object)},
-      {}, Ref::share(Py_None), inliner->origin());
+  V message = ctx_.string(
+      text.empty() ? "Expected " + environment_->show_to_user(condition) +
+                         " to be True, but got False."
+                   : text);
+  ctx_.graph.call_function(
+      function, {argument(condition), ctx_.graph.constant(message->object)}, {},
+      Ref::share(Py_None), ctx_.inliner->origin());
   MG_CHECK(environment_->assume(condition), "a condition that is open");
 }
 
-V Context::node_number(Type type, Range range,
-                       const std::function<graph::NodeId(Ref)>& make_node) {
+V TraceSymbols::node_number(
+    Type type, Range range,
+    const std::function<graph::NodeId(Ref)>& make_node) {
   const E number = environment()->unbacked(type, range);
-  remember_number(number,
-                  make_node(tensor::symbol_object(environment_, number)));
-  return symbol(number);
-}
-
-void Context::remember_number(E number, graph::NodeId node) {
-  memo_->numbers.emplace(number, node);
-  memo_->expressions.push_back(number);
-  journal.record(this, Memo::kNumber);
+  nodes_.add(number, make_node(tensor::symbol_object(environment_, number)));
+  return value(number);
 }
 
 // Sizes that only the graph's run tells are read off the tensor that has them
 // first. What nobody uses is cleaned up in the end.
-void Context::remember_sizes(PyObject* fake, graph::NodeId node) {
+void TraceSymbols::remember_sizes(PyObject* fake, graph::NodeId node) {
   if (!environment_ || !environment_->has_unbacked_symbols() ||
       !tensor::has_symbolic_shape(fake))
     return;
   auto is_new = [&](E number) {
     return number->is_symbol() &&
            !environment_->symbol(number->symbol).is_given &&
-           !memo_->numbers.contains(number);
+           !nodes_.contains(number);
   };
   auto read = [&](PyObject* function, E number,
                   std::initializer_list<graph::Arg> args) {
     if (!is_new(number)) return;
-    remember_number(
-        number, graph.call_function(function, args, {},
-                                    tensor::symbol_object(environment_, number),
-                                    inliner->origin()));
+    nodes_.add(number, ctx_.graph.call_function(
+                           function, args, {},
+                           tensor::symbol_object(environment_, number),
+                           ctx_.inliner->origin()));
   };
   static PyObject* const size = function_at("torch.ops.aten.sym_size.int");
   static PyObject* const offset =
@@ -516,31 +534,31 @@ void Context::remember_sizes(PyObject* fake, graph::NodeId node) {
   long dimension = 0;
   for (E number : tensor::size_expressions(environment_, fake)) {
     Ref index = Ref::steal(PyLong_FromLong(dimension++));
-    read(size, number, {node, graph.constant(index)});
+    read(size, number, {node, ctx_.graph.constant(index)});
   }
   read(offset, tensor::storage_offset_expression(environment_, fake), {node});
 }
 
 // PyTorch's compilers find the value of each symbol in a size among the inputs.
-void Context::keep_sizes_of_inputs(std::span<const graph::Arg> outputs) {
-  if (!environment_ || graph.call_count() == 0) return;
-  std::vector<uint32_t> uses = graph::count_uses(graph);
+void TraceSymbols::keep_sizes_of_inputs(std::span<const graph::Arg> outputs) {
+  if (!environment_ || ctx_.graph.call_count() == 0) return;
+  std::vector<uint32_t> uses = graph::count_uses(ctx_.graph);
   for (const graph::Arg& output : outputs)
     graph::visit_nodes(output, [&](graph::NodeId id) { ++uses[id.index]; });
   auto keep = [&](E number) {
     shapes::for_each_symbol(number, [&](shapes::SymbolId id) {
       const shapes::Symbol& symbol = environment_->symbol(id);
       if (!symbol.is_given) return;
-      if (!memo_->numbers.contains(symbol.expression))
-        remember_number(symbol.expression, number_input(symbol.expression));
-      graph.keep_input(memo_->numbers.at(symbol.expression));
+      if (!nodes_.contains(symbol.expression))
+        nodes_.add(symbol.expression, number_input(symbol.expression));
+      ctx_.graph.keep_input(*nodes_.find(symbol.expression));
     });
   };
-  const size_t count = graph.inputs().size();
+  const size_t count = ctx_.graph.inputs().size();
   for (size_t i = 0; i < count; ++i) {
-    const graph::NodeId input = graph.inputs()[i].node;
+    const graph::NodeId input = ctx_.graph.inputs()[i].node;
     // (A copy: adding inputs moves the nodes.)
-    const Ref fake = Ref::share(graph.node(input).example);
+    const Ref fake = Ref::share(ctx_.graph.node(input).example);
     if (uses[input.index] == 0 || !tensor::is_fake(fake) ||
         !tensor::has_symbolic_shape(fake))
       continue;

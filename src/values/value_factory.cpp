@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the trace makes values of its own.
+#include "values/value_factory.h"
+
+#include <algorithm>
+
 #include "python/class_hierarchy.h"
 #include "python/layout.h"
-#include "shapes/environment.h"
 #include "values/aliases.h"
-#include "values/memo.h"
+#include "values/context.h"
 #include "values/tensor_choice.h"
 
 namespace magneto::values {
@@ -32,31 +34,32 @@ LateCall::LateCall(V callee, const Arguments& args)
     arguments.insert(arguments.end(), part.begin(), part.end());
 }
 
-Context::Context() : memo_(std::make_unique<Memo>()) {
+ValueFactory::ValueFactory(Callers* callers) : TraceStores(callers) {
   null_ = make({.kind = Kind::Null});
   none_ = constant_share(Py_None);
   true_ = constant_share(Py_True);
   false_ = constant_share(Py_False);
 }
 
-Context::~Context() {
-  // Fakes in the graph may outlive the trace, and their sizes the journal.
-  if (environment_) environment_->detach();
+Context& ValueFactory::whole() { return static_cast<Context&>(*this); }
+
+bool ValueFactory::is_made_alias(PyObject* alias) const {
+  return std::ranges::find(made_aliases_, alias) != made_aliases_.end();
 }
 
-V Context::make(Value value) {
+V ValueFactory::make(Value value) {
   if (value.type) python::know_class(value.type);
   if (value.kind == Kind::Constant && PyType_Check(value.object))
     python::know_class(reinterpret_cast<PyTypeObject*>(value.object));
   return arena.make<Value>(value);
 }
 
-PyObject* Context::keep(Ref object) {
+PyObject* ValueFactory::keep(Ref object) {
   kept_.push_back(std::move(object));
   return kept_.back().get();
 }
 
-V Context::constant(Ref object) {
+V ValueFactory::constant(Ref object) {
   PyObject* kept = object.get();
   if (kept == Py_None && none_) return none_;
   if (kept == Py_True && true_) return true_;
@@ -65,7 +68,7 @@ V Context::constant(Ref object) {
   return make({.kind = Kind::Constant, .type = Py_TYPE(kept), .object = kept});
 }
 
-V Context::code_constant(PyObject* object) {
+V ValueFactory::code_constant(PyObject* object) {
   if (object == Py_None) return none_;
   if (object == Py_True) return true_;
   if (object == Py_False) return false_;
@@ -73,17 +76,17 @@ V Context::code_constant(PyObject* object) {
       {.kind = Kind::Constant, .type = Py_TYPE(object), .object = object});
 }
 
-V Context::integer(int64_t value) {
+V ValueFactory::integer(int64_t value) {
   const bool is_small = value >= -5 && value <= 256;
-  if (is_small && memo_->integers[value + 5]) return memo_->integers[value + 5];
+  if (is_small && integers_[value + 5]) return integers_[value + 5];
   Ref object = Ref::steal(PyLong_FromLongLong(value));
   MG_CHECK(object, "out of memory");
   V made = constant(std::move(object));
-  if (is_small) memo_->integers[value + 5] = made;
+  if (is_small) integers_[value + 5] = made;
   return made;
 }
 
-V Context::string(std::string_view text) {
+V ValueFactory::string(std::string_view text) {
   Ref object = Ref::steal(PyUnicode_FromStringAndSize(
       text.data(), static_cast<Py_ssize_t>(text.size())));
   MG_CHECK(object, "text is UTF-8");
@@ -103,7 +106,7 @@ bool may_be_kept(PyObject* object) {
 
 }  // namespace
 
-V Context::tuple(std::span<const V> items, PyTypeObject* type) {
+V ValueFactory::tuple(std::span<const V> items, PyTypeObject* type) {
   if (type == &PyTuple_Type) {
     bool constant_items = true;
     for (V item : items)
@@ -129,7 +132,7 @@ V Context::tuple(std::span<const V> items, PyTypeObject* type) {
   return make_tuple(value);
 }
 
-V Context::make_tuple(TupleValue value) {
+V ValueFactory::make_tuple(TupleValue value) {
   python::know_class(value.type);
   const bool has_attributes = python::has_dictionary(value.type);
   if (has_attributes) value.heap = heap.make();
@@ -138,32 +141,32 @@ V Context::make_tuple(TupleValue value) {
   return made;
 }
 
-V Context::object(PyTypeObject* type, Kind kind) {
+V ValueFactory::object(PyTypeObject* type, Kind kind) {
   HeapId id = heap.make();
   V made = make({.kind = kind, .heap = id, .type = type});
   heap.initial(id).owner = made;
   return made;
 }
 
-V Context::list(std::span<const V> items, PyTypeObject* type) {
+V ValueFactory::list(std::span<const V> items, PyTypeObject* type) {
   V made = object(type, Kind::List);
   heap.initial(made->heap).items.assign(items.begin(), items.end());
   return made;
 }
 
-V Context::dict(PyTypeObject* type) {
+V ValueFactory::dict(PyTypeObject* type) {
   V made = object(type, Kind::Dict);
   heap.make_dict(made->heap, true);
   return made;
 }
 
-V Context::set(PyTypeObject* type) {
+V ValueFactory::set(PyTypeObject* type) {
   V made = object(type, Kind::Set);
   heap.make_dict(made->heap, true);
   return made;
 }
 
-V Context::slice(V start, V stop, V step) {
+V ValueFactory::slice(V start, V stop, V step) {
   V parts[] = {start, stop, step};
   TupleValue value{};
   value.kind = Kind::Slice;
@@ -172,13 +175,13 @@ V Context::slice(V start, V stop, V step) {
   return arena.make<TupleValue>(value);
 }
 
-V Context::cell(V content) {
+V ValueFactory::cell(V content) {
   V made = object(&PyCell_Type, Kind::Cell);
   heap.initial(made->heap).slots = {content};
   return made;
 }
 
-V Context::method(V function, V self) {
+V ValueFactory::method(V function, V self) {
   MethodValue value{};
   value.kind = Kind::BoundMethod;
   value.type = &PyMethod_Type;
@@ -195,7 +198,7 @@ V Context::method(V function, V self) {
   return arena.make<MethodValue>(value);
 }
 
-V Context::super(V type, V self) {
+V ValueFactory::super(V type, V self) {
   MethodValue value{};
   value.kind = Kind::Super;
   value.type = &PySuper_Type;
@@ -204,7 +207,7 @@ V Context::super(V type, V self) {
   return arena.make<MethodValue>(value);
 }
 
-V Context::function(const FunctionValue& parts) {
+V ValueFactory::function(const FunctionValue& parts) {
   FunctionValue value = parts;
   value.kind = Kind::Function;
   value.type = &PyFunction_Type;
@@ -214,33 +217,31 @@ V Context::function(const FunctionValue& parts) {
   return made;
 }
 
-V Context::tensor(Ref fake, graph::NodeId node, PyTypeObject* type) {
+V ValueFactory::tensor(Ref fake, graph::NodeId node, PyTypeObject* type) {
   TensorValue value{};
   value.type = type;
   return tensor(value, std::move(fake), node);
 }
 
-V Context::tensor(TensorValue value, Ref fake, graph::NodeId node) {
+V ValueFactory::tensor(TensorValue value, Ref fake, graph::NodeId node) {
   value.kind = Kind::Tensor;
   value.heap = heap.make();
   value.fake = keep(std::move(fake));
   V made = arena.make<TensorValue>(value);
   heap.initial(value.heap).owner = made;
   heap.initial(value.heap).node = node;
-  memo_->fakes[value.fake] = made;
-  memo_->objects.push_back(value.fake);
-  journal.record(this, Memo::kFake);
-  remember_sizes(value.fake, node);
+  tensors_.add(value.fake, made);
+  whole().symbols.remember_sizes(value.fake, node);
   return made;
 }
 
-V Context::tensor_of(PyObject* fake) const {
-  auto found = memo_->fakes.find(fake);
-  return found == memo_->fakes.end() ? nullptr : found->second;
+V ValueFactory::tensor_of(PyObject* fake) const {
+  const V* found = tensors_.find(fake);
+  return found ? *found : nullptr;
 }
 
-V Context::iterator(PyTypeObject* type, std::span<const V> slots,
-                    int64_t number, Kind kind) {
+V ValueFactory::iterator(PyTypeObject* type, std::span<const V> slots,
+                         int64_t number, Kind kind) {
   V made = object(type, kind);
   HeapObject& state = heap.initial(made->heap);
   state.slots.assign(slots.begin(), slots.end());
@@ -248,20 +249,16 @@ V Context::iterator(PyTypeObject* type, std::span<const V> slots,
   return made;
 }
 
-PyObject* Context::identity_token(V value) {
-  if (is_chosen(*this, value)) throw kTensorChoice;
+PyObject* ValueFactory::identity_token(V value) {
+  if (is_chosen(whole(), value)) throw kTensorChoice;
   heap.touch(value->heap);
-  auto found = memo_->tokens.find(value);
-  if (found != memo_->tokens.end()) return found->second;
+  if (PyObject* const* known = tokens_.find(value)) return *known;
   Ref token = Ref::steal(
       PyObject_CallNoArgs(reinterpret_cast<PyObject*>(&PyBaseObject_Type)));
   MG_CHECK(token, "out of memory");
-  return memo_->tokens[value] = keep(std::move(token));
-}
-
-void Context::remember_own_key(const OwnKey& key) {
-  own_keys_.push_back(key);
-  journal.record(this, Memo::kOwnKey);
+  PyObject* kept = keep(std::move(token));
+  tokens_.add(value, kept);
+  return kept;
 }
 
 }  // namespace magneto::values
