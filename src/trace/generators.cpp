@@ -29,6 +29,8 @@ V Interpreter::make_generator(Frame& frame) {
 
 // Whether close() would run code that does more than to end. Tried, and undone.
 bool Interpreter::closing_is_noticed(V generator) {
+  // The frames of a break that is under way stay what they are.
+  std::vector<values::BrokenFrame> broken = std::exchange(broken_, {});
   values::Speculation closing(ctx);
   V returned = nullptr;
   V exit = values::make_exception(
@@ -43,6 +45,7 @@ bool Interpreter::closing_is_noticed(V generator) {
   else
     noticed = true;
   closing.rollback();
+  broken_ = std::move(broken);
   return noticed;
 }
 
@@ -125,15 +128,20 @@ void Interpreter::undo(uint64_t what, uint64_t index) noexcept {
     forget_object(index);
     return;
   }
+  if (what == kDropsTaken) {
+    dropped_ = std::move(taken_drops_.back());
+    taken_drops_.pop_back();
+    return;
+  }
   if (what == kGeneratorMade) {
     std::erase(unfinished_, generators_.size() - 1);
     generators_.pop_back();
     return;
   }
   // In place: a generator that is running holds a pointer to its frame.
-  *generators_[index] = std::move(*saved_generators_.back());
+  *generators_[index] = std::move(saved_generators_.back()->state);
+  unfinished_ = std::move(saved_generators_.back()->unfinished);
   saved_generators_.pop_back();
-  set_phase(index, generators_[index]->phase);
 }
 
 // An exception has left a generator: a StopIteration would look like its end.
@@ -231,7 +239,8 @@ Outcome<V> Interpreter::resume_generator(V generator, V sent, V thrown,
       ctx.look(sent) != ctx.none())
     return ctx.raise(PyExc_TypeError,
                      "can't send non-None value to a just-started generator");
-  saved_generators_.push_back(std::make_unique<GeneratorState>(state));
+  saved_generators_.push_back(
+      std::make_unique<SavedGenerator>(state, unfinished_));
   ctx.journal.record(this, kGeneratorResumed, index);
 
   Frame& frame = state.frame;

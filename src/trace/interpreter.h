@@ -176,7 +176,12 @@ class Interpreter final : public values::Inliner, public Journaled {
   };
   bool unwind(Frame& frame);
   // What the journal takes back.
-  enum Undo : uint64_t { kGeneratorMade, kGeneratorResumed, kFrameObject };
+  enum Undo : uint64_t {
+    kGeneratorMade,
+    kGeneratorResumed,
+    kFrameObject,
+    kDropsTaken,
+  };
   Signal trace_back(Frame& frame);
   // Its frame object, made if it has none yet.
   V object_of(Frame& frame);
@@ -233,12 +238,18 @@ class Interpreter final : public values::Inliner, public Journaled {
   Journal::Position before_outermost_ = 0;   // before its last instruction
   int64_t checks_ = 0;                       // see check_progress()
   std::vector<std::unique_ptr<GeneratorState>> generators_;
-  std::vector<std::unique_ptr<GeneratorState>> saved_generators_;
+  // Of one that is entered, for undo().
+  struct SavedGenerator {
+    GeneratorState state;
+    std::vector<size_t> unfinished;
+  };
+  std::vector<std::unique_ptr<SavedGenerator>> saved_generators_;
   // Numbers of those that may be left inside of a with or try block: one that
   // nobody holds any more goes on there, to end.
   std::vector<size_t> unfinished_;
   // What objects of the trace hold no more since one was last looked for.
   std::vector<V> dropped_;
+  std::vector<std::vector<V>> taken_drops_;  // for undo()
 };
 
 // Polyfills stand for C code, which has no frames.

@@ -187,7 +187,11 @@ Status Interpreter::end_left_generators(const Frame& frame,
   if (unfinished_.empty() || (lost.empty() && dropped_.empty()) ||
       !is_called_by_instructions(frame))
     return done;
-  std::vector<V> gone = std::exchange(dropped_, {});
+  std::vector<V> gone = dropped_;
+  if (!dropped_.empty()) {
+    taken_drops_.push_back(std::exchange(dropped_, {}));
+    ctx.journal.record(this, kDropsTaken);
+  }
   gone.insert(gone.end(), lost.begin(), lost.end());
   for (;;) {
     V generator = generator_to_end(frame, next, gone);

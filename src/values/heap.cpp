@@ -385,7 +385,6 @@ void Heap::undo(uint64_t a, uint64_t b) noexcept {
     return;
   }
   if (what == Undo::Drop) {
-    // None: somebody has looked at it since.
     if (drops_ && !drops_->empty()) drops_->pop_back();
     return;
   }
