@@ -88,7 +88,8 @@ class _Materializer:
             entry[0]: (i, entry) for i, entry in enumerate(handle.inputs())
         }
         self.recorded_names = handle.recorded_names()
-        self.examples = FakeExamples(handle.examples(), captured.symbols)
+        self.is_nested = captured.outer is not None
+        self.examples = FakeExamples(handle.examples(), _fakes_of(captured))
         self.origins = handle.origins()
         self.stacks = StackTraces(handle.locations())
         self.module_stacks = ModuleStacks(handle.scopes())
@@ -134,6 +135,8 @@ class _Materializer:
         example = self.examples.of(index, is_parameter=kind == "parameter")
         if example is not None:
             node.meta["example_value"] = example
+        if self.is_nested:
+            return  # it is given what a node outside computes
         mark = self.static_mark(position, kind)
         node.meta["tensor_dict"] = (
             {"_dynamo_static_input_type": mark} if mark else {}
@@ -248,21 +251,40 @@ class ModuleStacks:
         return None
 
 
-class FakeExamples:
-    """Example values as tensors of PyTorch's own FakeTensor class."""
+def _fakes_of(captured: Any) -> Fakes:
+    """Those of the whole tree: a value that is lifted into a nested graph is
+    one tensor there and outside.
+    """
+    while captured.outer is not None:
+        captured = captured.outer
+    if captured.fakes is None:
+        captured.fakes = Fakes(captured.symbols)
+    return captured.fakes
 
-    def __init__(self, examples: list[Any], symbols: Any = None) -> None:
+
+class FakeExamples:
+    """Example values of a graph's nodes."""
+
+    def __init__(self, examples: list[Any], fakes: Fakes) -> None:
         self.examples = examples
-        self._symbols = symbols
-        self._mode: Any = None if symbols is None else symbols.mode
-        self._made: dict[int, Any] = {}  # by id of the example
+        self.fakes = fakes
 
     def of(self, index: int, is_parameter: bool = False) -> Any:
         """The example of the node with this index; None when unknown."""
         example = self.examples[index]
         if example is None:
             return None
-        return self.convert(example, is_parameter)
+        return self.fakes.convert(example, is_parameter)
+
+
+class Fakes:
+    """Tensors of PyTorch's own FakeTensor class, one for each of ours."""
+
+    def __init__(self, symbols: Any = None) -> None:
+        self._symbols = symbols
+        self._mode: Any = None if symbols is None else symbols.mode
+        # By id; the graphs keep the tensors alive.
+        self._made: dict[int, Any] = {}
 
     def convert(self, value: Any, is_parameter: bool = False) -> Any:
         """`value` with every tensor in it replaced."""

@@ -13,6 +13,9 @@ call it. So a `CapturedGraphModule` is made in microseconds around the C++ graph
   `forward` what torch.fx generates, as for any other GraphModule.
 
 An edit of `gm.graph` takes effect at `gm.recompile()`: torch.fx's own rule.
+
+A nested graph, the body that an operator such as `torch.ops.higher_order.cond`
+is given, is a submodule of the same kind under its name, `cond_true_0`.
 """
 
 from __future__ import annotations
@@ -156,18 +159,34 @@ class Captured:
         input_refs: weak references to the tensors that the graph is first run
             with, or None where an input is no tensor.
         symbols: a `backends.symbols.GraphSymbols` where sizes are symbols.
+        outer: of a nested graph: that of the graph which it is nested in.
 
     """
 
-    __slots__ = ("attribute_names", "handle", "input_refs", "symbols")
+    __slots__ = (
+        "attribute_names",
+        "fakes",
+        "handle",
+        "input_refs",
+        "nested",
+        "outer",
+        "symbols",
+    )
 
     def __init__(
-        self, handle: Any, input_refs: list[Any], symbols: Any = None
+        self,
+        handle: Any,
+        input_refs: list[Any],
+        symbols: Any = None,
+        outer: Captured | None = None,
     ) -> None:
         self.symbols = symbols
         self.handle = handle
         self.input_refs = input_refs
-        self.attribute_names = frozenset(handle.attributes())
+        self.outer = outer
+        self.fakes = None  # a root's: made with its first torch.fx graph
+        self.nested = handle.nested()
+        self.attribute_names = frozenset(handle.attributes()).union(self.nested)
 
 
 def _load() -> None:
@@ -198,23 +217,48 @@ def capture_module(
         symbols: see `Captured`.
 
     """
+    refs = [_weak(value) for value in example_inputs]
+    captured = Captured(handle, refs, symbols)
+    return _module_of(captured, {} if meta is None else meta)
+
+
+def graph_function(handle: Any) -> Any:
+    """The C++ callable that runs a graph. Operators are given GraphModules for
+    the graphs that are nested in it: some read their nodes.
+    """
+    if not handle.nested():
+        return handle.function()
+    return _forward(Captured(handle, []))[0]
+
+
+def _forward(captured: Captured) -> tuple[Any, dict[str, CapturedGraphModule]]:
+    """What runs a graph, and the modules of those that it reads."""
+    if not captured.nested:
+        return captured.handle.function(), {}
+    modules = {}
+    for name, handle in captured.nested.items():
+        nested = Captured(handle, [], captured.symbols, outer=captured)
+        modules[name] = _module_of(nested, {})
+        modules[name].__dict__["__name__"] = name
+    return captured.handle.function(modules), modules
+
+
+def _module_of(captured: Captured, meta: dict[str, Any]) -> CapturedGraphModule:
     gm = object.__new__(CapturedGraphModule)
     torch.nn.Module.__init__(gm)
-    captured = Captured(
-        handle, [_weak(value) for value in example_inputs], symbols
-    )
     state = gm.__dict__
     state["_captured"] = captured
-    state["forward"] = handle.function()
+    state["forward"], modules = _forward(captured)
     state["_tracer_cls"] = None
     state["_tracer_extras"] = {}
-    state["meta"] = {} if meta is None else meta
+    state["meta"] = meta
     for hooks in ("_replace_hooks", "_create_node_hooks", "_erase_node_hooks"):
         state[hooks] = []
     state["_deepcopy_hooks"] = []
     state["shape_env"] = None
     if captured.attribute_names:
-        _assign_attributes(gm, handle.attributes())
+        _assign_attributes(gm, captured.handle.attributes())
+        gm._modules.update(modules)
     return gm
 
 

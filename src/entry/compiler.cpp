@@ -23,7 +23,7 @@
 #include "entry/symbol_report.h"
 #include "entry/trace_report.h"
 #include "entry/view.h"
-#include "graph/passes.h"
+#include "graph/passes/passes.h"
 #include "graph/python_handle.h"
 #include "guards/hooks.h"
 #include "python/code_object.h"

@@ -118,9 +118,9 @@ bool init_function_type(PyObject* module) {
   return module == nullptr || PyModule_AddType(module, function_type) == 0;
 }
 
-Ref make_function(const Graph& graph) {
+Ref make_function(const Graph& graph, PyObject* callables) {
   MG_CHECK(function_type != nullptr, "init_function_type() must come first");
-  auto runner = std::make_unique<GraphRunner>(graph);
+  auto runner = std::make_unique<GraphRunner>(graph, callables);
   if (!runner->ok()) return nullptr;
   Ref self = Ref::steal(function_type->tp_alloc(function_type, 0));
   if (!self) return nullptr;

@@ -12,8 +12,9 @@ namespace magneto::graph {
 // the type object is never freed. False with a Python error set.
 bool init_function_type(PyObject* module);
 
-// Null with a Python error set. Needs init_function_type().
-Ref make_function(const Graph& graph);
+// Null with a Python error set. Needs init_function_type(). `callables`: see
+// GraphRunner's constructor.
+Ref make_function(const Graph& graph, PyObject* callables = nullptr);
 
 // The runner of such an object, or null for any other object: lets artifacts
 // run the graph without a call through Python.

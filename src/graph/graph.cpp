@@ -6,75 +6,99 @@
 #include <algorithm>
 #include <utility>
 
+#include "graph/tensor_meta.h"
+#include "graph/undo.h"
+
 namespace magneto::graph {
 
-namespace {
+Graph::Graph(Journal* journal)
+    : own_tree_(std::make_unique<Tree>()),
+      tree_(own_tree_.get()),
+      id_(0),
+      journal_(journal) {
+  tree_->graphs.push_back(this);
+}
 
-enum Undo : uint64_t { kUndoNode, kUndoHint, kUndoExample };
+Graph::Graph(Graph& parent)
+    : tree_(parent.tree_),
+      parent_(&parent),
+      id_(tree_->graphs.size()),
+      added_at_(parent.node_count()),
+      journal_(parent.journal_) {
+  tree_->graphs.push_back(this);
+}
 
-}  // namespace
+Graph::~Graph() = default;
 
 Arg Graph::constant(PyObject* object) {
   MG_DCHECK(object != nullptr, "a constant must be an object");
-  if (object != Py_None) kept_alive_.push_back(Ref::share(object));
+  if (object != Py_None) tree_->kept_alive.push_back(Ref::share(object));
   return Arg(object);
 }
 
-Arg Graph::nested(ArgTag tag, std::span<const Arg> items) {
-  std::span<Arg> copy = arena_.copy(items);
+Arg Graph::container(ArgTag tag, std::span<const Arg> items) {
+  std::span<Arg> copy = tree_->arena.copy(items);
   return Arg(tag, copy.data(), static_cast<uint32_t>(copy.size()));
 }
 
 Arg Graph::tuple(std::span<const Arg> items) {
-  return nested(ArgTag::Tuple, items);
+  return container(ArgTag::Tuple, items);
 }
 
 Arg Graph::list(std::span<const Arg> items) {
-  return nested(ArgTag::List, items);
+  return container(ArgTag::List, items);
 }
 
 Arg Graph::dict(std::span<const Arg> keys_and_values) {
   MG_CHECK(keys_and_values.size() % 2 == 0, "every key needs a value");
-  return nested(ArgTag::Dict, keys_and_values);
+  return container(ArgTag::Dict, keys_and_values);
 }
 
 Arg Graph::slice(Arg start, Arg stop, Arg step) {
   const Arg items[] = {start, stop, step};
-  return nested(ArgTag::Slice, items);
+  return container(ArgTag::Slice, items);
 }
 
 LocationId Graph::location(PyCodeObject* code, int instruction,
                            LocationId caller) {
-  if (!locations_.empty()) {
-    const Location& last = locations_.back();
+  std::vector<Location>& locations = tree_->locations;
+  if (!locations.empty()) {
+    const Location& last = locations.back();
     if (last.code.get() == code && last.instruction == instruction &&
         last.caller == caller) {
-      return LocationId{locations_.size() - 1};
+      return LocationId{locations.size() - 1};
     }
   }
-  locations_.push_back(
+  locations.push_back(
       {BasicRef<PyCodeObject>::share(code), instruction, caller});
-  return LocationId{locations_.size() - 1};
+  return LocationId{locations.size() - 1};
 }
 
 ScopeId Graph::scope(const void* module, std::string_view path,
                      PyTypeObject* type, ScopeId parent) {
-  if (!scopes_.empty()) {
-    const Scope& last = scopes_.back();
+  std::vector<Scope>& scopes = tree_->scopes;
+  if (!scopes.empty()) {
+    const Scope& last = scopes.back();
     if (last.module == module && last.parent == parent && last.path == path) {
-      return ScopeId{scopes_.size() - 1};
+      return ScopeId{scopes.size() - 1};
     }
   }
-  scopes_.push_back(
+  scopes.push_back(
       {module, std::string(path), BasicRef<PyTypeObject>::share(type), parent});
-  return ScopeId{scopes_.size() - 1};
+  return ScopeId{scopes.size() - 1};
 }
 
 NodeId Graph::append(Node node) {
-  MG_DCHECK(!output_.valid(), "the output is the last node");
+  MG_DCHECK(!output_.valid() || insertion_point_.valid() ||
+                node.op == Op::Placeholder,
+            "the output is the last node that isn't an input");
   NodeId id{nodes_.size()};
   nodes_.push_back(std::move(node));
-  if (journal_ != nullptr) journal_->record(this, kUndoNode);
+  if (journal_ != nullptr) {
+    journal_->record(this, kUndoNode);
+  } else if (insertion_point_.valid() || !order_.empty()) [[unlikely]] {
+    put_in_order(id);
+  }
   return id;
 }
 
@@ -105,17 +129,17 @@ NodeId Graph::call(Op op, PyObject* target, std::span<const Arg> args,
                    std::span<const Keyword> kwargs, Ref example,
                    Origin origin) {
   for (const Keyword& keyword : kwargs) {
-    kept_alive_.push_back(Ref::share(keyword.name));
+    tree_->kept_alive.push_back(Ref::share(keyword.name));
   }
   ++call_count_;
   const NodeId id = append({.op = op,
                             .target = Ref::share(target),
-                            .args = arena_.copy(args),
-                            .kwargs = arena_.copy(kwargs),
+                            .args = tree_->arena.copy(args),
+                            .kwargs = tree_->arena.copy(kwargs),
                             .example = std::move(example),
                             .origin = origin});
-  if (listener_) [[unlikely]]
-    listener_->recorded(*this, id);
+  if (tree_->listener) [[unlikely]]
+    tree_->listener->recorded(*this, id);
   return id;
 }
 
@@ -135,9 +159,10 @@ NodeId Graph::call_method(PyObject* name, std::span<const Arg> args,
 
 NodeId Graph::output(Arg value, Origin origin) {
   MG_CHECK(!output_.valid(), "a graph has one output");
-  NodeId id = append({.op = Op::Output,
-                      .args = arena_.copy(std::span<const Arg>(&value, 1)),
-                      .origin = origin});
+  NodeId id =
+      append({.op = Op::Output,
+              .args = tree_->arena.copy(std::span<const Arg>(&value, 1)),
+              .origin = origin});
   output_ = id;
   return id;
 }
@@ -164,7 +189,10 @@ void Graph::undo(uint64_t what, uint64_t index) noexcept {
     case kUndoNode: {
       Node node = std::move(nodes_.back());
       nodes_.pop_back();
-      if (node.op == Op::Placeholder) inputs_.pop_back();
+      if (node.op == Op::Placeholder) {
+        lifted_.erase(inputs_.back().lifted);
+        inputs_.pop_back();
+      }
       if (node.op == Op::Output) output_ = NodeId{};
       if (is_call(node.op)) --call_count_;
       break;
@@ -176,22 +204,37 @@ void Graph::undo(uint64_t what, uint64_t index) noexcept {
       nodes_[index].example = std::move(replaced_examples_.back());
       replaced_examples_.pop_back();
       break;
+    case kUndoNested:
+      nested_.pop_back();
+      tree_->graphs.pop_back();
+      break;
+    case kUndoName:
+      --tree_->numbers[name_.substr(0, name_.rfind('_'))];
+      name_.clear();
+      break;
+    case kUndoOrder:
+      arrange_inputs(replaced_orders_.back());
+      replaced_orders_.pop_back();
+      break;
   }
 }
 
 void Graph::seal() {
   journal_ = nullptr;
   replaced_examples_.clear();
+  replaced_orders_.clear();
+  for (const auto& graph : nested_) graph->seal();
 }
 
 void Graph::erase(NodeId id) {
   Node& node = nodes_[id.index];
-  MG_CHECK(journal_ == nullptr, "a graph is edited only after seal()");
+  MG_CHECK(is_sealed(), "a graph is edited only after seal()");
   MG_CHECK(!node.erased && node.op != Op::Output,
            "erased nodes and the output can't be erased");
   node.erased = true;
   node.example = nullptr;
   if (is_call(node.op)) --call_count_;
+  forget_metadata();
 }
 
 void Graph::drop_erased_inputs() {
@@ -202,5 +245,32 @@ void Graph::drop_erased_inputs() {
     nodes_[inputs_[i].node.index].input = static_cast<uint32_t>(i);
   }
 }
+
+void Graph::set_operands(NodeId id, std::span<const Arg> args,
+                         std::span<const Keyword> kwargs) {
+  MG_CHECK(is_sealed(), "a graph is edited only after seal()");
+  Node& node = nodes_[id.index];
+  node.args = tree_->arena.copy(args);
+  node.kwargs = tree_->arena.copy(kwargs);
+}
+
+void Graph::set_insertion_point(NodeId before) {
+  MG_CHECK(is_sealed(), "a graph is edited only after seal()");
+  insertion_point_ = before;
+}
+
+void Graph::put_in_order(NodeId id) {
+  if (order_.empty()) {
+    order_.reserve(nodes_.size());
+    for (size_t i = 0; i < id.index; ++i) order_.push_back(NodeId{i});
+  }
+  const auto at = insertion_point_.valid()
+                      ? std::ranges::find(order_, insertion_point_)
+                      : order_.end();
+  order_.insert(at, id);
+  forget_metadata();
+}
+
+void Graph::forget_metadata() { metadata_ = nullptr; }
 
 }  // namespace magneto::graph

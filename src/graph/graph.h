@@ -14,106 +14,31 @@
 //
 // Objects given as bare pointers are borrowed; the graph makes references of
 // its own. Names (`l_x_`, `add_1`) are assigned by names.h at the end.
+//
+// Nested graphs are the bodies that operators such as torch.ops.higher_order.
+// cond call. A graph owns those that are nested in it. All graphs of a tree
+// share a journal, the list of locations and scopes, and the memory that
+// arguments are made in: an Arg without nodes is good in each of them. Nodes,
+// inputs and the output are a graph's own, and no node uses one of another
+// graph: outer values are lifted (tracer.h).
 #pragma once
 
 #include <initializer_list>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
-#include "graph/arg.h"
-#include "python/ref.h"
+#include "graph/node.h"
 #include "support/arena.h"
 #include "support/journal.h"
 
 namespace magneto::graph {
 
-// Where in the user's program a call stands: a frame and its callers.
-using LocationId = StrongId<struct LocationTag>;
-// Which nn.Module's forward it stands in, and the modules around that one.
-using ScopeId = StrongId<struct ScopeTag>;
-
-struct Location {
-  BasicRef<PyCodeObject> code;
-  int instruction;    // byte offset in co_code, as PyFrame_GetLasti gives it
-  LocationId caller;  // invalid for the outermost frame
-};
-
-struct Scope {
-  const void* module;  // only its address, which tells instances apart
-  std::string path;    // "L['self'].layers.0"
-  BasicRef<PyTypeObject> type;
-  ScopeId parent;  // invalid for the outermost module
-};
-
-struct Origin {
-  LocationId location;
-  ScopeId scope;
-};
-
-enum class Op : uint8_t {
-  Placeholder,   // a graph input; see Input
-  GetAttr,       // target: name of an attribute of the graph module
-  CallFunction,  // target: a callable
-  CallMethod,    // target: a str; the first argument is the receiver
-  Output,        // args[0]: what the graph returns
-};
-
-constexpr bool is_call(Op op) {
-  return op == Op::CallFunction || op == Op::CallMethod;
-}
-
-enum class InputKind : uint8_t {
-  Tensor,     // a tensor that the caller passed or that was reached from one
-  Parameter,  // found in a module's _parameters
-  Buffer,     // found in a module's _buffers
-  Number,     // a size or another number; given to the graph as an int or float
-  Object,     // anything else (generators, streams, opaque objects)
-};
-
-// Of an input that isn't found at one place.
-inline constexpr uint32_t kNoSource = 0xffffffffu;
-
-// What a caller says of a new graph input.
-struct InputSpec {
-  uint32_t source;               // index in the trace's guards::SourceTable
-  std::string_view source_name;  // in torch.compile's notation, which names the
-                                 // placeholder: "L['self']._modules['a']._p..."
-  std::string_view attribute_path = {};  // "layers.0.weight", parameters and
-                                         // buffers only
-  InputKind kind = InputKind::Tensor;
-  // Number: the id of its expression.
-  uint32_t number = 0;
-};
-
-struct Input {
-  NodeId node;
-  uint32_t source;
-  InputKind kind;
-  uint32_t number;
-  bool is_kept = false;  // stays an input though no node may use it
-  std::string source_name;
-  std::string attribute_path;
-};
-
-struct Node {
-  Op op;
-  bool erased = false;      // taken out by a pass; its id is never reused
-  bool has_effect = false;  // stays though nobody may use its result
-  uint32_t input = 0;       // Placeholder: index in Graph::inputs()
-  Ref target;               // CallFunction: callable; CallMethod, GetAttr: str
-  std::span<const Arg> args;  // in the graph's arena
-  std::span<const Keyword> kwargs;
-  Ref example;             // fake value; a tuple, list or number of them; null
-                           // if unknown
-  Ref name_hint;           // str, the variable it was first stored in, or null
-  uint32_t hinted_at = 0;  // number of nodes when the hint was given
-  Ref attribute;           // GetAttr: the attribute's value
-  Origin origin;
-};
-
 class Graph;
+class ResultMetadata;
 
 // Hears of each call as it is recorded; those that a rollback drops as well.
 class CallListener {
@@ -126,8 +51,9 @@ class CallListener {
 
 class Graph final : public UnseenJournaled {
  public:
-  // `journal` may be null: then nothing can be rolled back.
-  explicit Graph(Journal* journal = nullptr) : journal_(journal) {}
+  // A root. `journal` may be null: then nothing can be rolled back.
+  explicit Graph(Journal* journal = nullptr);
+  ~Graph();
   Graph(const Graph&) = delete;
   Graph& operator=(const Graph&) = delete;
 
@@ -174,8 +100,8 @@ class Graph final : public UnseenJournaled {
     return call_method(name, {args.begin(), args.size()}, kwargs,
                        std::move(example), origin);
   }
-  // Null: nobody listens.
-  void set_listener(CallListener* listener) { listener_ = listener; }
+  // Of calls in all graphs of the tree. Null: nobody listens.
+  void set_listener(CallListener* listener) { tree_->listener = listener; }
   // Once, last.
   NodeId output(Arg value, Origin origin = {});
 
@@ -186,22 +112,62 @@ class Graph final : public UnseenJournaled {
   // Of the node that was recorded last.
   void set_has_effect(NodeId node) { nodes_[node.index].has_effect = true; }
 
-  // Tracing is over: forgets the journal; from here on passes may edit.
+  // Nesting -------------------------------------------------------------------
+  // A new graph nested in this one, for a body to be traced into.
+  Graph& add_nested();
+  // Names a nested graph that has its output `<prefix>_<n>`, n counting all
+  // graphs of the tree with that prefix: as in torch.compile's graphs, those
+  // that are nested in it have the lower numbers. The node that reads it.
+  NodeId install(Graph& nested, std::string_view prefix, Origin origin = {});
+  // Another node that reads it.
+  NodeId get_nested(const Graph& nested, Origin origin = {});
+  // Of a nested graph: the placeholder that stands for this node of its parent.
+  NodeId lift(NodeId outer);
+  // The order of inputs(), given as their placeholders.
+  void set_input_order(std::span<const NodeId> placeholders);
+
+  GraphId id() const { return id_; }
+  Graph* parent() const { return parent_; }  // null: this is the root
+  // Of the same tree.
+  Graph& graph(GraphId id) const { return *tree_->graphs[id.index]; }
+  size_t graph_count() const { return tree_->graphs.size(); }
+  // In the order in which they were added; some may have no name, and no reads.
+  std::span<const std::unique_ptr<Graph>> nested() const { return nested_; }
+  const std::string& name() const { return name_; }
+  // Not: a body that is being traced, or was given up.
+  bool is_installed() const { return !name_.empty(); }
+  // How many nodes the parent had when this one was added.
+  size_t added_at() const { return added_at_; }
+
+  // Tracing is over: forgets the journal, nested graphs too; from here on
+  // passes may edit.
   void seal();
+  bool is_sealed() const { return journal_ == nullptr; }
 
   // Reading -------------------------------------------------------------------
   const Node& node(NodeId id) const { return nodes_[id.index]; }
   size_t node_count() const { return nodes_.size(); }  // erased included
-  // In the order in which they were recorded, erased ones included.
+  // By id, which is the order in which they were recorded; erased ones
+  // included.
   std::span<const Node> nodes() const { return nodes_; }
+  // The node at a position in the order in which nodes run. That is the order
+  // of ids until a pass inserts a node before another (edit.h); only then is
+  // there a list of it, so tracing doesn't pay for it. Erased ones included.
+  NodeId at(size_t position) const {
+    return order_.empty() ? NodeId{position} : order_[position];
+  }
+  // The nodes that weren't erased, in the order in which they run:
+  // `for (NodeId id : graph.live())`. Nodes may be erased meanwhile.
+  class Live;
+  Live live() const;
   // Graph inputs, in the order of the compiled callable's arguments.
   std::span<const Input> inputs() const { return inputs_; }
   // Calls, without placeholders, get_attr and output: 0 means that there is
   // nothing to compile.
   size_t call_count() const { return call_count_; }
   NodeId output_node() const { return output_; }  // invalid before output()
-  std::span<const Location> locations() const { return locations_; }
-  std::span<const Scope> scopes() const { return scopes_; }
+  std::span<const Location> locations() const { return tree_->locations; }
+  std::span<const Scope> scopes() const { return tree_->scopes; }
 
   // An input that stays one though no node may use it. Not undone by a
   // rollback.
@@ -209,38 +175,106 @@ class Graph final : public UnseenJournaled {
     inputs_[node(placeholder).input].is_kept = true;
   }
 
-  // Editing, by passes, after seal() ------------------------------------------
+  // Editing, after seal() -----------------------------------------------------
+  // What passes should use is in edit.h, which checks the result.
   void erase(NodeId id);
   // Drops the inputs whose placeholder was erased and renumbers the others.
   void drop_erased_inputs();
+  void set_operands(NodeId id, std::span<const Arg> args,
+                    std::span<const Keyword> kwargs);
+  // Nodes that are recorded from now on run before this one. Invalid: they are
+  // the last ones.
+  void set_insertion_point(NodeId before);
 
-  // Calls visit(object) for each object that the graph holds a reference to;
-  // stops and returns the first result that isn't 0 (as tp_traverse wants it).
+  // Calls visit(object) for each object that the graph holds a reference to,
+  // for those of nested graphs too; stops and returns the first result that
+  // isn't 0 (as tp_traverse wants it).
   template <class Visit>
   int visit_objects(Visit visit) const;
 
   void undo(uint64_t what, uint64_t node) noexcept override;
 
  private:
+  friend class Copier;
+  friend ResultMetadata& metadata_of(const Graph& graph);
+
+  // What the graphs of a tree share. Never truncated by a rollback, but for the
+  // list of graphs and the numbers: an Arg that was made before a checkpoint
+  // stays valid after it.
+  struct Tree {
+    Arena arena;
+    std::vector<Graph*> graphs;  // by id, the root first
+    std::vector<Location> locations;
+    std::vector<Scope> scopes;
+    std::vector<Ref> kept_alive;  // constants and keyword names
+    CallListener* listener = nullptr;
+    std::unordered_map<std::string, uint32_t> numbers;  // next one, by prefix
+  };
+
+  explicit Graph(Graph& parent);
   NodeId append(Node node);
-  Arg nested(ArgTag tag, std::span<const Arg> items);
+  void put_in_order(NodeId id);
+  Arg container(ArgTag tag, std::span<const Arg> items);
   NodeId call(Op op, PyObject* target, std::span<const Arg> args,
               std::span<const Keyword> kwargs, Ref example, Origin origin);
+  void arrange_inputs(std::span<const NodeId> placeholders);
+  void forget_metadata();
 
+  std::unique_ptr<Tree> own_tree_;  // the root's
+  Tree* tree_;
+  Graph* parent_ = nullptr;
+  GraphId id_;
+  size_t added_at_ = 0;
+  std::string name_;
   Journal* journal_;
-  CallListener* listener_ = nullptr;
-  Arena arena_;
   std::vector<Node> nodes_;
+  std::vector<NodeId> order_;  // empty: the order of ids
   std::vector<Input> inputs_;
-  std::vector<Location> locations_;
-  std::vector<Scope> scopes_;
-  // Constants and keyword names. Never truncated by a rollback, so that an Arg
-  // made before a checkpoint stays valid after it.
-  std::vector<Ref> kept_alive_;
-  std::vector<Ref> replaced_examples_;  // for undo of set_example
+  std::unordered_map<NodeId, NodeId> lifted_;  // by node of the parent
+  std::vector<std::unique_ptr<Graph>> nested_;
+  std::vector<Ref> replaced_examples_;                // for undo of set_example
+  std::vector<std::vector<NodeId>> replaced_orders_;  // of set_input_order
   size_t call_count_ = 0;
   NodeId output_;
+  NodeId insertion_point_;
+  mutable std::unique_ptr<ResultMetadata> metadata_;  // see metadata_of()
 };
+
+class Graph::Live {
+ public:
+  class Iterator {
+   public:
+    Iterator(const Graph& graph, size_t position)
+        : graph_(&graph), position_(position) {
+      skip_erased();
+    }
+    NodeId operator*() const { return graph_->at(position_); }
+    Iterator& operator++() {
+      ++position_;
+      skip_erased();
+      return *this;
+    }
+    friend bool operator==(const Iterator&, const Iterator&) = default;
+
+   private:
+    void skip_erased() {
+      while (position_ < graph_->node_count() &&
+             graph_->node(graph_->at(position_)).erased)
+        ++position_;
+    }
+    const Graph* graph_;
+    size_t position_;
+  };
+
+  explicit Live(const Graph& graph) : graph_(graph) {}
+  Iterator begin() const { return {graph_, 0}; }
+  Iterator end() const { return {graph_, graph_.node_count()}; }
+
+ private:
+  const Graph& graph_;
+};
+
+inline Graph::Live Graph::live() const { return Live(*this); }
 
 template <class Visit>
 int Graph::visit_objects(Visit visit) const {
@@ -251,15 +285,19 @@ int Graph::visit_objects(Visit visit) const {
       if (int result = visit(object)) return result;
     }
   }
-  for (const Ref& object : kept_alive_) {
+  for (const auto& graph : nested_) {
+    if (int result = graph->visit_objects(visit)) return result;
+  }
+  if (!own_tree_) return 0;
+  for (const Ref& object : own_tree_->kept_alive) {
     if (int result = visit(object.get())) return result;
   }
-  for (const Location& location : locations_) {
+  for (const Location& location : own_tree_->locations) {
     if (int result = visit(reinterpret_cast<PyObject*>(location.code.get()))) {
       return result;
     }
   }
-  for (const Scope& scope : scopes_) {
+  for (const Scope& scope : own_tree_->scopes) {
     if (int result = visit(reinterpret_cast<PyObject*>(scope.type.get()))) {
       return result;
     }

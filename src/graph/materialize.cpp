@@ -82,10 +82,9 @@ class Builder {
     for (const Input& input : graph_.inputs()) {
       if (!create(input.node)) return false;
     }
-    for (size_t i = 0; i < graph_.node_count(); ++i) {
-      const Node& node = graph_.nodes()[i];
-      if (node.erased || node.op == Op::Placeholder) continue;
-      if (!create(NodeId{i})) return false;
+    for (NodeId id : graph_.live()) {
+      if (graph_.node(id).op == Op::Placeholder) continue;
+      if (!create(id)) return false;
     }
     return true;
   }
@@ -257,22 +256,55 @@ Ref list_scopes(const Graph& graph) {
 Ref attributes(const Graph& graph) {
   Ref dict = Ref::steal(PyDict_New());
   if (!dict) return nullptr;
-  for (const Node& node : graph.nodes()) {
-    if (node.erased || node.op != Op::GetAttr) continue;
+  for (NodeId id : graph.live()) {
+    const Node& node = graph.node(id);
+    if (node.op != Op::GetAttr || node.nested.valid()) continue;
     if (PyDict_SetItem(dict, node.target, node.attribute) < 0) return nullptr;
   }
   return dict;
 }
 
+Ref nested_graphs(const Graph& graph,
+                  const std::function<Ref(const Graph& nested)>& make) {
+  Ref dict = Ref::steal(PyDict_New());
+  if (!dict || graph.nested().empty()) return dict;
+  for (NodeId id : graph.live()) {
+    const Node& node = graph.node(id);
+    if (!node.nested.valid()) continue;
+    const int is_there = PyDict_Contains(dict, node.target);
+    if (is_there < 0) return nullptr;
+    if (is_there != 0) continue;
+    Ref made = make(graph.graph(node.nested));
+    if (!made || PyDict_SetItem(dict, node.target, made) < 0) return nullptr;
+  }
+  return dict;
+}
+
+namespace {
+
+bool add_targets(const Graph& graph, PyObject* list,
+                 std::unordered_set<PyObject*>& seen,
+                 std::unordered_set<const Graph*>& visited) {
+  if (!visited.insert(&graph).second) return true;
+  for (NodeId id : graph.live()) {
+    const Node& node = graph.node(id);
+    if (node.nested.valid() &&
+        !add_targets(graph.graph(node.nested), list, seen, visited))
+      return false;
+    if (node.op != Op::CallFunction) continue;
+    if (!seen.insert(node.target.get()).second) continue;
+    if (PyList_Append(list, node.target) < 0) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
 Ref targets(const Graph& graph) {
   Ref list = Ref::steal(PyList_New(0));
-  if (!list) return nullptr;
   std::unordered_set<PyObject*> seen;
-  for (const Node& node : graph.nodes()) {
-    if (node.erased || node.op != Op::CallFunction) continue;
-    if (!seen.insert(node.target.get()).second) continue;
-    if (PyList_Append(list, node.target) < 0) return nullptr;
-  }
+  std::unordered_set<const Graph*> visited;
+  if (!list || !add_targets(graph, list, seen, visited)) return nullptr;
   return list;
 }
 

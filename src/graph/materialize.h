@@ -3,6 +3,8 @@
 // what each returns). All return null with a Python error set on failure.
 #pragma once
 
+#include <functional>
+
 #include "graph/graph.h"
 #include "graph/names.h"
 
@@ -19,5 +21,8 @@ Ref list_locations(const Graph& graph);
 Ref list_scopes(const Graph& graph);
 Ref attributes(const Graph& graph);
 Ref targets(const Graph& graph);
+// make(nested) for each graph that the graph reads, by name.
+Ref nested_graphs(const Graph& graph,
+                  const std::function<Ref(const Graph& nested)>& make);
 
 }  // namespace magneto::graph

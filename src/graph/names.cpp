@@ -173,9 +173,17 @@ std::string wanted_name(const Graph& graph, const Node& node,
   return "";
 }
 
-}  // namespace
+// What a value of the parent was called when the nested graph was begun.
+const std::string& outer_name(const Graph& nested, NodeId outer,
+                              const Names& names) {
+  const Node& node = nested.parent()->node(outer);
+  return node.name_hint && node.hinted_at > nested.added_at()
+             ? names.recorded[outer.index]
+             : names.nodes[outer.index];
+}
 
-Names assign_names(const Graph& graph) {
+// `outer`: the names of the parent's nodes; null for a root.
+Names assign(const Graph& graph, const Names* outer) {
   Names names;
   names.nodes.resize(graph.node_count());
   names.recorded.resize(graph.node_count());
@@ -185,8 +193,10 @@ Names assign_names(const Graph& graph) {
   auto take_parameter = [&](const Node& node) {
     std::string name;
     if (node.op != Op::Placeholder) return name;
-    const std::string base =
-        parameter_name(graph.inputs()[node.input].source_name);
+    const Input& input = graph.inputs()[node.input];
+    const std::string base = input.lifted.valid()
+                                 ? outer_name(graph, input.lifted, *outer)
+                                 : parameter_name(input.source_name);
     name = base;
     for (int i = 0; !parameters.insert(name).second; ++i) {
       name = base + '_' + std::to_string(i);
@@ -224,6 +234,22 @@ Names assign_names(const Graph& graph) {
   }
   rename_until(graph.node_count());
   return names;
+}
+
+}  // namespace
+
+Names assign_names(const Graph& graph) {
+  if (graph.parent() == nullptr) return assign(graph, nullptr);
+  const Names outer = assign_names(*graph.parent());
+  return assign(graph, &outer);
+}
+
+const Names& TreeNames::of(const Graph& graph) {
+  const auto known = names_.find(graph.id());
+  if (known != names_.end()) return known->second;
+  const Names* outer =
+      graph.parent() == nullptr ? nullptr : &of(*graph.parent());
+  return names_.emplace(graph.id(), assign(graph, outer)).first->second;
 }
 
 }  // namespace magneto::graph

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "graph/graph.h"
@@ -23,7 +24,18 @@ struct Names {
 };
 
 // Reads `__name__` of callables, which may run user code when a user's object
-// was put in the graph; so never call it while a trace is open.
+// was put in the graph; so never call it while a trace is open. An input of a
+// nested graph that was lifted is called what the value was called outside when
+// the graph was begun, so the names of the graphs around it are made as well.
 Names assign_names(const Graph& graph);
+
+// Those of all graphs of a tree, each made when first asked for.
+class TreeNames {
+ public:
+  const Names& of(const Graph& graph);
+
+ private:
+  std::unordered_map<GraphId, Names> names_;
+};
 
 }  // namespace magneto::graph

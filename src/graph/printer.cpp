@@ -49,17 +49,18 @@ std::string constant_text(PyObject* object) {
 
 class Printer {
  public:
-  explicit Printer(const Graph& graph)
-      : graph_(graph), names_(assign_names(graph)) {}
+  Printer(const Graph& graph, TreeNames& tree_names, std::string indent)
+      : graph_(graph),
+        tree_names_(tree_names),
+        names_(tree_names.of(graph)),
+        indent_(std::move(indent)) {}
 
   std::string run() {
     for (const Input& input : graph_.inputs()) {
-      line(input.node, "input " + input.source_name);
+      line(input.node, input.lifted.valid() ? "lifted " + outer_name(input)
+                                            : "input " + input.source_name);
     }
-    for (size_t i = 0; i < graph_.node_count(); ++i) {
-      const Node& node = graph_.nodes()[i];
-      if (!node.erased) print_node(NodeId{i}, node);
-    }
+    for (NodeId id : graph_.live()) print_node(id, graph_.node(id));
     return std::move(text_);
   }
 
@@ -69,19 +70,36 @@ class Printer {
       case Op::Placeholder:
         return;
       case Op::GetAttr:
+        if (node.nested.valid()) return print_nested(id, node);
         return line(id, "get_attr " + text_of(node.target.share()));
       case Op::CallFunction:
         return line(id, constant_text(node.target) + call_text(node));
       case Op::CallMethod:
         return line(id, "." + text_of(node.target.share()) + call_text(node));
       case Op::Output:
-        text_ += "return " + arg_text(node.args[0]) + "\n";
+        text_ += indent_ + "return " + arg_text(node.args[0]) + "\n";
         return;
     }
   }
 
+  // The graph itself stands where it is first read.
+  void print_nested(NodeId id, const Node& node) {
+    line(id, "graph " + text_of(node.target.share()));
+    for (NodeId other : graph_.live()) {
+      if (graph_.node(other).nested != node.nested) continue;
+      if (other != id) return;
+      break;
+    }
+    text_ +=
+        Printer(graph_.graph(node.nested), tree_names_, indent_ + "  ").run();
+  }
+
+  std::string outer_name(const Input& input) {
+    return tree_names_.of(*graph_.parent()).nodes[input.lifted.index];
+  }
+
   void line(NodeId id, const std::string& value) {
-    text_ += names_.nodes[id.index] + " = " + value;
+    text_ += indent_ + names_.nodes[id.index] + " = " + value;
     const std::string example = example_text(graph_.node(id).example);
     if (!example.empty()) text_ += " : " + example;
     text_ += "\n";
@@ -159,12 +177,17 @@ class Printer {
   }
 
   const Graph& graph_;
-  const Names names_;
+  TreeNames& tree_names_;
+  const Names& names_;
+  const std::string indent_;
   std::string text_;
 };
 
 }  // namespace
 
-std::string print(const Graph& graph) { return Printer(graph).run(); }
+std::string print(const Graph& graph) {
+  TreeNames names;
+  return Printer(graph, names, "").run();
+}
 
 }  // namespace magneto::graph

@@ -7,6 +7,9 @@
 //   add = add(l_x_, 1) : float32[2, 3]
 //   sum_1 = .sum(add, -1, keepdim=True) : float32[2, 1]
 //   return (sum_1,)
+//
+// A nested graph is indented below the first node that reads it; "lifted x"
+// says that an input stands for x of the graph around it.
 #pragma once
 
 #include <string>

@@ -8,16 +8,23 @@
 #include "graph/function_object.h"
 #include "graph/materialize.h"
 #include "graph/names.h"
-#include "graph/passes.h"
 #include "graph/printer.h"
 
 namespace magneto::graph {
 
 namespace {
 
+// A handle of a nested graph has that of its root, which owns both and all of
+// the names. Either is cleared where the collector has cleared the root's.
+struct State {
+  std::unique_ptr<Graph> graph;  // null: `root` has it
+  TreeNames names;
+  Ref root;
+  GraphId id{0};
+};
+
 struct HandleObject {
-  PyObject_HEAD Graph* graph;  // owned; null once cleared
-  Names* names;                // owned; made when first asked for
+  PyObject_HEAD State* state;  // owned; null once cleared
 };
 
 // Lives as long as the process: a type that objects may outlive can't be freed.
@@ -27,17 +34,26 @@ HandleObject* cast(PyObject* self) {
   return reinterpret_cast<HandleObject*>(self);
 }
 
+// Null once cleared.
+State* root_state(PyObject* self) {
+  State* state = cast(self)->state;
+  return state != nullptr && state->root ? cast(state->root)->state : state;
+}
+
 Graph& graph_in(PyObject* self) {
-  MG_CHECK(cast(self)->graph != nullptr, "the graph was cleared");
-  return *cast(self)->graph;
+  State* root = root_state(self);
+  MG_CHECK(root != nullptr, "the graph was cleared");
+  return root->graph->graph(cast(self)->state->id);
 }
 
 const Names& names_in(PyObject* self) {
-  HandleObject* handle = cast(self);
-  if (handle->names == nullptr) {
-    handle->names = new Names(assign_names(graph_in(self)));
-  }
-  return *handle->names;
+  return root_state(self)->names.of(graph_in(self));
+}
+
+Ref new_handle(std::unique_ptr<State> state) {
+  Ref self = Ref::steal(handle_type->tp_alloc(handle_type, 0));
+  if (self) cast(self.get())->state = state.release();
+  return self;
 }
 
 // The edge to CPython: nothing of C++ may leave a slot.
@@ -100,8 +116,29 @@ PyObject* method_targets(PyObject* self, PyObject*) noexcept {
   return guarded([&] { return targets(graph_in(self)); });
 }
 
-PyObject* method_function(PyObject* self, PyObject*) noexcept {
-  return guarded([&] { return make_function(graph_in(self)); });
+PyObject* method_function(PyObject* self, PyObject* const* args,
+                          Py_ssize_t count) noexcept {
+  return guarded([&]() -> Ref {
+    if (count > 1 || (count == 1 && !PyDict_Check(args[0]))) {
+      PyErr_SetString(PyExc_TypeError, "function() takes a dict or nothing");
+      return nullptr;
+    }
+    return make_function(graph_in(self), count == 1 ? args[0] : nullptr);
+  });
+}
+
+PyObject* method_nested(PyObject* self, PyObject*) noexcept {
+  return guarded([&] {
+    const Graph& graph = graph_in(self);
+    const Ref& owner = cast(self)->state->root;
+    PyObject* root = owner ? owner.get() : self;
+    return nested_graphs(graph, [&](const Graph& nested) {
+      auto state = std::make_unique<State>();
+      state->root = Ref::share(root);
+      state->id = nested.id();
+      return new_handle(std::move(state));
+    });
+  });
 }
 
 PyObject* method_text(PyObject* self, PyObject*) noexcept {
@@ -126,13 +163,16 @@ PyObject* get_input_count(PyObject* self, void*) noexcept {
 
 int traverse(PyObject* self, visitproc visit, void* arg) noexcept {
   Py_VISIT(Py_TYPE(self));
-  if (cast(self)->graph == nullptr) return 0;
-  return cast(self)->graph->visit_objects(
+  const State* state = cast(self)->state;
+  if (state == nullptr) return 0;
+  Py_VISIT(state->root.get());
+  if (!state->graph) return 0;
+  return state->graph->visit_objects(
       [&](PyObject* object) { return visit(object, arg); });
 }
 
 int clear(PyObject* self) noexcept {
-  std::unique_ptr<Graph> dying(std::exchange(cast(self)->graph, nullptr));
+  const std::unique_ptr<State> dying(std::exchange(cast(self)->state, nullptr));
   return 0;
 }
 
@@ -140,7 +180,6 @@ void deallocate(PyObject* self) noexcept {
   PyTypeObject* type = Py_TYPE(self);
   PyObject_GC_UnTrack(self);
   clear(self);
-  delete cast(self)->names;
   type->tp_free(self);
   Ref::steal(reinterpret_cast<PyObject*>(type));
 }
@@ -171,11 +210,17 @@ PyMethodDef methods[] = {
      "A list of (address of the module, path, type, index of the outer\n"
      "module's entry or None)."},
     {"attributes", method_attributes, METH_NOARGS,
-     "A dict of the values that get_attr nodes read."},
+     "A dict of the values that get_attr nodes read, but for graphs."},
+    {"nested", method_nested, METH_NOARGS,
+     "A dict of the nested graphs that get_attr nodes read: a Graph by name."},
     {"targets", method_targets, METH_NOARGS,
-     "The distinct callables that the graph calls, in order."},
-    {"function", method_function, METH_NOARGS,
-     "A new callable that runs the graph."},
+     "The distinct callables that the graph and those nested in it call."},
+    {"function",
+     reinterpret_cast<PyCFunction>(
+         reinterpret_cast<void (*)()>(method_function)),
+     METH_FASTCALL,
+     "function(callables={}): a new callable that runs the graph. Operators\n"
+     "are given callables[name] for a nested graph, or one that runs it."},
     {"text", method_text, METH_NOARGS, "The graph as text, without addresses."},
     {nullptr, nullptr, 0, nullptr}};
 
@@ -214,17 +259,18 @@ bool init_types(PyObject* module) {
 
 Ref make_handle(std::unique_ptr<Graph> graph) {
   MG_CHECK(handle_type != nullptr, "init_types() must come first");
+  MG_CHECK(graph->parent() == nullptr, "a root has the handles of its tree");
   graph->seal();
-  Ref self = Ref::steal(handle_type->tp_alloc(handle_type, 0));
-  if (self) cast(self.get())->graph = graph.release();
-  return self;
+  auto state = std::make_unique<State>();
+  state->graph = std::move(graph);
+  return new_handle(std::move(state));
 }
 
 Graph* graph_of(PyObject* handle) {
   if (handle_type == nullptr || Py_TYPE(handle) != handle_type) {
     return nullptr;
   }
-  return cast(handle)->graph;
+  return root_state(handle) == nullptr ? nullptr : &graph_in(handle);
 }
 
 }  // namespace magneto::graph

@@ -75,8 +75,8 @@ NodeId& failed_call() noexcept {
   return node;
 }
 
-GraphRunner::GraphRunner(const Graph& graph) {
-  ok_ = Compiler(graph, *this).run();
+GraphRunner::GraphRunner(const Graph& graph, PyObject* callables) {
+  ok_ = Compiler(graph, callables, *this).run();
   StateFunctions functions = find_state_functions();
   for (const Instruction& instruction : instructions_) {
     if (calls(instruction, functions.set_grad_enabled) ||

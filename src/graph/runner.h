@@ -23,8 +23,10 @@ NodeId& failed_call() noexcept;
 class GraphRunner {
  public:
   // Builds constant containers, so it may fail with a Python error, which the
-  // returned object then can't run: check ok().
-  explicit GraphRunner(const Graph& graph);
+  // returned object then can't run: check ok(). Operators that are given a
+  // nested graph get a callable: a function_object of it, or what `callables`,
+  // a dict or null, has by its name.
+  explicit GraphRunner(const Graph& graph, PyObject* callables = nullptr);
   bool ok() const { return ok_; }
 
   size_t input_count() const { return input_count_; }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "graph/function_object.h"
 #include "graph/uses.h"
 
 namespace magneto::graph {
@@ -43,8 +44,10 @@ Ref make_fixed(const Arg& arg) {
 
 }  // namespace
 
-GraphRunner::Compiler::Compiler(const Graph& graph, GraphRunner& runner)
+GraphRunner::Compiler::Compiler(const Graph& graph, PyObject* callables,
+                                GraphRunner& runner)
     : graph_(graph),
+      callables_(callables),
       runner_(runner),
       last_use_(graph.node_count(), kNever),
       dying_(graph.node_count()),
@@ -57,25 +60,23 @@ bool GraphRunner::Compiler::run() {
                                              static_cast<uint32_t>(i)};
   }
   find_last_uses();
-  for (size_t i = 0; i < graph_.node_count(); ++i) {
-    const Node& node = graph_.nodes()[i];
-    node_ = NodeId{i};
-    if (!node.erased && !emit_node(node_, node)) return false;
+  for (NodeId id : graph_.live()) {
+    node_ = id;
+    if (!emit_node(id, graph_.node(id))) return false;
   }
   return true;
 }
 
 void GraphRunner::Compiler::find_last_uses() {
-  for (uint32_t i = 0; i < graph_.node_count(); ++i) {
-    const Node& node = graph_.nodes()[i];
-    if (node.erased) continue;
-    visit_operands(node, [&](NodeId id) { last_use_[id.index] = i; });
+  for (NodeId user : graph_.live()) {
+    visit_operands(graph_.node(user),
+                   [&](NodeId id) { last_use_[id.index] = user.index; });
   }
-  for (uint32_t i = 0; i < graph_.node_count(); ++i) {
-    const Node& node = graph_.nodes()[i];
-    if (node.erased || !is_call(node.op)) continue;
+  for (NodeId id : graph_.live()) {
+    if (!is_call(graph_.node(id).op)) continue;
     // What nobody uses dies at once.
-    dying_[last_use_[i] == kNever ? i : last_use_[i]].push_back(i);
+    const uint32_t last = last_use_[id.index];
+    dying_[last == kNever ? id.index : last].push_back(id.index);
   }
 }
 
@@ -84,14 +85,32 @@ bool GraphRunner::Compiler::emit_node(NodeId id, const Node& node) {
     case Op::Placeholder:
       return true;
     case Op::GetAttr:
-      place_[id.index] = constant(node.attribute.share());
-      return true;
+      return read_attribute(id, node);
     case Op::CallFunction:
     case Op::CallMethod:
       return emit_call(id, node);
     case Op::Output:
       return operand_of(node.args[0], runner_.result_);
   }
+  return true;
+}
+
+bool GraphRunner::Compiler::read_attribute(NodeId id, const Node& node) {
+  Ref value = node.attribute.share();
+  if (node.nested.valid()) {
+    PyObject* given = callables_ != nullptr
+                          ? PyDict_GetItemWithError(callables_, node.target)
+                          : nullptr;
+    if (given == nullptr && PyErr_Occurred() != nullptr) return false;
+    Ref& callable = nested_[node.nested];
+    if (!callable) {
+      callable = given != nullptr ? Ref::share(given)
+                                  : make_function(graph_.graph(node.nested));
+    }
+    if (!callable) return false;
+    value = callable.share();
+  }
+  place_[id.index] = constant(std::move(value));
   return true;
 }
 

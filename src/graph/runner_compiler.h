@@ -11,7 +11,7 @@ namespace magneto::graph {
 
 class GraphRunner::Compiler {
  public:
-  Compiler(const Graph& graph, GraphRunner& runner);
+  Compiler(const Graph& graph, PyObject* callables, GraphRunner& runner);
   // False with a Python error set.
   bool run();
 
@@ -20,6 +20,7 @@ class GraphRunner::Compiler {
 
   void find_last_uses();
   bool emit_node(NodeId id, const Node& node);
+  bool read_attribute(NodeId id, const Node& node);
   bool emit_call(NodeId id, const Node& node);
   bool operand_of(const Arg& arg, Operand& operand);
   bool build_constant(const Arg& arg, Operand& operand);
@@ -31,6 +32,7 @@ class GraphRunner::Compiler {
   void release_after(NodeId id);
 
   const Graph& graph_;
+  PyObject* callables_;  // see GraphRunner's constructor
   GraphRunner& runner_;
   NodeId node_;                     // that instructions are emitted for
   std::vector<uint32_t> last_use_;  // by NodeId: the node that uses it last
@@ -39,6 +41,7 @@ class GraphRunner::Compiler {
   std::vector<uint32_t> free_slots_;
   std::vector<uint32_t> temporaries_;  // slots of built arguments of a call
   std::unordered_map<PyObject*, uint32_t> constants_;
+  std::unordered_map<GraphId, Ref> nested_;  // what stands for nested graphs
 };
 
 }  // namespace magneto::graph

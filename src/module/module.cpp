@@ -2,12 +2,14 @@
 // magneto._C: puts the rooms together and shows Python what it needs of them.
 #include "entry/register.h"
 #include "graph/python_handle.h"
+#include "graph/tensor_meta.h"
 #include "natives/torch_hooks.h"
 #include "python/class_hierarchy.h"
 #include "python/code_functions.h"
 #include "python/find.h"
 #include "python/ref.h"
 #include "tensor/fake_tensor.h"
+#include "tensor/metadata_reader.h"
 #include "tensor/python_api.h"
 #include "trace/capture.h"
 
@@ -25,6 +27,7 @@ bool fill(PyObject* module) {
   // torch itself must be there first: its libraries are ours as well.
   Ref torch = magneto::import_module("torch");
   if (!torch || !magneto::tensor::initialize()) return false;
+  magneto::graph::set_metadata_reader(&magneto::tensor::metadata_reader());
   magneto::natives::install_guard_hooks();
   (void)magneto::original_builtin("__import__");  // all are noted
   magneto::entry::set_capture_frame(magneto::trace::capture_frame);

@@ -56,6 +56,7 @@ from magneto.graph_module import (
     CapturedGraphModule,
     capture_module,
     fast_forward,
+    graph_function,
 )
 from magneto.untraced import untraced
 
@@ -123,7 +124,7 @@ def compile_graph(
     """
     safety.check_operators(handle)
     if _runs_graph_as_it_is(backend):
-        return handle.function()
+        return graph_function(handle)
     turn = CompilerTurn()
     compilation = _Compilation(
         backend=backend,

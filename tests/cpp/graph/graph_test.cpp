@@ -2,8 +2,8 @@
 #include "graph/graph.h"
 
 #include "graph/graph_testing.h"
-#include "graph/passes.h"
 #include "graph/printer.h"
+#include "graph/verify.h"
 
 namespace magneto::graph {
 namespace {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "graph/passes.h"
+#include "graph/passes/passes.h"
 
 #include "graph/graph_testing.h"
 #include "graph/printer.h"
+#include "graph/verify.h"
 
 namespace magneto::graph {
 namespace {

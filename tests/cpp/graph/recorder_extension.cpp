@@ -9,8 +9,9 @@
 
 #include "graph/function_object.h"
 #include "graph/graph.h"
-#include "graph/passes.h"
+#include "graph/passes/passes.h"
 #include "graph/python_handle.h"
+#include "graph/verify.h"
 
 namespace magneto::graph {
 namespace {

@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <array>
 
-#include "graph/passes.h"
+#include "graph/edit.h"
+#include "graph/passes/passes.h"
 #include "graph/uses.h"
 #include "python/find.h"
 
@@ -104,19 +105,27 @@ class Reads {
   std::array<PyObject*, kFunctions.size()> functions_;
 };
 
-}  // namespace
-
-void remove_dead_reads(Graph& graph) {
+void remove_dead_reads(Graph& graph, const Reads& reads) {
   std::vector<uint32_t> uses = count_uses(graph);
-  const Reads reads;
+  std::vector<NodeId> dead;
   // Backwards, so that what fed only a dead read is seen dead in turn.
   for (size_t i = graph.node_count(); i-- > 0;) {
-    const Node& node = graph.nodes()[i];
-    if (node.erased || node.has_effect || uses[i] != 0 || !reads.contains(node))
+    const NodeId id = graph.at(i);
+    const Node& node = graph.node(id);
+    if (node.erased || node.has_effect || uses[id.index] != 0 ||
+        !reads.contains(node))
       continue;
-    visit_operands(node, [&](NodeId id) { --uses[id.index]; });
-    graph.erase(NodeId{i});
+    visit_operands(node, [&](NodeId used) { --uses[used.index]; });
+    dead.push_back(id);
+  }
+  erase(graph, dead);
+  for (const auto& nested : graph.nested()) {
+    if (nested->is_installed()) remove_dead_reads(*nested, reads);
   }
 }
+
+}  // namespace
+
+void remove_dead_reads(Graph& graph) { remove_dead_reads(graph, Reads()); }
 
 }  // namespace magneto::graph

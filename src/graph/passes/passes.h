@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Clean-up of a finished graph, one pass a file. A pass edits a sealed graph in
 // place and never changes what running it does, nor the order of calls. All
-// passes leave a graph that verify() accepts.
+// passes leave a graph that verify() accepts, and clean nested graphs up too.
 #pragma once
 
-#include <string>
+#include <optional>
 
 #include "graph/graph.h"
 
@@ -15,8 +15,9 @@ namespace magneto::graph {
 void clean_up(Graph& graph, bool grad_enabled);
 
 // A change of grad mode that the next call changes back is removed, both of
-// them.
-void remove_cancelling_grad_modes(Graph& graph, bool grad_enabled);
+// them. The mode at the start may be unknown, as it is to nested graphs.
+void remove_cancelling_grad_modes(Graph& graph,
+                                  std::optional<bool> grad_enabled);
 
 // Whether the graph makes no other calls than such changes: no work for a
 // backend.
@@ -27,12 +28,8 @@ bool only_sets_grad_mode(const Graph& graph);
 // what a call may do besides returning is not known here.
 void remove_dead_reads(Graph& graph);
 
-// Inputs that nobody uses are removed, so callers needn't gather them.
+// Inputs that nobody uses are removed, so callers needn't gather them; not
+// those of nested graphs, which are given as many operands as they have inputs.
 void remove_unused_inputs(Graph& graph);
-
-// The first thing that is wrong with the graph, or "" when it is sound: each
-// operand is computed before it is used, inputs and placeholders agree, targets
-// have the right types, there is one output and it is the last node.
-std::string verify(const Graph& graph);
 
 }  // namespace magneto::graph
