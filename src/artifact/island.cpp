@@ -228,7 +228,7 @@ bytecode::EncodedCode assemble(const Code& code, int32_t index,
     builder.bind(raised);
     builder.emit(Op::Reraise);
   }
-  return builder.finish(code.first_line);
+  return builder.finish(bytecode::running_version(), code.first_line);
 }
 
 }  // namespace

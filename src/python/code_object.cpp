@@ -103,7 +103,8 @@ const Code& decoded(PyCodeObject* code) {
   MG_CHECK(_PyCode_GetExtra(object, extra_index(), &extra) == 0,
            "co_extra must be readable");
   if (extra == nullptr) {
-    auto made = std::make_unique<Code>(bytecode::decode(raw_code(code)));
+    auto made = std::make_unique<Code>(
+        bytecode::decode(bytecode::running_version(), raw_code(code)));
     MG_CHECK(_PyCode_SetExtra(object, extra_index(), made.get()) == 0,
              "co_extra must be writable");
     extra = made.release();
@@ -143,7 +144,7 @@ EncodedCode join(PyCodeObject* code, const EncodedCode& more) {
   MG_CHECK(bytecode, "co_code must be readable");
   RawCode raw = raw_code(code);
   raw.bytecode = bytes_of(bytecode);
-  return bytecode::join(raw, more);
+  return bytecode::join(bytecode::running_version(), raw, more);
 }
 
 std::string disassembly(PyCodeObject* code) {
