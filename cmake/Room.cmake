@@ -11,7 +11,12 @@ set(MAGNETO_ROOMS "" CACHE INTERNAL "")
 set(MAGNETO_WARNINGS -Wall -Wextra -Wshadow -Werror
     -Wno-missing-field-initializers -Wno-unused-parameter)
 
-# Makes the folder of links through which a target sees the given rooms.
+# The folder of a room that is about the CPython in use.
+set(MAGNETO_VERSION_FOLDER v${Python_VERSION_MAJOR}${Python_VERSION_MINOR})
+
+# Makes the folder of links through which a target sees the given rooms. What
+# the headers of room python have inline for the CPython in use, they include as
+# "running_python/file.h".
 function(magneto_view out name)
   set(view ${CMAKE_BINARY_DIR}/views/${name})
   file(REMOVE_RECURSE ${view})
@@ -19,21 +24,24 @@ function(magneto_view out name)
   foreach(room ${ARGN})
     file(CREATE_LINK ${CMAKE_SOURCE_DIR}/src/${room} ${view}/${room} SYMBOLIC)
   endforeach()
+  if(python IN_LIST ARGN)
+    file(CREATE_LINK ${CMAKE_SOURCE_DIR}/src/python/${MAGNETO_VERSION_FOLDER}
+      ${view}/running_python SYMBOLIC)
+  endif()
   set(${out} ${view} PARENT_SCOPE)
 endfunction()
 
 # The sources of a room.
 function(magneto_sources out name)
   set(folder ${CMAKE_SOURCE_DIR}/src/${name})
-  set(version v${Python_VERSION_MAJOR}${Python_VERSION_MINOR})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS RELATIVE ${folder} ${folder}/*.cpp)
   set(others ${sources})
   list(FILTER others INCLUDE REGEX "^v[0-9]+/")
   set(chosen ${others})
-  list(FILTER chosen INCLUDE REGEX "^${version}/")
+  list(FILTER chosen INCLUDE REGEX "^${MAGNETO_VERSION_FOLDER}/")
   if(others AND NOT chosen)
-    message(FATAL_ERROR "src/${name} has no folder ${version}: this CPython "
-                        "(${Python_VERSION}) is none that it knows")
+    message(FATAL_ERROR "src/${name} has no folder ${MAGNETO_VERSION_FOLDER}: "
+                        "CPython ${Python_VERSION} is none that it knows")
   endif()
   list(FILTER sources EXCLUDE REGEX "^v[0-9]+/")
   list(APPEND sources ${chosen})

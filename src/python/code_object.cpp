@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "bytecode/disassemble.h"
+#include "python/raw_code.h"
 #include "support/check.h"
 
 namespace magneto::python {
@@ -12,25 +13,6 @@ namespace {
 using bytecode::Code;
 using bytecode::EncodedCode;
 using bytecode::RawCode;
-
-std::span<const uint8_t> bytes_of(PyObject* bytes) {
-  return {reinterpret_cast<const uint8_t*>(PyBytes_AS_STRING(bytes)),
-          static_cast<size_t>(PyBytes_GET_SIZE(bytes))};
-}
-
-RawCode raw_code(PyCodeObject* code) {
-  RawCode raw;
-  // The buffer that the interpreter runs and specialises: decode() reads
-  // through that, and so needs no copy as co_code is one.
-  raw.bytecode = {reinterpret_cast<const uint8_t*>(_PyCode_CODE(code)),
-                  static_cast<size_t>(_PyCode_NBYTES(code))};
-  raw.exception_table = bytes_of(code->co_exceptiontable);
-  raw.line_table = bytes_of(code->co_linetable);
-  raw.first_line = code->co_firstlineno;
-  raw.stack_size = code->co_stacksize;
-  raw.local_count = code->co_nlocalsplus;
-  return raw;
-}
 
 void free_decoded(void* extra) noexcept { delete static_cast<Code*>(extra); }
 
@@ -143,7 +125,9 @@ EncodedCode join(PyCodeObject* code, const EncodedCode& more) {
   const Ref bytecode = Ref::steal(PyCode_GetCode(code));
   MG_CHECK(bytecode, "co_code must be readable");
   RawCode raw = raw_code(code);
-  raw.bytecode = bytes_of(bytecode);
+  raw.bytecode = {
+      reinterpret_cast<const uint8_t*>(PyBytes_AS_STRING(bytecode.get())),
+      static_cast<size_t>(PyBytes_GET_SIZE(bytecode.get()))};
   return bytecode::join(bytecode::running_version(), raw, more);
 }
 

@@ -13,8 +13,8 @@
 namespace magneto::python {
 
 // ---- Instance attributes ---------------------------------------------------
-// In CPython 3.11 an object of a Python class keeps its attributes as inline
-// values, named by keys that the class shares, until somebody asks for its
+// An object of a Python class may keep its attributes as inline values, named
+// by keys that the class shares, until somebody asks for its
 // __dict__; from then on in that dict.
 
 // The place that points at the object's dict (which may hold null: no dict

@@ -6,6 +6,7 @@
 
 #include "python/function_object.h"
 #include "python/key_token.h"
+#include "python/v311/only.h"
 
 namespace magneto::python {
 

@@ -16,10 +16,7 @@
 #include <vector>
 
 #include "python/function_object.h"
-
-#if PY_VERSION_HEX < 0x030B0000 || PY_VERSION_HEX >= 0x030C0000
-#error "shown_frame_311.cpp knows the frames of CPython 3.11 only"
-#endif
+#include "python/v311/only.h"
 
 namespace magneto::python {
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Frames of CPython 3.11 (their objects: shown_frame_311.cpp). What it relies
-// on:
+// Frames (their objects: shown_frame.cpp). What it relies on:
 //
 // - _PyEval_Vector (Python/ceval.c) pushes a frame, fills in the arguments,
 //   calls the hook and afterwards clears and pops the frame. Until the frame is
@@ -24,12 +23,9 @@
 #include "python/code_object.h"
 #include "python/pending_error.h"
 #include "python/shown_frame.h"
+#include "python/v311/only.h"
 #include "support/check.h"
 #include "support/stack_room.h"
-
-#if PY_VERSION_HEX < 0x030B0000 || PY_VERSION_HEX >= 0x030C0000
-#error "frame_311.cpp knows the frames of CPython 3.11 only"
-#endif
 
 namespace magneto::python {
 namespace {
