@@ -6,6 +6,7 @@
 
 #include "entry/owned_call.h"
 #include "python/frame.h"
+#include "python/ownership.h"
 
 namespace magneto::entry {
 
@@ -32,11 +33,9 @@ bool give_operands(FrameValues& values, size_t first) {
     self = PyMethod_GET_SELF(function);
     function = PyMethod_GET_FUNCTION(function);
   }
-  const auto is_held_here = [](PyObject* operand) {
-    return Py_REFCNT(operand) == 1;
-  };
   if (!PyFunction_Check(function) ||
-      std::ranges::none_of(operands.subspan(callable), is_held_here))
+      std::ranges::none_of(operands.subspan(callable),
+                           python::is_held_only_here))
     return true;
   auto call = std::make_unique<GivenCall>();
   call->function = Ref::share(function);

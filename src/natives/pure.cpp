@@ -5,6 +5,7 @@
 #include "python/bind.h"
 #include "python/held_warnings.h"
 #include "python/names.h"
+#include "python/ownership.h"
 #include "python/pending_error.h"
 #include "values/aliases.h"
 #include "values/attributes.h"
@@ -230,7 +231,8 @@ Outcome<V> lift(Context& ctx, Ref object) {
   }
   // An artifact refers to constants weakly where that is possible: a fresh
   // object that nobody else keeps would be gone.
-  if (Py_REFCNT(real) == 1 && PyType_SUPPORTS_WEAKREFS(Py_TYPE(real)))
+  if (python::is_held_only_here(real) &&
+      PyType_SUPPORTS_WEAKREFS(Py_TYPE(real)))
     return ctx.graph_break(
         "native-call",
         std::string("a ") + _PyType_Name(Py_TYPE(real)) + " made while tracing",

@@ -7,6 +7,7 @@
 #include "python/code_object.h"
 #include "python/handled.h"
 #include "python/names.h"
+#include "python/ownership.h"
 #include "tensor/ambient.h"
 #include "tensor/default_device.h"
 #include "tensor/fake_tensor.h"
@@ -108,7 +109,8 @@ namespace {
 std::vector<PyObject*> held_alone(const python::FrameRequest& request) {
   std::vector<PyObject*> held;
   for (PyObject* argument : request.owned)
-    if (argument && Py_REFCNT(argument) == 1) held.push_back(argument);
+    if (argument && python::is_held_only_here(argument))
+      held.push_back(argument);
   return held;
 }
 

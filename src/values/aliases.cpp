@@ -3,6 +3,7 @@
 
 #include "guards/guard.h"
 #include "python/find.h"
+#include "python/ownership.h"
 #include "values/made_classes.h"
 #include "values/torch_types.h"
 
@@ -85,7 +86,7 @@ void remember(Context& ctx, PyObject* alias) {
   if (!PyTuple_CheckExact(args.get())) return;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args.get()); ++i) {
     PyObject* each = PyTuple_GET_ITEM(args.get(), i);
-    if (is_alias(each) && Py_REFCNT(each) == 1) remember(ctx, each);
+    if (is_alias(each) && python::is_held_only_here(each)) remember(ctx, each);
   }
 }
 
@@ -98,7 +99,7 @@ bool is_alias(PyObject* object) {
 Outcome<V> alias_value(Context& ctx, Ref alias) {
   PyObject* object = alias.get();
   if (ctx.is_made_alias(object)) return ctx.constant(std::move(alias));
-  if (Py_REFCNT(object) > 1) return ctx.known(std::move(alias));
+  if (!python::is_held_only_here(object)) return ctx.known(std::move(alias));
   remember(ctx, object);
   ctx.keep(alias.share());
   if (can_be_made(ctx, object)) return ctx.constant(std::move(alias));

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "python/function_object.h"
+#include "python/ownership.h"
 #include "python/v311/only.h"
 
 namespace magneto::python {
@@ -163,7 +164,7 @@ void adopt(_PyInterpreterFrame* frame, PyObject* shown) noexcept {
 
 PyObject* seen_object(const _PyInterpreterFrame* frame) noexcept {
   auto* object = reinterpret_cast<PyObject*>(frame->frame_obj);
-  return object && Py_REFCNT(object) > 1 ? object : nullptr;
+  return object && !is_held_only_here(object) ? object : nullptr;
 }
 
 void show_at(PyObject* shown, PyCodeObject* code, int unit) noexcept {
@@ -177,7 +178,7 @@ void show_at(PyObject* shown, PyCodeObject* code, int unit) noexcept {
 
 void show_no_variables(Ref& shown) noexcept {
   if (!shown) return;
-  if (Py_REFCNT(shown.get()) == 1) {
+  if (is_held_only_here(shown)) {
     shown = nullptr;
     return;
   }
