@@ -46,6 +46,12 @@ BANNED = [
         "reach it through a function of src/python",
     ),
     (
+        "a private name of CPython's",
+        re.compile(r"\b_Py[A-Za-z_]\w*|\b(ma|tp)_version_tag\b"),
+        ("src/python/",),
+        "give it a named function in src/python",
+    ),
+    (
         "a count of references",
         re.compile(r"\bPy_REFCNT\b"),
         ("src/python/",),

@@ -13,6 +13,7 @@
 
 #include "bytecode/builder.h"
 #include "bytecode/stack_effect.h"
+#include "python/call_layout.h"
 #include "python/code_object.h"
 #include "support/check.h"
 
@@ -106,9 +107,10 @@ int32_t operand_count(const Instruction& instruction) {
     case Op::DictMerge:  // names the callee in its error
       return arg + 3;
     case Op::Call:
-      return arg + 2;
+      return static_cast<int32_t>(
+          python::call_operands(static_cast<size_t>(arg)));
     case Op::CallFunctionEx:
-      return 3 + (arg & 1);
+      return static_cast<int32_t>(python::call_ex_operands((arg & 1) != 0));
     case Op::MakeFunction:
       return 1 + std::popcount(static_cast<uint32_t>(arg & 15));
     default:
@@ -143,7 +145,8 @@ std::vector<bool> pushes_of(const Instruction& instruction, int32_t operands,
                             bool jumps) {
   const int32_t count = operands + bytecode::stack_effect(instruction, jumps);
   std::vector<bool> pushes(static_cast<size_t>(count), true);
-  if (instruction.op != stand_in(instruction.op)) pushes[0] = false;
+  if (instruction.op != stand_in(instruction.op))
+    pushes[python::kNullOfHead] = false;
   return pushes;
 }
 

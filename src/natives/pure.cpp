@@ -7,6 +7,8 @@
 #include "python/names.h"
 #include "python/ownership.h"
 #include "python/pending_error.h"
+#include "python/set_items.h"
+#include "python/types.h"
 #include "values/aliases.h"
 #include "values/attributes.h"
 #include "values/digits_limit.h"
@@ -44,10 +46,8 @@ bool consists_of(PyObject* object, const Leaf& is_leaf) {
     return true;
   }
   if (PyAnySet_CheckExact(object)) {
-    PyObject* item = nullptr;
-    Py_hash_t hash = 0;
-    Py_ssize_t position = 0;
-    while (_PySet_NextEntry(object, &position, &item, &hash))
+    python::SetItems items(object);
+    while (PyObject* item = items.next())
       if (!holds(item)) return false;
     return true;
   }
@@ -233,10 +233,11 @@ Outcome<V> lift(Context& ctx, Ref object) {
   // object that nobody else keeps would be gone.
   if (python::is_held_only_here(real) &&
       PyType_SUPPORTS_WEAKREFS(Py_TYPE(real)))
-    return ctx.graph_break(
-        "native-call",
-        std::string("a ") + _PyType_Name(Py_TYPE(real)) + " made while tracing",
-        "make it outside of the compiled function");
+    return ctx.graph_break("native-call",
+                           std::string("a ") +
+                               python::short_name(Py_TYPE(real)) +
+                               " made while tracing",
+                           "make it outside of the compiled function");
   return ctx.known(std::move(object));
 }
 

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "bytecode/disassemble.h"
+#include "python/code_extra.h"
 #include "python/raw_code.h"
 #include "support/check.h"
 
@@ -13,15 +14,6 @@ namespace {
 using bytecode::Code;
 using bytecode::EncodedCode;
 using bytecode::RawCode;
-
-void free_decoded(void* extra) noexcept { delete static_cast<Code*>(extra); }
-
-// The place in every code object's co_extra that is ours.
-Py_ssize_t extra_index() {
-  static const Py_ssize_t index = _PyEval_RequestCodeExtraIndex(free_decoded);
-  MG_CHECK(index >= 0, "CPython must have a place left in co_extra");
-  return index;
-}
 
 Ref bytes(const std::vector<uint8_t>& data) {
   return Ref::steal(
@@ -80,18 +72,10 @@ std::string constant_text(PyObject* object) {
 }  // namespace
 
 const Code& decoded(PyCodeObject* code) {
-  auto* object = reinterpret_cast<PyObject*>(code);
-  void* extra = nullptr;
-  MG_CHECK(_PyCode_GetExtra(object, extra_index(), &extra) == 0,
-           "co_extra must be readable");
-  if (extra == nullptr) {
-    auto made = std::make_unique<Code>(
+  return code_extra<Code>(code, [code] {
+    return std::make_unique<Code>(
         bytecode::decode(bytecode::running_version(), raw_code(code)));
-    MG_CHECK(_PyCode_SetExtra(object, extra_index(), made.get()) == 0,
-             "co_extra must be writable");
-    extra = made.release();
-  }
-  return *static_cast<const Code*>(extra);
+  });
 }
 
 Ref make_code(PyCodeObject* like, const EncodedCode& encoded,

@@ -21,6 +21,9 @@ namespace magneto::python {
 // yet); null if objects of this type have no instance dictionary.
 PyObject** dict_slot(PyObject* object) noexcept;
 
+// The same; attributes that are inline values are put into a dict first.
+PyObject** made_dict_slot(PyObject* object) noexcept;
+
 // Whether instances of the type have a dictionary of attributes.
 inline bool has_dictionary(PyTypeObject* type) noexcept {
   return type->tp_dictoffset != 0 ||
@@ -57,11 +60,6 @@ struct DictLookup {
 // `dict` must be a dict or of a subclass; its own storage is read.
 DictLookup dict_lookup(PyObject* dict, PyObject* key, Py_hash_t hash,
                        KeyEqual equal) noexcept;
-
-// A number that no other state of any dict had or will have (PEP 509).
-inline const uint64_t* dict_version(PyObject* dict) {
-  return &reinterpret_cast<PyDictObject*>(dict)->ma_version_tag;
-}
 
 // Walks the keys in the order of iteration; an OrderedDict's own order, which
 // may differ from that of the dict underneath.

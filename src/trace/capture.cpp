@@ -8,6 +8,7 @@
 #include "python/handled.h"
 #include "python/names.h"
 #include "python/ownership.h"
+#include "python/types.h"
 #include "tensor/ambient.h"
 #include "tensor/default_device.h"
 #include "tensor/fake_tensor.h"
@@ -116,7 +117,7 @@ std::vector<PyObject*> held_alone(const python::FrameRequest& request) {
 
 // What was raised, for logs: "ValueError: no", and where.
 values::BreakInfo describe_exception(Context& ctx, V exception) {
-  std::string text = _PyType_Name(exception->type);
+  std::string text = python::short_name(exception->type);
   V args = values::exception_field(ctx, exception, interned().args);
   if (args && args->is_constant() && PyTuple_GET_SIZE(args->object)) {
     PyObject* first = PyTuple_GET_ITEM(args->object, 0);

@@ -6,8 +6,10 @@
 #include <unordered_map>
 #include <utility>
 
+#include "python/call_layout.h"
 #include "python/code_object.h"
 #include "python/names.h"
+#include "python/types.h"
 #include "support/stack_room.h"
 #include "trace/handlers.h"
 #include "values/exceptions.h"
@@ -144,15 +146,16 @@ void Interpreter::keep_broken(Frame& frame, Journal::Position before,
                      .holds_operands = frame.direct.holds_operands});
   const auto through = frame.direct.through;
   for (size_t i = through.size(); i-- > 0;) {
-    // function, arguments, keyword arguments
-    broken_.push_back(
-        {.code = through[i].code,
-         .globals = through[i].globals,
-         .index = static_cast<size_t>(through[i].index),
-         .stack = {ctx.null(), ctx.none(), ctx.none(), ctx.none()},
-         .locals = {},
-         .before = before,
-         .holds_operands = frame.direct.holds_operands});
+    std::vector<V> stack(python::call_ex_operands(/*has_keywords=*/true),
+                         ctx.none());
+    stack[python::kNullOfEx] = ctx.null();
+    broken_.push_back({.code = through[i].code,
+                       .globals = through[i].globals,
+                       .index = static_cast<size_t>(through[i].index),
+                       .stack = std::move(stack),
+                       .locals = {},
+                       .before = before,
+                       .holds_operands = frame.direct.holds_operands});
   }
 }
 
@@ -267,7 +270,7 @@ Signal Interpreter::trace_back(Frame& frame) {
     (void)ctx.take_exception();
     return ctx.graph_break("c-attribute-write",
                            std::string("__traceback__ of a ") +
-                               _PyType_Name(exception->type) +
+                               python::short_name(exception->type) +
                                " that was made outside",
                            "raise a new exception, or catch it outside");
   }

@@ -2,6 +2,7 @@
 // Structural pattern matching.
 #include "python/find.h"
 #include "python/names.h"
+#include "python/types.h"
 #include "trace/handlers.h"
 
 namespace magneto::trace {
@@ -91,7 +92,7 @@ Status not_again(Context& ctx, PyTypeObject* type, PyObject* name,
     if (PyUnicode_Compare(earlier, name) != 0) continue;
     const char* chars = PyUnicode_AsUTF8(name);
     return ctx.raise(PyExc_TypeError,
-                     std::string(_PyType_Name(type)) +
+                     std::string(python::short_name(type)) +
                          "() got multiple sub-patterns for attribute '" +
                          (chars ? chars : "?") + "'");
   }
@@ -129,16 +130,16 @@ Outcome<Next> op_MatchClass(Interpreter& in, Frame& frame, Instruction ins) {
       names = ctx.look(names);
       if (!PyType_IsSubtype(names->type, &PyTuple_Type))
         return ctx.raise(PyExc_TypeError,
-                         std::string(_PyType_Name(type)) +
+                         std::string(python::short_name(type)) +
                              ".__match_args__ must be a tuple (got " +
                              names->type->tp_name + ")");
       MG_DO(values::unpack(ctx, names, listed));
     }
-    const bool matches_self = !names && type->tp_flags & _Py_TPFLAGS_MATCH_SELF;
+    const bool matches_self = !names && python::matches_itself(type);
     const size_t most = matches_self ? 1 : listed.size();
     if (most < positional)
       return ctx.raise(PyExc_TypeError,
-                       std::string(_PyType_Name(type)) + "() accepts " +
+                       std::string(python::short_name(type)) + "() accepts " +
                            std::to_string(most) + " positional sub-pattern" +
                            (most == 1 ? "" : "s") + " (" +
                            std::to_string(positional) + " given)");

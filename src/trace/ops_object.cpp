@@ -15,13 +15,12 @@ Outcome<Next> op_LoadAttr(Interpreter& in, Frame& frame, Instruction ins) {
 }
 
 Outcome<Next> op_LoadMethod(Interpreter& in, Frame& frame, Instruction ins) {
-  // obj -- NULL value | method self
+  // obj -- head of a call
   V self = nullptr;
   MG_TRY(V value,
          values::load_method(in.ctx, frame.top(), frame.name(ins.arg), &self));
   frame.pop();
-  frame.push(self ? value : in.ctx.null());
-  frame.push(self ? self : value);
+  frame.push_callable(value, self, in.ctx.null());
   return Next::Continue;
 }
 

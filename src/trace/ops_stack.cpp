@@ -198,10 +198,9 @@ Outcome<Next> op_LoadGlobal(Interpreter& in, Frame& frame, Instruction ins) {
 
 Outcome<Next> op_LoadGlobalNull(Interpreter& in, Frame& frame,
                                 Instruction ins) {
-  // -- NULL value
+  // -- head of a call
   MG_TRY(V value, load_global(in, frame, frame.name(ins.arg)));
-  frame.push(in.ctx.null());
-  frame.push(value);
+  frame.push_callable(value, nullptr, in.ctx.null());
   return Next::Continue;
 }
 

@@ -2,6 +2,7 @@
 // How the trace makes values of its own.
 #include "python/class_hierarchy.h"
 #include "python/layout.h"
+#include "python/types.h"
 #include "shapes/environment.h"
 #include "values/aliases.h"
 #include "values/memo.h"
@@ -189,7 +190,7 @@ V Context::method(V function, V self) {
     value.type = &PyCFunction_Type;
   else if (function->is_constant() &&
            Py_IS_TYPE(function->object, &PyWrapperDescr_Type))
-    value.type = &_PyMethodWrapper_Type;
+    value.type = python::method_wrapper_type();
   value.function = function;
   value.self = self;
   return arena.make<MethodValue>(value);

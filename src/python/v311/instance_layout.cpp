@@ -45,6 +45,10 @@ PyObject** dict_slot(PyObject* object) noexcept {
   return reinterpret_cast<PyObject**>(reinterpret_cast<char*>(object) + offset);
 }
 
+PyObject** made_dict_slot(PyObject* object) noexcept {
+  return _PyObject_GetDictPtr(object);
+}
+
 void** values_slot(PyObject* object) noexcept {
   if (!has_managed_dict(Py_TYPE(object))) return nullptr;
   return reinterpret_cast<void**>(managed_values_slot(object));

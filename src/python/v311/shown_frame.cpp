@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "python/code_units.h"
 #include "python/function_object.h"
 #include "python/ownership.h"
 #include "python/v311/only.h"
@@ -137,7 +138,7 @@ Ref make_traceback(PyObject* next, PyCodeObject* code, PyObject* globals,
   const Ref frame = new_frame(code, globals);
   if (!frame) return nullptr;
   frame_object(frame)->f_frame->prev_instr = _PyCode_CODE(code) + unit;
-  const int offset = unit * static_cast<int>(sizeof(_Py_CODEUNIT));
+  const int offset = byte_of(unit);
   return Ref::steal(PyObject_CallFunction(
       reinterpret_cast<PyObject*>(&PyTraceBack_Type), "OOii", next, frame.get(),
       offset, PyCode_Addr2Line(code, offset)));
