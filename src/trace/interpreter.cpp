@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "bytecode/stack_effect.h"
 #include "python/call_layout.h"
 #include "python/code_object.h"
 #include "python/names.h"
@@ -17,7 +18,7 @@
 namespace magneto::trace {
 
 const Handler kHandlers[bytecode::kOpCount] = {
-#define MG_OP(name, operand, flags) op_##name,
+#define MG_OP(name, operand, flags, takes, gives) op_##name,
 #include "bytecode/ops.def"
 #undef MG_OP
 };
@@ -172,6 +173,25 @@ void Interpreter::break_at_call() {
                                        : broken_.front().before);
 }
 
+namespace {
+
+// Whether the stack is as deep as the table says, behind the instruction or
+// where it jumps to.
+[[maybe_unused]] bool has_moved_stack(const Frame& frame,
+                                      const Instruction& instruction,
+                                      size_t depth_before) {
+  const auto moved = static_cast<int32_t>(frame.stack.size()) -
+                     static_cast<int32_t>(depth_before);
+  const bool falls = frame.pc == frame.current + 1 &&
+                     moved == bytecode::stack_effect(instruction, false);
+  const bool jumps = bytecode::info(instruction.op).jumps &&
+                     frame.pc == instruction.arg &&
+                     moved == bytecode::stack_effect(instruction, true);
+  return falls || jumps;
+}
+
+}  // namespace
+
 Outcome<Next> Interpreter::run_outermost(Frame& frame) {
   frame_ = &frame;
   const Instruction* instructions = frame.code->instructions.data();
@@ -180,6 +200,7 @@ Outcome<Next> Interpreter::run_outermost(Frame& frame) {
     frame.current = frame.pc++;
     const Journal::Position before = ctx.journal.position();
     const V handled_before = handled;
+    [[maybe_unused]] const size_t depth_before = frame.stack.size();
     MaybeBefore frame_before = before_step(frame, instruction);
     Outcome<Next> next = [&]() -> Outcome<Next> {
       try {
@@ -208,6 +229,9 @@ Outcome<Next> Interpreter::run_outermost(Frame& frame) {
       return signal;
     }
     if (next.value() != Next::Continue) return next;
+    MG_DCHECK(has_moved_stack(frame, instruction, depth_before),
+              std::string(bytecode::info(instruction.op).name) +
+                  " must do to the stack what ops.def says");
   }
 }
 

@@ -7,7 +7,6 @@
 namespace magneto::trace {
 
 Outcome<Next> op_Call(Interpreter& in, Frame& frame, Instruction ins) {
-  // head args... -- r
   const size_t used = python::call_operands(static_cast<size_t>(ins.arg));
   // The operands stay on the stack during the call, so views of it do.
   const auto operands = std::span<const V>(frame.stack).last(used);
@@ -31,7 +30,6 @@ Outcome<Next> op_Call(Interpreter& in, Frame& frame, Instruction ins) {
 
 Outcome<Next> op_CallFunctionEx(Interpreter& in, Frame& frame,
                                 Instruction ins) {
-  // head args [kwargs] -- r
   Context& ctx = in.ctx;
   const size_t used = python::call_ex_operands((ins.arg & 1) != 0);
   const size_t base = frame.stack.size() - used;
@@ -73,7 +71,6 @@ Outcome<Next> op_CallFunctionEx(Interpreter& in, Frame& frame,
 }
 
 Outcome<Next> op_ReturnValue(Interpreter&, Frame& frame, Instruction) {
-  // value --
   frame.result = frame.top();
   return Next::Return;
 }

@@ -8,7 +8,6 @@
 namespace magneto::trace {
 
 Outcome<Next> op_GetLen(Interpreter& in, Frame& frame, Instruction) {
-  // o -- o len
   MG_TRY(V count, values::length(in.ctx, frame.top()));
   frame.push(count);
   return Next::Continue;
@@ -42,17 +41,14 @@ Outcome<Next> match_flag(Interpreter& in, Frame& frame, const char* pattern) {
 }  // namespace
 
 Outcome<Next> op_MatchMapping(Interpreter& in, Frame& frame, Instruction) {
-  // o -- o bool
   return match_flag<Py_TPFLAGS_MAPPING>(in, frame, "mapping");
 }
 
 Outcome<Next> op_MatchSequence(Interpreter& in, Frame& frame, Instruction) {
-  // o -- o bool
   return match_flag<Py_TPFLAGS_SEQUENCE>(in, frame, "sequence");
 }
 
 Outcome<Next> op_MatchKeys(Interpreter& in, Frame& frame, Instruction) {
-  // o keys -- o keys values|None
   Context& ctx = in.ctx;
   V subject = ctx.look(frame.top(2));
   std::vector<V> keys, found;
@@ -103,7 +99,6 @@ Status not_again(Context& ctx, PyTypeObject* type, PyObject* name,
 }  // namespace
 
 Outcome<Next> op_MatchClass(Interpreter& in, Frame& frame, Instruction ins) {
-  // o type names -- attrs|None
   Context& ctx = in.ctx;
   V subject = ctx.look(frame.top(3));
   V type_value = ctx.look(frame.top(2));
