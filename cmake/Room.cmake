@@ -1,15 +1,22 @@
 # magneto_room(<name> [PYTHON] [ATEN] USES <room>...)
 #
-# Declares the OBJECT library room_<name> from src/<name>/*.cpp. It sees its own
-# headers and those of the rooms that it USES, each as "room/file.h", through a
-# folder of links made for it alone; so an undeclared arrow does not compile.
+# Declares the OBJECT library room_<name> from the sources under src/<name>. A
+# folder src/<name>/v311 is what the room knows of CPython 3.11: of such folders
+# only that of the CPython in use is compiled. The library sees its own headers
+# and those of the rooms that it USES, each as "room/file.h", through a folder
+# of links made for it alone; so an undeclared arrow does not compile.
 # PYTHON adds Python.h, ATEN adds torch's headers.
 set(MAGNETO_ROOMS "" CACHE INTERNAL "")
 
 set(MAGNETO_WARNINGS -Wall -Wextra -Wshadow -Werror
     -Wno-missing-field-initializers -Wno-unused-parameter)
 
-# Makes the folder of links through which a target sees the given rooms.
+# The folder of a room that is about the CPython in use.
+set(MAGNETO_VERSION_FOLDER v${Python_VERSION_MAJOR}${Python_VERSION_MINOR})
+
+# Makes the folder of links through which a target sees the given rooms. What
+# the headers of room python have inline for the CPython in use, they include as
+# "running_python/file.h".
 function(magneto_view out name)
   set(view ${CMAKE_BINARY_DIR}/views/${name})
   file(REMOVE_RECURSE ${view})
@@ -17,7 +24,29 @@ function(magneto_view out name)
   foreach(room ${ARGN})
     file(CREATE_LINK ${CMAKE_SOURCE_DIR}/src/${room} ${view}/${room} SYMBOLIC)
   endforeach()
+  if(python IN_LIST ARGN)
+    file(CREATE_LINK ${CMAKE_SOURCE_DIR}/src/python/${MAGNETO_VERSION_FOLDER}
+      ${view}/running_python SYMBOLIC)
+  endif()
   set(${out} ${view} PARENT_SCOPE)
+endfunction()
+
+# The sources of a room.
+function(magneto_sources out name)
+  set(folder ${CMAKE_SOURCE_DIR}/src/${name})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS RELATIVE ${folder} ${folder}/*.cpp)
+  set(others ${sources})
+  list(FILTER others INCLUDE REGEX "^v[0-9]+/")
+  set(chosen ${others})
+  list(FILTER chosen INCLUDE REGEX "^${MAGNETO_VERSION_FOLDER}/")
+  if(others AND NOT chosen)
+    message(FATAL_ERROR "src/${name} has no folder ${MAGNETO_VERSION_FOLDER}: "
+                        "CPython ${Python_VERSION} is none that it knows")
+  endif()
+  list(FILTER sources EXCLUDE REGEX "^v[0-9]+/")
+  list(APPEND sources ${chosen})
+  list(TRANSFORM sources PREPEND ${folder}/)
+  set(${out} ${sources} PARENT_SCOPE)
 endfunction()
 
 function(magneto_room name)
@@ -25,7 +54,7 @@ function(magneto_room name)
   set_property(GLOBAL PROPERTY magneto_uses_${name} "${arg_USES}")
   set_property(GLOBAL PROPERTY magneto_python_${name} "${arg_PYTHON}")
   set_property(GLOBAL PROPERTY magneto_aten_${name} "${arg_ATEN}")
-  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.cpp)
+  magneto_sources(sources ${name})
   if(NOT sources)
     return()
   endif()

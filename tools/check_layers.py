@@ -22,6 +22,9 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 TORCH_HEADER = re.compile(r"^(ATen|c10|torch)/")
 LINE_COMMENT = re.compile(r"//.*")
 
+# The folder of src/python that is about the CPython in use, as CMake links it.
+RUNNING = "running_python"
+
 # (what, pattern, prefixes of the paths where it may stand, why)
 BANNED = [
     (
@@ -41,6 +44,18 @@ BANNED = [
         re.compile(r"#\s*include\s*[<\"]internal/"),
         ("src/python/",),
         "reach it through a function of src/python",
+    ),
+    (
+        "a private name of CPython's",
+        re.compile(r"\b_Py[A-Za-z_]\w*|\b(ma|tp)_version_tag\b"),
+        ("src/python/",),
+        "give it a named function in src/python",
+    ),
+    (
+        "a count of references",
+        re.compile(r"\bPy_REFCNT\b"),
+        ("src/python/",),
+        "ask python/ownership.h",
     ),
     (
         "ending the process",
@@ -97,12 +112,24 @@ def include_fault(
     if quote == "<":
         return None
     head, _, rest = target.partition("/")
+    if head == RUNNING:
+        return running_fault(room, rest)
     if not rest:
         return f'"{target}" should name its room: "{room.name}/{target}"'
     if head in rooms and head != room.name and head not in room.uses:
         return f"room {room.name} does not use room {head}"
     if head in rooms and not (ROOT / "src" / target).exists():
         return f'"{target}" does not exist'
+    return None
+
+
+def running_fault(room: Room, name: str) -> str | None:
+    """What is wrong with an #include of a version's own header, if anything."""
+    if room.name != "python":
+        return "a version's own headers are included by room python only"
+    for folder in (ROOT / "src/python").glob("v[0-9]*"):
+        if not (folder / name).exists():
+            return f"{folder.relative_to(ROOT)} has no {name}"
     return None
 
 

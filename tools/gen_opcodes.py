@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Prints the opcode table of the CPython that runs it (3.11).
 
-    python tools/gen_opcodes.py > src/bytecode/opcodes_311.inc
+    python tools/gen_opcodes.py > src/bytecode/v311/opcodes.inc
 
 A test compares the file with what this prints.
 """

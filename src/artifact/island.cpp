@@ -9,10 +9,9 @@
 // that one returns a token which is no value of the user's.
 #include "artifact/island.h"
 
-#include <bit>
-
 #include "bytecode/builder.h"
 #include "bytecode/stack_effect.h"
+#include "python/call_layout.h"
 #include "python/code_object.h"
 #include "support/check.h"
 
@@ -26,94 +25,10 @@ using bytecode::Op;
 
 namespace {
 
+// -1: it doesn't run alone.
 int32_t operand_count(const Instruction& instruction) {
-  const int32_t arg = instruction.arg;
-  switch (instruction.op) {
-    case Op::LoadGlobal:
-    case Op::LoadGlobalNull:
-    case Op::DeleteGlobal:
-    case Op::LoadBuildClass:
-    case Op::LoadAssertionError:
-    case Op::DeleteFast:
-      return 0;
-    case Op::PopTop:
-    case Op::StoreFast:
-    case Op::ReturnValue:
-    case Op::StoreGlobal:
-    case Op::LoadAttr:
-    case Op::LoadMethod:
-    case Op::DeleteAttr:
-    case Op::UnaryPositive:
-    case Op::UnaryNegative:
-    case Op::UnaryNot:
-    case Op::UnaryInvert:
-    case Op::ListToTuple:
-    case Op::UnpackSequence:
-    case Op::UnpackEx:
-    case Op::GetIter:
-    case Op::ForIter:
-    case Op::PopJumpIfTrue:
-    case Op::PopJumpIfFalse:
-    case Op::PopJumpIfNone:
-    case Op::PopJumpIfNotNone:
-    case Op::JumpIfTrueOrPop:
-    case Op::JumpIfFalseOrPop:
-    case Op::GetLen:
-    case Op::MatchMapping:
-    case Op::MatchSequence:
-    case Op::ImportFrom:
-    case Op::BeforeWith:
-      return 1;
-    case Op::CheckExcMatch:
-    case Op::CheckEgMatch:
-    case Op::PrepReraiseStar:
-    case Op::StoreAttr:
-    case Op::BinarySubscr:
-    case Op::DeleteSubscr:
-    case Op::BinaryOp:
-    case Op::CompareOp:
-    case Op::IsOp:
-    case Op::ContainsOp:
-    case Op::MatchKeys:
-    case Op::ImportName:
-      return 2;
-    case Op::StoreSubscr:
-    case Op::MatchClass:
-      return 3;
-    case Op::WithExceptStart:
-      return 4;
-    case Op::BuildTuple:
-    case Op::BuildList:
-    case Op::BuildSet:
-    case Op::BuildString:
-    case Op::BuildSlice:
-    case Op::RaiseVarargs:
-      return arg;
-    case Op::BuildConstKeyMap:
-      return arg + 1;
-    case Op::BuildMap:
-      return 2 * arg;
-    case Op::FormatValue:
-      return (arg & 4) ? 2 : 1;
-    case Op::ListAppend:
-    case Op::SetAdd:
-    case Op::ListExtend:
-    case Op::SetUpdate:
-    case Op::DictUpdate:
-      return arg + 1;
-    case Op::MapAdd:
-      return arg + 2;
-    case Op::DictMerge:  // names the callee in its error
-      return arg + 3;
-    case Op::Call:
-      return arg + 2;
-    case Op::CallFunctionEx:
-      return 3 + (arg & 1);
-    case Op::MakeFunction:
-      return 1 + std::popcount(static_cast<uint32_t>(arg & 15));
-    default:
-      return -1;
-  }
+  if (!bytecode::info(instruction.op).runs_alone) return -1;
+  return bytecode::stack_use(instruction, false).takes;
 }
 
 // The instruction to run in its place. A method is loaded as an attribute, and
@@ -139,11 +54,11 @@ Branch lets_go(const Instruction& instruction, int32_t index) {
       index, {true}, instruction.op == Op::StoreFast ? instruction.arg : -1};
 }
 
-std::vector<bool> pushes_of(const Instruction& instruction, int32_t operands,
-                            bool jumps) {
-  const int32_t count = operands + bytecode::stack_effect(instruction, jumps);
+std::vector<bool> pushes_of(const Instruction& instruction, bool jumps) {
+  const int32_t count = bytecode::stack_use(instruction, jumps).gives;
   std::vector<bool> pushes(static_cast<size_t>(count), true);
-  if (instruction.op != stand_in(instruction.op)) pushes[0] = false;
+  if (instruction.op != stand_in(instruction.op))
+    pushes[python::kNullOfHead] = false;
   return pushes;
 }
 
@@ -228,7 +143,7 @@ bytecode::EncodedCode assemble(const Code& code, int32_t index,
     builder.bind(raised);
     builder.emit(Op::Reraise);
   }
-  return builder.finish(code.first_line);
+  return builder.finish(bytecode::running_version(), code.first_line);
 }
 
 }  // namespace
@@ -252,11 +167,9 @@ std::optional<Island> make_island(PyCodeObject* code_object, int32_t index) {
   if (only_lets_go(instruction.op))
     island.through = lets_go(instruction, index);
   else if (falls_through(instruction.op))
-    island.through =
-        Branch{index + 1, pushes_of(instruction, island.operands, false)};
+    island.through = Branch{index + 1, pushes_of(instruction, false)};
   if (bytecode::info(instruction.op).jumps)
-    island.jump =
-        Branch{instruction.arg, pushes_of(instruction, island.operands, true)};
+    island.jump = Branch{instruction.arg, pushes_of(instruction, true)};
 
   Constants constants = constants_of(code_object);
   if (!constants.tuple) return std::nullopt;

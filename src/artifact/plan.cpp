@@ -6,6 +6,7 @@
 #include "artifact/island.h"
 #include "artifact/rebuilder.h"
 #include "artifact/replay.h"
+#include "python/call_layout.h"
 
 namespace magneto::artifact {
 
@@ -51,8 +52,8 @@ FrameShape leave(const LeftFrame& frame, std::span<const int32_t> live,
   const size_t below = frame.stack.size() - operands;
   for (size_t i = 0; i < frame.stack.size(); ++i) {
     V value = frame.stack[i];
-    // NULL and the function; the arguments.
-    const bool is_null = i < below ? !has_value(value) : i == below;
+    const bool is_null =
+        i < below ? !has_value(value) : i == below + python::kNullOfHead;
     shape.stack_is_null.push_back(is_null);
     if (!is_null)
       results.push_back(

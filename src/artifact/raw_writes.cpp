@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "python/deque_layout.h"
+#include "python/mro_lookup.h"
 #include "support/check.h"
 
 namespace magneto::artifact {
@@ -66,7 +67,7 @@ bool write_attribute(PyObject* object, PyObject* name, PyObject* value) {
   };
   if (PyType_Check(object))
     return written(PyType_Type.tp_setattro(object, name, value));
-  PyObject* found = _PyType_Lookup(Py_TYPE(object), name);
+  PyObject* found = python::mro_lookup(Py_TYPE(object), name);
   const descrsetfunc set = found ? Py_TYPE(found)->tp_descr_set : nullptr;
   if (set == nullptr)
     return written(PyObject_GenericSetAttr(object, name, value));

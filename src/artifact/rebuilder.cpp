@@ -3,8 +3,10 @@
 
 #include "artifact/island.h"
 #include "python/bind.h"
+#include "python/call_layout.h"
 #include "python/code_object.h"
 #include "python/find.h"
+#include "python/mro_lookup.h"
 #include "python/names.h"
 #include "shapes/environment.h"
 #include "support/check.h"
@@ -289,7 +291,7 @@ Operand Rebuilder::make_container(V value) {
   if (state.attributes_of.valid()) {
     // Without what its class does when attributes are read.
     PyObject* read =
-        _PyType_Lookup(&PyBaseObject_Type, interned().dunder_getattribute);
+        python::mro_lookup(&PyBaseObject_Type, interned().dunder_getattribute);
     return builder_.make(
         StepOp::CallFunction,
         {builder_.constant(Ref::share(read)),
@@ -400,9 +402,9 @@ void Rebuilder::expect_no_finalizers() {
 
 Operand Rebuilder::filler(PyCodeObject* code, size_t index, size_t operand) {
   const bytecode::Op op = python::decoded(code)[static_cast<int32_t>(index)].op;
-  if (op == bytecode::Op::CallFunctionEx && operand == 2)
+  if (op == bytecode::Op::CallFunctionEx && operand == python::kArgumentsOfEx)
     return builder_.make(StepOp::MakeTuple, {});
-  if (op == bytecode::Op::CallFunctionEx && operand == 3)
+  if (op == bytecode::Op::CallFunctionEx && operand == python::kKeywordsOfEx)
     return builder_.make(StepOp::MakeDict, {});
   return builder_.constant(Py_None);
 }

@@ -8,6 +8,7 @@
 #include "artifact/program.h"
 #include "artifact/raw_writes.h"
 #include "python/frame.h"
+#include "python/hashed_dict.h"
 #include "python/iterator_layout.h"
 #include "python/itertools_layout.h"
 #include "python/layout.h"
@@ -219,8 +220,8 @@ bool act(StepOp op, Operands& o) {
     case StepOp::SetItem:
       return write_item(o[0], o[1], o[2]);
     case StepOp::SetHashedItem:
-      return _PyDict_SetItem_KnownHash(o[0], o[1], o[2],
-                                       PyLong_AsSsize_t(o[3])) == 0;
+      return python::set_item_with_hash(o[0], o[1], o[2],
+                                        PyLong_AsSsize_t(o[3]));
     case StepOp::SpliceList:
       return splice_list(o[0], o[1], o[2], o.from(3));
     case StepOp::DropItem:

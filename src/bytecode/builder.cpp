@@ -152,7 +152,8 @@ std::vector<bool> CodeBuilder::reachable(
   return reached;
 }
 
-EncodedCode CodeBuilder::finish(int32_t first_line) {
+EncodedCode CodeBuilder::finish(const VersionTable& version,
+                                int32_t first_line) {
   MG_CHECK(!in_try_, "an exception range must end");
   for (Instruction& instruction : instructions_) {
     if (info(instruction.op).jumps) instruction.arg = resolve(instruction.arg);
@@ -165,7 +166,7 @@ EncodedCode CodeBuilder::finish(int32_t first_line) {
   std::vector<bool> keep = reachable(handlers);
   drop_empty_jumps(keep);
   compact(keep, handlers);
-  return encode(instructions_, positions_, handlers, first_line);
+  return encode(version, instructions_, positions_, handlers, first_line);
 }
 
 void CodeBuilder::compact(const std::vector<bool>& keep,

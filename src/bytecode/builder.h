@@ -7,7 +7,7 @@
 //   b.emit(Op::LoadFast, stack_argument);
 //   b.jump(Op::Jump, loop_body);
 //   b.append(code, {.anchors = {{index, loop_body}}});
-//   EncodedCode encoded = b.finish(code.first_line);
+//   EncodedCode encoded = b.finish(version, code.first_line);
 #pragma once
 
 #include <cstdint>
@@ -72,7 +72,7 @@ class CodeBuilder {
 
   // Resolves the labels, drops what can't be reached and jumps that go nowhere,
   // and encodes; the builder is used up. The stack size is computed.
-  EncodedCode finish(int32_t first_line);
+  EncodedCode finish(const VersionTable& version, int32_t first_line);
 
  private:
   struct PendingHandler {

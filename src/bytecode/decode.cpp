@@ -3,16 +3,10 @@
 
 #include <algorithm>
 
-#include "bytecode/raw_311.h"
-#include "bytecode/tables_311.h"
 #include "support/check.h"
 
 namespace magneto::bytecode {
 namespace {
-
-using cpython_311::Form;
-using cpython_311::kRawInfo;
-using cpython_311::RawInfo;
 
 // The last instruction that starts at or before `unit`, or -1. Jumps are few
 // enough for a search each to be cheaper than a map of all units.
@@ -27,10 +21,12 @@ int32_t index_of_unit(std::span<const Instruction> instructions, int32_t unit) {
 // go to, and pointed to instructions when all of these are known.
 class Decoder {
  public:
-  Decoder(const RawCode& raw, Code& code)
-      : bytes_(raw.bytecode),
+  Decoder(const VersionTable& version, const RawCode& raw, Code& code)
+      : version_(version),
+        bytes_(raw.bytecode),
         unit_count_(static_cast<int32_t>(raw.bytecode.size() / 2)),
-        instructions_(code.instructions) {
+        instructions_(code.instructions),
+        fusion_{code.instructions} {
     MG_CHECK(raw.bytecode.size() % 2 == 0, "bytecode is made of pairs");
   }
 
@@ -40,22 +36,16 @@ class Decoder {
 
  private:
   void step(const RawInfo& raw, int32_t arg);
-  void emit(Op op, int32_t arg, int32_t aux = -1);
   void emit_jump(Op op, int64_t unit, int32_t aux = -1);
-  void check_not_in_call() const {
-    MG_CHECK(kwnames_ < 0 && call_args_ < 0,
-             "KW_NAMES, PRECALL and CALL must follow one another");
-  }
 
+  const VersionTable& version_;
   std::span<const uint8_t> bytes_;
   int32_t unit_count_;
   std::vector<Instruction>& instructions_;
   std::vector<int32_t> jumps_;  // instructions with an operand to resolve
 
-  int32_t start_ = 0;       // first unit of the current instruction
-  int32_t next_ = 0;        // first unit of the next one
-  int32_t kwnames_ = -1;    // operand of a KW_NAMES that waits for its call
-  int32_t call_args_ = -1;  // operand of a PRECALL that waits for its CALL
+  Fusion fusion_;     // the current instruction, from its first unit
+  int32_t next_ = 0;  // first unit of the next one
 };
 
 void Decoder::run() {
@@ -64,15 +54,15 @@ void Decoder::run() {
   bool inside = false;  // behind a prefix of the current instruction
   for (int32_t unit = 0; unit < unit_count_; unit = next_) {
     const size_t at = static_cast<size_t>(unit) * 2;
-    const RawInfo raw = kRawInfo[bytes_[at]];
+    const RawInfo raw = version_.opcodes[bytes_[at]];
     const uint32_t arg = extended << 8 | bytes_[at + 1];
-    if (!inside) start_ = unit;
+    if (!inside) fusion_.start = unit;
     next_ = unit + 1 + raw.caches;
     extended = raw.form == Form::ExtendedArg ? arg : 0;
     inside = raw.form == Form::ExtendedArg;
     if (inside) continue;
     step(raw, static_cast<int32_t>(arg));
-    inside = kwnames_ >= 0 || call_args_ >= 0;
+    inside = fusion_.is_open();
   }
   MG_CHECK(!inside && next_ == unit_count_,
            "bytecode ends inside an instruction");
@@ -84,45 +74,29 @@ void Decoder::run() {
 }
 
 inline void Decoder::step(const RawInfo& raw, int32_t arg) {
-  if (raw.form != Form::Precall && raw.form != Form::Call) check_not_in_call();
+  if (raw.form == Form::Own) return version_.decode_own(raw.base, arg, fusion_);
+  MG_CHECK(!fusion_.is_open(),
+           "the opcodes of one instruction must follow one another");
   switch (raw.form) {
     case Form::Plain:
-      return emit(raw.op, arg);
-    case Form::LoadGlobal:
-      return emit(arg & 1 ? Op::LoadGlobalNull : Op::LoadGlobal, arg >> 1);
+      return fusion_.emit(raw.op, arg);
     case Form::Forward:
       return emit_jump(raw.op, int64_t{next_} + arg);
     case Form::Backward:
       return emit_jump(raw.op, int64_t{next_} - arg);
     case Form::NoInterrupt:
       return emit_jump(raw.op, int64_t{next_} - arg, kNoInterruptCheck);
-    case Form::KwNames:
-      kwnames_ = arg;
-      return;
-    case Form::Precall:
-      MG_CHECK(call_args_ < 0, "a CALL must follow a PRECALL");
-      call_args_ = arg;
-      return;
-    case Form::Call:
-      MG_CHECK(call_args_ == arg, "a CALL must repeat its PRECALL's operand");
-      emit(raw.op, arg, kwnames_);
-      kwnames_ = call_args_ = -1;
-      return;
-    case Form::Cache:
+    case Form::Own:
     case Form::ExtendedArg:
     case Form::Invalid:
-      MG_CHECK(false, "bytecode has an opcode that CPython 3.11 doesn't");
+      MG_CHECK(false, "bytecode has an opcode that this CPython doesn't");
   }
-}
-
-inline void Decoder::emit(Op op, int32_t arg, int32_t aux) {
-  instructions_.push_back({op, arg, aux, start_});
 }
 
 void Decoder::emit_jump(Op op, int64_t unit, int32_t aux) {
   MG_CHECK(unit >= 0 && unit < unit_count_, "a jump must not leave the code");
   jumps_.push_back(static_cast<int32_t>(instructions_.size()));
-  emit(op, static_cast<int32_t>(unit), aux);
+  fusion_.emit(op, static_cast<int32_t>(unit), aux);
 }
 
 int32_t Decoder::index_of(int32_t unit) const {
@@ -136,17 +110,17 @@ int32_t Decoder::index_of(int32_t unit) const {
 
 }  // namespace
 
-Code decode(const RawCode& raw) {
+Code decode(const VersionTable& version, const RawCode& raw) {
   Code code;
+  code.version_ = &version;
   code.first_line = raw.first_line;
   code.stack_size = raw.stack_size;
   code.local_count = raw.local_count;
   code.line_table_ = raw.line_table;
   code.unit_count_ = static_cast<int32_t>(raw.bytecode.size() / 2);
-  Decoder decoder(raw, code);
+  Decoder decoder(version, raw, code);
   decoder.run();
-  for (const auto& entry :
-       cpython_311::read_exception_table(raw.exception_table)) {
+  for (const RawHandler& entry : version.read_handlers(raw.exception_table)) {
     const Handler handler{decoder.index_of(entry.start),
                           decoder.index_of(entry.start + entry.size),
                           decoder.index_of(entry.target), entry.depth,
@@ -163,12 +137,15 @@ Code decode(const RawCode& raw) {
 const PositionTable& Code::position_table() const {
   if (!positions_.all.empty()) return positions_;
   positions_.all.reserve(instructions.size());
-  cpython_311::LineTableReader reader(line_table_, first_line);
+  std::vector<LineEntry> lines;
+  if (version_) lines = version_->read_lines(line_table_, first_line);
+  auto entry = lines.begin();
+  int32_t entry_start = 0;
   // Where the instruction's `unit` comes from; units are asked for in order.
   auto at = [&](int32_t unit) {
-    bool known = true;
-    while (known && reader.end() <= unit) known = reader.next();
-    return known ? reader.position() : Position{};
+    while (entry != lines.end() && entry_start + entry->units <= unit)
+      entry_start += (entry++)->units;
+    return entry != lines.end() ? entry->position : Position{};
   };
   for (int32_t i = 0; i < size(); ++i) {
     const Instruction& instruction = (*this)[i];

@@ -3,8 +3,9 @@
 //
 // EXTENDED_ARG prefixes are folded, inline caches dropped, quickened and
 // specialised opcodes mapped to the ones they stand for (so the buffer that the
-// interpreter rewrites while it runs may be read directly), KW_NAMES + PRECALL
-// + CALL fused into one Call, and jumps point to instruction indices.
+// interpreter rewrites while it runs may be read directly), what a version
+// writes as several opcodes fused into one instruction, and jumps point to
+// instruction indices.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +13,11 @@
 #include <vector>
 
 #include "bytecode/instruction.h"
+#include "bytecode/version.h"
 
 namespace magneto::bytecode {
 
-// What decode needs of a code object of CPython 3.11. The bytes of the line
+// What decode needs of a code object. The bytes of the line
 // table must live as long as the Code made from them: positions are decoded
 // only when somebody asks.
 struct RawCode {
@@ -60,7 +62,8 @@ class Code {
   int32_t index_at(int32_t unit) const;
 
  private:
-  friend Code decode(const RawCode& raw);
+  friend Code decode(const VersionTable& version, const RawCode& raw);
+  const VersionTable* version_ = nullptr;  // null: not from raw bytes
   std::span<const uint8_t> line_table_;
   int32_t unit_count_ = 0;
   mutable PositionTable positions_;
@@ -68,6 +71,6 @@ class Code {
 
 // Throws InternalError when the bytes are not what CPython's compiler can have
 // written (an unknown opcode, a jump between instructions, a torn call).
-Code decode(const RawCode& raw);
+Code decode(const VersionTable& version, const RawCode& raw);
 
 }  // namespace magneto::bytecode

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From canonical instructions back to what CPython 3.11 runs: bytecode with
-// inline caches, the exception table and the line table.
+// From canonical instructions back to what a version of CPython runs: bytecode
+// with inline caches, the exception table and the line table.
 #pragma once
 
 #include <cstdint>
@@ -23,14 +23,16 @@ struct EncodedCode {
 // `positions` speak of `instructions`; `handlers` are sorted by start and
 // disjoint. Jump operands are instruction indices; EXTENDED_ARG prefixes and
 // the forward or backward form of each jump are chosen here. Throws
-// InternalError for what CPython 3.11 can't express (a backward FOR_ITER, for
+// InternalError for what the version can't express (a backward FOR_ITER, for
 // example).
-EncodedCode encode(std::span<const Instruction> instructions,
+EncodedCode encode(const VersionTable& version,
+                   std::span<const Instruction> instructions,
                    const PositionTable& positions,
                    std::span<const Handler> handlers, int32_t first_line);
 
 // `more` behind the whole of `code`, whose units stay what they are. Only
 // `more` has handlers. `code.bytecode` isn't quickened.
-EncodedCode join(const RawCode& code, const EncodedCode& more);
+EncodedCode join(const VersionTable& version, const RawCode& code,
+                 const EncodedCode& more);
 
 }  // namespace magneto::bytecode

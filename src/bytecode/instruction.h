@@ -13,12 +13,12 @@
 namespace magneto::bytecode {
 
 enum class Op : uint8_t {
-#define MG_OP(name, operand, flags) name,
+#define MG_OP(name, operand, flags, takes, gives) name,
 #include "bytecode/ops.def"
 #undef MG_OP
 };
 
-#define MG_OP(name, operand, flags) +1
+#define MG_OP(name, operand, flags, takes, gives) +1
 inline constexpr int kOpCount = 0
 #include "bytecode/ops.def"
     ;
@@ -33,14 +33,15 @@ struct OpInfo {
   bool terminates;  // never falls through
   bool raises;      // may raise
   bool only_adds;   // the frame keeps what it has
+  bool runs_alone;  // may run in plain Python where the graph breaks
 };
 
 inline constexpr std::array<OpInfo, kOpCount> kOpInfo = [] {
-  constexpr int J = 1, T = 2, R = 4, A = 8;  // as ops.def names them
+  constexpr int J = 1, T = 2, R = 4, A = 8, I = 16;  // as ops.def names them
   return std::array<OpInfo, kOpCount>{{
-#define MG_OP(name, operand, bits)                     \
-  {#name,           Operand::operand, ((bits)&J) != 0, \
-   ((bits)&T) != 0, ((bits)&R) != 0,  ((bits)&A) != 0},
+#define MG_OP(name, operand, bits, takes, gives)                        \
+  {#name,           Operand::operand, ((bits)&J) != 0, ((bits)&T) != 0, \
+   ((bits)&R) != 0, ((bits)&A) != 0,  ((bits)&I) != 0},
 #include "bytecode/ops.def"
 #undef MG_OP
   }};

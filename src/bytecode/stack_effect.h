@@ -10,7 +10,16 @@
 
 namespace magneto::bytecode {
 
-// Values pushed minus values popped. `jumps`: on the way to the jump target.
+// How many entries at the top of the stack an instruction looks at or takes
+// off, and how many are there in their place afterwards; as ops.def says it.
+// `jumps`: on the way to the jump target.
+struct StackUse {
+  int32_t takes;
+  int32_t gives;
+};
+StackUse stack_use(const Instruction& instruction, bool jumps);
+
+// Values pushed minus values popped.
 int32_t stack_effect(const Instruction& instruction, bool jumps);
 
 // The depth on entry of each instruction, -1 where it can't be reached.

@@ -7,6 +7,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "python/code_extra.h"
 #include "python/code_object.h"
 #include "support/check.h"
 
@@ -17,16 +18,6 @@ namespace {
 std::unordered_set<CodeRecord*>& all_records() {
   static auto* const records = new std::unordered_set<CodeRecord*>;
   return *records;
-}
-
-void free_record(void* record) noexcept {
-  delete static_cast<CodeRecord*>(record);
-}
-
-Py_ssize_t record_index() {
-  static const Py_ssize_t index = _PyEval_RequestCodeExtraIndex(free_record);
-  MG_CHECK(index >= 0, "CPython must have a place left in co_extra");
-  return index;
 }
 
 bool mentions(PyObject* names, std::initializer_list<std::string_view> wanted) {
@@ -136,17 +127,8 @@ CodeRecord::~CodeRecord() {
 }
 
 CodeRecord& CodeRecord::of(PyCodeObject* code) {
-  auto* object = reinterpret_cast<PyObject*>(code);
-  void* extra = nullptr;
-  MG_CHECK(_PyCode_GetExtra(object, record_index(), &extra) == 0,
-           "co_extra must be readable");
-  if (extra == nullptr) {
-    std::unique_ptr<CodeRecord> made(new CodeRecord);
-    MG_CHECK(_PyCode_SetExtra(object, record_index(), made.get()) == 0,
-             "co_extra must be writable");
-    extra = made.release();
-  }
-  return *static_cast<CodeRecord*>(extra);
+  return python::code_extra<CodeRecord>(
+      code, [] { return std::unique_ptr<CodeRecord>(new CodeRecord); });
 }
 
 CodeCache& CodeRecord::cache(Settings* settings, const Point& point) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "graph/runner.h"
+#include "python/code_units.h"
 #include "python/find.h"
 #include "python/shown_frame.h"
 #include "support/check.h"
@@ -48,7 +49,7 @@ int CallPlaces::add_frames(python::PendingError& error, PyObject* globals,
   for (graph::LocationId at = failed(error); at.valid();
        at = frames_[at.index].caller) {
     const Frame& frame = frames_[at.index];
-    unit = frame.instruction / static_cast<int>(sizeof(_Py_CODEUNIT));
+    unit = python::unit_of(frame.instruction);
     if (of_inlined && !frame.caller.valid()) break;
     traceback = python::make_traceback(
         traceback ? traceback.get() : Py_None,

@@ -28,6 +28,7 @@
 #include "guards/hooks.h"
 #include "python/code_object.h"
 #include "python/find.h"
+#include "python/layout.h"
 #include "shapes/environment.h"
 #include "support/check.h"
 #include "tensor/fake_tensor.h"
@@ -316,7 +317,7 @@ std::vector<guards::Request> Compilation::requests() {
 
 // What mark_static_address(t, guard=True) leaves on a tensor.
 bool has_guarded_address(PyObject* tensor) {
-  PyObject** dict = _PyObject_GetDictPtr(tensor);
+  PyObject** dict = python::made_dict_slot(tensor);
   PyObject* mark =
       dict && *dict ? PyDict_GetItemString(*dict, "_dynamo_static_input_type")
                     : nullptr;

@@ -18,6 +18,7 @@
 #include "python/code_object.h"
 #include "python/find.h"
 #include "python/handled.h"
+#include "python/ownership.h"
 #include "python/pending_error.h"
 #include "python/random_generator.h"
 #include "python/shown_frame.h"
@@ -120,7 +121,7 @@ struct Running {
 // A frame has ended in compiled code: what of its variables is still there goes
 // into its object.
 void show_unchanged(const Running& at, const Entry& entry, const Ref& shown) {
-  if (Py_REFCNT(shown.get()) == 1) return;
+  if (python::is_held_only_here(shown)) return;
   const python::FrameRequest& frame = at.frame;
   std::vector<PyObject*> values(frame.values.size());
   for (int32_t slot : entry.unchanged)

@@ -5,7 +5,9 @@
 #include <vector>
 
 #include "entry/owned_call.h"
+#include "python/call_layout.h"
 #include "python/frame.h"
+#include "python/ownership.h"
 
 namespace magneto::entry {
 
@@ -24,24 +26,22 @@ PyObject* call_given(GivenCall& call, PyObject* names) noexcept {
 
 bool give_operands(FrameValues& values, size_t first) {
   const auto operands = values.span().subspan(first);
-  // NULL and a callable, or a function and its first argument.
-  const size_t callable = operands[0] ? 0 : 1;
+  const auto [callable, first_argument] = python::call_head(
+      [operands](size_t i) { return operands[i] == nullptr; });
   PyObject* function = operands[callable];
   PyObject* self = nullptr;
   if (PyMethod_Check(function)) {
     self = PyMethod_GET_SELF(function);
     function = PyMethod_GET_FUNCTION(function);
   }
-  const auto is_held_here = [](PyObject* operand) {
-    return Py_REFCNT(operand) == 1;
-  };
   if (!PyFunction_Check(function) ||
-      std::ranges::none_of(operands.subspan(callable), is_held_here))
+      std::ranges::none_of(operands.subspan(callable),
+                           python::is_held_only_here))
     return true;
   auto call = std::make_unique<GivenCall>();
   call->function = Ref::share(function);
   if (self) call->arguments.push_back(Ref::share(self));
-  for (size_t i = callable + 1; i < operands.size(); ++i) {
+  for (size_t i = first_argument; i < operands.size(); ++i) {
     call->arguments.push_back(values.take(first + i));
     values.put(first + i, Ref::share(Py_None));
   }

@@ -7,6 +7,7 @@
 #include "entry/cache.h"
 #include "guards/finalizer.h"
 #include "python/code_object.h"
+#include "python/ownership.h"
 #include "tensor/fake_tensor.h"
 #include "values/protocol.h"
 #include "values/reachable.h"
@@ -28,7 +29,7 @@ bool is_seen_from_outside(PyObject* object, int depth = 0) {
       type->tp_finalize)
     return true;
   // Somebody else may put things in it that are.
-  if (depth > 0 && Py_REFCNT(object) > 1 &&
+  if (depth > 0 && !python::is_held_only_here(object) &&
       (PyDict_CheckExact(object) || PyList_CheckExact(object)))
     return true;
   if (depth > kDeepest) return false;

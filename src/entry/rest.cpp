@@ -9,6 +9,7 @@
 #include "entry/driver.h"
 #include "entry/given_operands.h"
 #include "entry/owned_call.h"
+#include "python/call_layout.h"
 #include "python/code_object.h"
 #include "python/pending_error.h"
 
@@ -180,12 +181,13 @@ bool run_island(const python::FrameRequest& frame, Broken broken,
         !reinterpret_cast<PyBaseExceptionObject*>(operand)->traceback)
       PyException_SetTraceback(operand, Py_None);
   if (at.inner) {
-    // The second operand is the function; in front of it is NULL.
+    // Its place beside NULL is the function's.
     Ref inner = make_inner(frame, broken,
                            at.shape.first_cell() + at.shape.cells, settings);
     if (!inner) return go_to_handler(frame, broken, held, rest);
-    Ref filler = inside.take(slots + 1);
-    inside.put(slots + 1, std::move(inner));
+    const size_t callable = slots + python::kCallableBesideNull;
+    Ref filler = inside.take(callable);
+    inside.put(callable, std::move(inner));
   } else if (python::decoded(frame.code)[at.index].op == bytecode::Op::Call &&
              !give_operands(inside, slots)) {
     return go_to_handler(frame, broken, held, rest);

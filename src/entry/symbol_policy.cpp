@@ -5,6 +5,7 @@
 
 #include "entry/report.h"
 #include "entry/view.h"
+#include "python/layout.h"
 #include "shapes/environment.h"
 #include "tensor/fake_tensor.h"
 #include "values/torch_types.h"
@@ -169,7 +170,7 @@ FrameSymbols::FrameSymbols(CodeCache& cache, const guards::SourceTable& sources)
 
 void FrameSymbols::apply_marks(PyObject* tensor, guards::SourceId source,
                                Sizes& sizes) {
-  PyObject** dict = _PyObject_GetDictPtr(tensor);
+  PyObject** dict = python::made_dict_slot(tensor);
   if (!dict || !*dict || PyDict_GET_SIZE(*dict) == 0) return;
   for (const Mark& mark : kMarks) {
     PyObject* marked = PyDict_GetItemString(*dict, mark.attribute);

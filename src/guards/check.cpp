@@ -9,7 +9,9 @@
 #include "python/iterator_layout.h"
 #include "python/itertools_layout.h"
 #include "python/layout.h"
+#include "python/set_items.h"
 #include "python/set_table.h"
+#include "python/type_version.h"
 
 namespace magneto::guards {
 namespace {
@@ -52,10 +54,8 @@ bool has_items(PyObject* set, const Check& check) {
   if (PySet_GET_SIZE(set) != static_cast<Py_ssize_t>(items.size())) {
     return false;
   }
-  Py_ssize_t position = 0;
-  PyObject* item = nullptr;
-  Py_hash_t hash = 0;
-  while (_PySet_NextEntry(set, &position, &item, &hash)) {
+  python::SetItems present(set);
+  while (PyObject* item = present.next()) {
     const auto is_item = [item](PyObject* recorded) {
       return same_key(item, recorded);
     };
@@ -69,12 +69,10 @@ bool has_table(PyObject* set, const Check& check) {
   if (!PyAnySet_Check(set)) return false;
   const auto count = static_cast<Py_ssize_t>(check.keys.size());
   if (PySet_GET_SIZE(set) != count) return false;
-  Py_ssize_t position = 0;
-  PyObject* item = nullptr;
-  Py_hash_t hash = 0;
+  python::SetItems present(set);
   for (PyObject* recorded : check.keys) {
-    if (!_PySet_NextEntry(set, &position, &item, &hash)) return false;
-    if (!same_key(item, recorded)) return false;
+    PyObject* item = present.next();
+    if (!item || !same_key(item, recorded)) return false;
   }
   return python::set_layout(set) == check.number;
 }
@@ -89,7 +87,7 @@ bool has_fields(PyObject* object, KeyList fields) {
 
 bool is_unmodified(PyObject* type, const Check& check) {
   return type == check.object &&
-         reinterpret_cast<PyTypeObject*>(type)->tp_version_tag ==
+         *python::type_version(reinterpret_cast<PyTypeObject*>(type)) ==
              static_cast<unsigned int>(check.number);
 }
 

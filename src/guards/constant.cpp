@@ -10,6 +10,7 @@
 
 #include "guards/hooks.h"
 #include "python/names.h"
+#include "python/set_items.h"
 #include "python/set_table.h"
 
 namespace magneto::guards {
@@ -73,10 +74,8 @@ bool all_items(PyObject* value, Accepts accepts) {
     }
     return true;
   }
-  Py_ssize_t position = 0;
-  PyObject* item = nullptr;
-  Py_hash_t hash = 0;
-  while (_PySet_NextEntry(value, &position, &item, &hash)) {
+  python::SetItems items(value);
+  while (PyObject* item = items.next()) {
     if (!accepts(item)) return false;
   }
   return true;
@@ -161,12 +160,10 @@ bool same_range(PyObject* a, PyObject* b) {
 bool same_frozenset(PyObject* a, PyObject* b) {
   if (PySet_GET_SIZE(a) != PySet_GET_SIZE(b) || !is_constant(b, 0))
     return false;
-  Py_ssize_t position = 0;
-  const bool same = all_items(a, [&position, b](PyObject* item) {
-    PyObject* other = nullptr;
-    Py_hash_t hash = 0;
-    return _PySet_NextEntry(b, &position, &other, &hash) &&
-           same_constant(item, other);
+  python::SetItems others(b);
+  const bool same = all_items(a, [&others](PyObject* item) {
+    PyObject* other = others.next();
+    return other && same_constant(item, other);
   });
   return same && python::set_layout(a) == python::set_layout(b);
 }

@@ -15,6 +15,7 @@
 #include "python/deque_layout.h"
 #include "python/iterator_layout.h"
 #include "python/layout.h"
+#include "python/set_items.h"
 #include "shapes/show.h"
 
 namespace magneto::guards {
@@ -75,12 +76,8 @@ std::string show_instance_keys(PyObject* object) {
 
 std::string show_items(PyObject* set) {
   if (!PyAnySet_Check(set)) return show(set);
-  Py_ssize_t position = 0;
-  return show_each([&]() -> PyObject* {
-    PyObject* item = nullptr;
-    Py_hash_t hash = 0;
-    return _PySet_NextEntry(set, &position, &item, &hash) ? item : nullptr;
-  });
+  python::SetItems items(set);
+  return show_each([&items] { return items.next(); });
 }
 
 PyTypeObject* as_type(PyObject* object) {

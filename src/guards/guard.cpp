@@ -6,8 +6,9 @@
 
 #include "guards/constant.h"
 #include "guards/views.h"
-#include "python/names.h"
+#include "python/set_items.h"
 #include "python/set_table.h"
+#include "python/type_version.h"
 #include "support/check.h"
 
 namespace magneto::guards {
@@ -25,11 +26,6 @@ constexpr bool relates_sources(GuardKind kind) {
 }
 
 }  // namespace
-
-bool assign_version(PyTypeObject* type) {
-  if (type->tp_version_tag == 0) _PyType_Lookup(type, interned().dunder_dict);
-  return type->tp_version_tag != 0;
-}
 
 void GuardSet::add(Guard guard) {
   if (relates_sources(guard.kind)) {
@@ -59,10 +55,11 @@ void GuardSet::type_is(SourceId source, PyTypeObject* type) {
 }
 
 void GuardSet::type_unmodified(SourceId source, PyTypeObject* type) {
-  MG_CHECK(assign_version(type), "a type that CPython gives no version tag");
+  MG_CHECK(python::assign_type_version(type),
+           "a type that CPython gives no version tag");
   add({.kind = GuardKind::TypeUnmodified,
        .source = source,
-       .number = type->tp_version_tag,
+       .number = *python::type_version(type),
        .object = Ref::share(reinterpret_cast<PyObject*>(type))});
 }
 
@@ -142,11 +139,10 @@ void GuardSet::set_table(SourceId source, PyObject* set) {
   // Its own __iter__ may be written in Python.
   Ref items = Ref::steal(PyTuple_New(PySet_GET_SIZE(set)));
   MG_CHECK(items, "out of memory");
-  Py_ssize_t position = 0;
-  PyObject* item = nullptr;
-  Py_hash_t hash = 0;
-  for (Py_ssize_t i = 0; _PySet_NextEntry(set, &position, &item, &hash); ++i)
-    PyTuple_SET_ITEM(items.get(), i, Ref::share(item).release());
+  python::SetItems present(set);
+  Py_ssize_t count = 0;
+  while (PyObject* item = present.next())
+    PyTuple_SET_ITEM(items.get(), count++, Ref::share(item).release());
   add({.kind = GuardKind::SetTable,
        .source = source,
        .number = python::set_layout(set),

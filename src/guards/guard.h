@@ -107,10 +107,6 @@ struct AmbientGuard {
   int64_t value;
 };
 
-// A look-up gives a type a version tag, if it has none and may have one. False:
-// it mayn't.
-bool assign_version(PyTypeObject* type);
-
 class GuardSet final : public UnseenJournaled {
  public:
   explicit GuardSet(Journal& journal) : journal_(journal) {}

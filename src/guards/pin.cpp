@@ -7,7 +7,7 @@
 
 #include "guards/read.h"
 #include "python/layout.h"
-#include "python/names.h"
+#include "python/type_version.h"
 
 namespace magneto::guards {
 
@@ -54,17 +54,11 @@ void WordGroup::add_order(PyObject* dict, Part part) {
 
 // False for a type that CPython gives no version tag.
 bool WordGroup::add_tag() {
-  static_assert(offsetof(PyTypeObject, tp_finalize) -
-                    offsetof(PyTypeObject, tp_version_tag) ==
-                sizeof(uint64_t));
   if (!PyType_Check(value_)) return false;
   auto* type = reinterpret_cast<PyTypeObject*>(value_);
-  if (type->tp_version_tag == 0) {
-    _PyType_Lookup(type, interned().dunder_dict);  // may assign one
-  }
-  if (type->tp_version_tag == 0) return false;
+  if (!python::assign_type_version(type)) return false;
   add_type();
-  if (first(kTag)) word(&type->tp_version_tag);
+  if (first(kTag)) word(python::type_version(type));
   return true;
 }
 

@@ -10,6 +10,7 @@
 #include "python/iterator_layout.h"
 #include "python/itertools_layout.h"
 #include "python/layout.h"
+#include "python/mro_lookup.h"
 #include "python/thread_local.h"
 
 namespace magneto::guards {
@@ -197,7 +198,7 @@ Reading read_dict_item(PyObject* dict, PyObject* key, Py_hash_t hash) noexcept {
 
 Reading read_type_attr(PyObject* type, PyObject* name) noexcept {
   if (!PyType_Check(type)) return Reading::unreadable();
-  return present_or_absent(_PyType_Lookup(as<PyTypeObject>(type), name));
+  return present_or_absent(python::mro_lookup(as<PyTypeObject>(type), name));
 }
 
 Reading read_type_own_attr(PyObject* type, PyObject* name) noexcept {

@@ -7,6 +7,7 @@
 #include "natives/pure.h"
 #include "natives/signature.h"
 #include "python/find.h"
+#include "python/hashed_dict.h"
 #include "python/layout.h"
 #include "python/names.h"
 #include "values/hashing.h"
@@ -91,7 +92,7 @@ Found find_cached(Context& ctx, V cached, PyObject* wanted) {
   if (!results || !*results || !PyDict_CheckExact(*results)) return {};
   const Py_hash_t hash = PyObject_Hash(wanted);
   PyObject* item =
-      hash == -1 ? nullptr : _PyDict_GetItem_KnownHash(*results, wanted, hash);
+      hash == -1 ? nullptr : python::item_with_hash(*results, wanted, hash);
   if (!item) {
     PyErr_Clear();
     return {};
@@ -102,7 +103,7 @@ Found find_cached(Context& ctx, V cached, PyObject* wanted) {
   PyObject *key = nullptr, *value = nullptr;
   Py_ssize_t position = 0;
   Py_hash_t each = 0;
-  while (_PyDict_Next(*results, &position, &key, &value, &each)) {
+  while (python::next_with_hash(*results, &position, &key, &value, &each)) {
     if (value != item || each != hash) continue;
     const int same = PyObject_RichCompareBool(key, wanted, Py_EQ);
     if (same == 1) break;

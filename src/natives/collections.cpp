@@ -9,6 +9,7 @@
 #include "python/find.h"
 #include "python/layout.h"
 #include "python/names.h"
+#include "python/types.h"
 #include "values/construction.h"
 #include "values/dict_iterators.h"
 #include "values/exceptions.h"
@@ -295,7 +296,7 @@ Outcome<V> default_repr(Context& ctx, const Arguments& args) {
   MG_DO(update_dict(ctx, plain, dict, {}, false));
   MG_TRY(V items_text, repr_of(ctx, plain));
   return concatenated(
-      ctx, {ctx.string(std::string(_PyType_Name(dict->type)) + "("),
+      ctx, {ctx.string(std::string(python::short_name(dict->type)) + "("),
             factory_text, ctx.string(", "), items_text, ctx.string(")")});
 }
 

@@ -2,6 +2,7 @@
 // The slots that containers have in common (length, items, iteration,
 // comparison), called as list.__getitem__(x, i), mostly through super().
 #include "natives/signature.h"
+#include "python/types.h"
 #include "values/operands.h"
 
 namespace magneto::natives {
@@ -28,7 +29,8 @@ Outcome<V> receiver(Context& ctx, const Arguments& args) {
   if (is_container(container)) return container;
   return ctx.graph_break("native-call",
                          std::string("a method of a ") +
-                             _PyType_Name(container->type) + " of the caller's",
+                             python::short_name(container->type) +
+                             " of the caller's",
                          "use it outside of the compiled function");
 }
 

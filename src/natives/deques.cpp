@@ -8,6 +8,7 @@
 #include "python/deque_layout.h"
 #include "python/find.h"
 #include "python/names.h"
+#include "python/types.h"
 #include "values/attributes.h"
 #include "values/construction.h"
 #include "values/exceptions.h"
@@ -410,8 +411,8 @@ Outcome<V> repr(Context& ctx, const Arguments& args) {
   const std::string close =
       most < 0 ? ")" : ", maxlen=" + std::to_string(most) + ")";
   return concatenated(
-      ctx, {ctx.string(std::string(_PyType_Name(deque->type)) + "("), inner,
-            ctx.string(close)});
+      ctx, {ctx.string(std::string(python::short_name(deque->type)) + "("),
+            inner, ctx.string(close)});
 }
 
 constexpr const char* kCollections = "collections";

@@ -5,6 +5,8 @@
 #include <string_view>
 
 #include "guards/guard.h"
+#include "python/mro_lookup.h"
+#include "python/type_version.h"
 #include "values/attributes.h"
 #include "values/class_attributes.h"
 
@@ -59,7 +61,7 @@ bool may_be_asked(PyObject* key, PyTypeObject* base) {
   const std::string text = values::attribute_name(key);
   if (std::ranges::binary_search(kNotAsked, std::string_view(text)))
     return false;
-  return values::is_dunder(key) || _PyType_Lookup(base, key);
+  return values::is_dunder(key) || python::mro_lookup(base, key);
 }
 
 bool asks_nothing_of(PyTypeObject* type, PyTypeObject* base) {
@@ -82,7 +84,7 @@ bool is_as_plain(Context& ctx, PyTypeObject* type) {
   PyTypeObject* base = plain_base(type);
   if (!base || !asks_nothing_of(type, base)) return false;
   if (type == base) return true;
-  if (values::is_class_written(ctx, type) || !guards::assign_version(type))
+  if (values::is_class_written(ctx, type) || !python::assign_type_version(type))
     return false;
   ctx.guards.type_unmodified(
       ctx.sources.constant(reinterpret_cast<PyObject*>(type)), type);

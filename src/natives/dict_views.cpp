@@ -5,6 +5,7 @@
 #include "natives/iterators.h"
 #include "natives/signature.h"
 #include "natives/text.h"
+#include "python/types.h"
 #include "values/construction.h"
 #include "values/dict_iterators.h"
 #include "values/sets.h"
@@ -18,7 +19,7 @@ Outcome<V> dict_of(Context& ctx, V view) {
   const auto& slots = ctx.heap[view->heap].slots;
   if (slots.empty())
     return ctx.graph_break("c-protocol",
-                           std::string("a ") + _PyType_Name(view->type) +
+                           std::string("a ") + python::short_name(view->type) +
                                " that was made outside of the trace",
                            "take the view inside of the compiled function");
   return slots[0];
@@ -69,8 +70,8 @@ Outcome<V> text(Context& ctx, const Arguments& args) {
   MG_DO(all_of(ctx, view, part, all));
   MG_TRY(V inner, repr_of(ctx, ctx.list(all)));
   return concatenated(
-      ctx, {ctx.string(std::string(_PyType_Name(view->type)) + "("), inner,
-            ctx.string(")")});
+      ctx, {ctx.string(std::string(python::short_name(view->type)) + "("),
+            inner, ctx.string(")")});
 }
 
 // -- as sets ------------------------------------------------------------------

@@ -5,6 +5,7 @@
 
 #include "natives/signature.h"
 #include "python/names.h"
+#include "python/types.h"
 #include "values/construction.h"
 #include "values/dict_iterators.h"
 #include "values/exceptions.h"
@@ -45,7 +46,8 @@ Outcome<V> receiver(Context& ctx, const Arguments& args) {
   V dict = ctx.look(args.positional[0]);
   if (dict->kind == Kind::Dict) return dict;
   return ctx.graph_break(
-      "native-call", std::string("a method of a ") + _PyType_Name(dict->type),
+      "native-call",
+      std::string("a method of a ") + python::short_name(dict->type),
       "use it outside of the compiled function");
 }
 

@@ -7,6 +7,7 @@
 #include "natives/signature.h"
 #include "natives/text.h"
 #include "python/find.h"
+#include "python/mro_lookup.h"
 #include "python/names.h"
 #include "values/digits_limit.h"
 #include "values/symbolic.h"
@@ -97,8 +98,8 @@ Outcome<V> format_of(Context& ctx, V value, V spec) {
          own_text_method(ctx, value, interned().dunder_format, {&given, 1}));
   if (own) return checked_text(ctx, own, "__format__");
   PyObject* format = interned().dunder_format;
-  if (_PyType_Lookup(value->type, format) !=
-      _PyType_Lookup(&PyBaseObject_Type, format))
+  if (python::mro_lookup(value->type, format) !=
+      python::mro_lookup(&PyBaseObject_Type, format))
     return ctx.graph_break("native-call",
                            std::string("format() of a ") + value->type->tp_name,
                            "format it outside of the compiled function");

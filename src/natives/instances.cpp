@@ -9,7 +9,9 @@
 #include "natives/signature.h"
 #include "natives/torch_rows.h"
 #include "python/find.h"
+#include "python/mro_lookup.h"
 #include "python/names.h"
+#include "python/types.h"
 #include "values/operands.h"
 #include "values/recursion.h"
 
@@ -50,15 +52,14 @@ Signal wrong_classinfo(Context& ctx, bool instance) {
 // than its class; else null.
 Outcome<V> own_class(Context& ctx, V value) {
   PyTypeObject* type = value->type;
-  const bool is_proxy =
-      type == &_PyWeakref_ProxyType || type == &_PyWeakref_CallableProxyType;
+  const bool is_proxy = python::is_weak_proxy(type);
   if (value->kind == Kind::Tensor ||
       (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE) && !is_proxy))
     return nullptr;
   PyObject* dunder_class = interned().dunder_class;
   if (type->tp_getattro == PyObject_GenericGetAttr &&
       type_lookup(ctx, type, dunder_class) ==
-          _PyType_Lookup(&PyBaseObject_Type, dunder_class))
+          python::mro_lookup(&PyBaseObject_Type, dunder_class))
     return nullptr;
   MG_TRY(V said, find_attribute(ctx, value, dunder_class));
   return said ? ctx.look(said) : nullptr;
@@ -176,7 +177,7 @@ Outcome<bool> check(Context& ctx, V value, PyTypeObject* type, V classinfo,
   PyTypeObject* meta = Py_TYPE(classinfo->object);
   PyObject* found =
       meta == &PyType_Type ? nullptr : type_lookup(ctx, meta, hook);
-  if (!found || found == _PyType_Lookup(&PyType_Type, hook)) {
+  if (!found || found == python::mro_lookup(&PyType_Type, hook)) {
     if (PyType_IsSubtype(type, wanted)) return true;
     return instance ? pretends_to_be(ctx, value, wanted) : false;
   }

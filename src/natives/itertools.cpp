@@ -7,6 +7,8 @@
 #include "natives/registry.h"
 #include "natives/signature.h"
 #include "python/find.h"
+#include "python/mro_lookup.h"
+#include "python/types.h"
 #include "values/construction.h"
 #include "values/exceptions.h"
 
@@ -20,7 +22,7 @@ constexpr const char* kItertools = "itertools";
 Outcome<V> make(Context& ctx, const Arguments& args) {
   V state = ctx.look(args.positional[0]);
   static PyObject* const stands_for = PyUnicode_InternFromString("stands_for");
-  PyObject* type = _PyType_Lookup(state->type, stands_for);
+  PyObject* type = python::mro_lookup(state->type, stands_for);
   MG_CHECK(type && PyType_Check(type), "a state says what it stands for");
   return ctx.iterator(reinterpret_cast<PyTypeObject*>(type), {&state, 1});
 }
@@ -29,7 +31,8 @@ Outcome<V> state_of(Context& ctx, const Arguments& args) {
   V iterator = ctx.look(args.positional[0]);
   if (V state = iterator_state(ctx, iterator)) return state;
   return ctx.graph_break("caller-iterator",
-                         std::string("a ") + _PyType_Name(iterator->type) +
+                         std::string("a ") +
+                             python::short_name(iterator->type) +
                              " that was made outside of the trace",
                          "make it inside of the compiled function");
 }
@@ -38,7 +41,7 @@ Outcome<V> next_of_state(Context& ctx, V iterator) {
   V state = iterator_state(ctx, iterator);
   MG_CHECK(state, "such an iterator has a state");
   static PyObject* const step = PyUnicode_InternFromString("step");
-  PyObject* function = _PyType_Lookup(state->type, step);
+  PyObject* function = python::mro_lookup(state->type, step);
   MG_CHECK(function, "a state has steps");
   MG_TRY(V item, call(ctx, ctx.known(function), {state}));
   if (item->object != end_of_iterators()) return item;

@@ -8,6 +8,7 @@
 #include "natives/signature.h"
 #include "natives/text.h"
 #include "python/names.h"
+#include "python/types.h"
 #include "values/construction.h"
 #include "values/exceptions.h"
 
@@ -100,7 +101,7 @@ Status expect_unchanged(Context& ctx, V list, std::span<const V> items) {
   if (std::equal(now.begin(), now.end(), items.begin(), items.end()))
     return done;
   return ctx.graph_break("c-protocol",
-                         std::string("a ") + _PyType_Name(list->type) +
+                         std::string("a ") + python::short_name(list->type) +
                              " that changes while it is searched",
                          "search a copy");
 }

@@ -5,6 +5,7 @@
 #include "natives/signature.h"
 #include "natives/text.h"
 #include "python/names.h"
+#include "python/types.h"
 
 namespace magneto::natives {
 
@@ -120,7 +121,7 @@ Outcome<V> make(Context& ctx, const Arguments& args) {
   if (mapping->kind != Kind::Dict && mapping->kind != Kind::Object)
     return ctx.graph_break(
         "instantiate",
-        std::string("a mappingproxy of a ") + _PyType_Name(mapping->type),
+        std::string("a mappingproxy of a ") + python::short_name(mapping->type),
         "make it outside of the compiled function");
   return ctx.iterator(&PyDictProxy_Type, {&mapping, 1}, 0, Kind::Object);
 }

@@ -7,6 +7,7 @@
 #include "natives/signature.h"
 #include "python/find.h"
 #include "python/names.h"
+#include "python/types.h"
 #include "values/numpy_values.h"
 #include "values/operands.h"
 #include "values/symbolic.h"
@@ -66,7 +67,7 @@ Outcome<V> number_in_text(Context& ctx, PyObject* type, V value,
   if (!number) (void)ctx.take_exception();
   return ctx.graph_break(
       "native-call",
-      std::string("a number written in a ") + _PyType_Name(value->type),
+      std::string("a number written in a ") + python::short_name(value->type),
       "make it a str or bytes first");
 }
 
@@ -98,10 +99,10 @@ Outcome<V> convert(Context& ctx, V value, PyTypeObject* type,
       return ctx.constant(std::move(real));
     }
     if (value->kind != Kind::Tensor)
-      return ctx.graph_break(
-          "c-protocol",
-          std::string("a number made from a ") + _PyType_Name(number->type),
-          "return a plain number");
+      return ctx.graph_break("c-protocol",
+                             std::string("a number made from a ") +
+                                 python::short_name(number->type),
+                             "return a plain number");
     return number;
   }
   const bool takes_bytes = type != &PyComplex_Type;

@@ -6,6 +6,7 @@
 #include "natives/pure.h"
 #include "natives/torch_rows.h"
 #include "python/names.h"
+#include "python/types.h"
 #include "values/numpy_values.h"
 
 namespace magneto::natives {
@@ -22,7 +23,7 @@ Outcome<V> call_plain(Context& ctx, PyObject* function,
       "native-call",
       std::string("numpy.") + function_name +
           (called ? std::string(" that gives a ") +
-                        _PyType_Name(Py_TYPE(result.get()))
+                        python::short_name(Py_TYPE(result.get()))
                   : " of other than plain numbers"),
       "call it outside of the compiled function, or use the torch function of "
       "that name");

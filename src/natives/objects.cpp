@@ -2,7 +2,9 @@
 // The methods of object and type themselves, mostly called through super().
 #include "natives/signature.h"
 #include "python/class_hierarchy.h"
+#include "python/hashed_dict.h"
 #include "python/names.h"
+#include "python/types.h"
 #include "values/operands.h"
 
 namespace magneto::natives {
@@ -37,7 +39,7 @@ Outcome<V> make_of_class(Context& ctx, const Arguments& args) {
                        "object.__new__() takes exactly one argument (the type "
                        "to instantiate)");
     if (type->tp_init == PyBaseObject_Type.tp_init)
-      return ctx.raise(PyExc_TypeError, std::string(_PyType_Name(type)) +
+      return ctx.raise(PyExc_TypeError, std::string(python::short_name(type)) +
                                             "() takes no arguments");
   }
   // A class on top of another C class wants that one's __new__.
@@ -45,7 +47,8 @@ Outcome<V> make_of_class(Context& ctx, const Arguments& args) {
     if (base->tp_flags & Py_TPFLAGS_HEAPTYPE) continue;
     if (base != &PyBaseObject_Type)
       return ctx.graph_break(
-          "instantiate", std::string("object.__new__ of ") + _PyType_Name(type),
+          "instantiate",
+          std::string("object.__new__ of ") + python::short_name(type),
           "make it outside of the compiled function");
     break;
   }
@@ -117,7 +120,7 @@ Outcome<V> hash(Context& ctx, const Arguments& args) {
                                               object->type->tp_name +
                                               " made while tracing");
   ctx.guards.identity(object->source, object->object);
-  return ctx.integer(_Py_HashPointer(object->object));
+  return ctx.integer(python::address_hash(object->object));
 }
 
 Outcome<V> nothing(Context& ctx, const Arguments&) { return ctx.none(); }

@@ -5,6 +5,7 @@
 
 #include "natives/merge_sort.h"
 #include "natives/signature.h"
+#include "python/int_conversions.h"
 #include "python/names.h"
 
 namespace magneto::natives {
@@ -15,7 +16,7 @@ Status sort(Context& ctx, std::vector<V>& items, const Arguments& args) {
   bool reverse = false;
   if (V given = args.keyword(interned().reverse)) {
     MG_TRY(V number, as_index(ctx, given));
-    const int flag = _PyLong_AsInt(number->object);
+    const int flag = python::to_c_int(number->object);
     if (flag == -1 && PyErr_Occurred()) return ctx.raise_from_python();
     reverse = flag != 0;
   }

@@ -4,6 +4,7 @@
 #include "natives/descriptor_get.h"
 #include "natives/pure.h"
 #include "natives/signature.h"
+#include "python/mro_lookup.h"
 #include "python/names.h"
 #include "values/attributes.h"
 
@@ -72,7 +73,7 @@ Outcome<V> read(Context& ctx, const Arguments& args) {
   PyObject* real = guarded_object(ctx, self);
   if (!real) return ctx.heap[self->heap].slots[part];
   static PyObject* const member =
-      _PyType_Lookup(&PyProperty_Type, name<field>());
+      python::mro_lookup(&PyProperty_Type, name<field>());
   Ref found = Ref::steal(Py_TYPE(member)->tp_descr_get(member, real, nullptr));
   MG_CHECK(found, "every property has one");
   return ctx.known(std::move(found));

@@ -5,7 +5,10 @@
 #include "python/bind.h"
 #include "python/held_warnings.h"
 #include "python/names.h"
+#include "python/ownership.h"
 #include "python/pending_error.h"
+#include "python/set_items.h"
+#include "python/types.h"
 #include "values/aliases.h"
 #include "values/attributes.h"
 #include "values/digits_limit.h"
@@ -43,10 +46,8 @@ bool consists_of(PyObject* object, const Leaf& is_leaf) {
     return true;
   }
   if (PyAnySet_CheckExact(object)) {
-    PyObject* item = nullptr;
-    Py_hash_t hash = 0;
-    Py_ssize_t position = 0;
-    while (_PySet_NextEntry(object, &position, &item, &hash))
+    python::SetItems items(object);
+    while (PyObject* item = items.next())
       if (!holds(item)) return false;
     return true;
   }
@@ -230,11 +231,13 @@ Outcome<V> lift(Context& ctx, Ref object) {
   }
   // An artifact refers to constants weakly where that is possible: a fresh
   // object that nobody else keeps would be gone.
-  if (Py_REFCNT(real) == 1 && PyType_SUPPORTS_WEAKREFS(Py_TYPE(real)))
-    return ctx.graph_break(
-        "native-call",
-        std::string("a ") + _PyType_Name(Py_TYPE(real)) + " made while tracing",
-        "make it outside of the compiled function");
+  if (python::is_held_only_here(real) &&
+      PyType_SUPPORTS_WEAKREFS(Py_TYPE(real)))
+    return ctx.graph_break("native-call",
+                           std::string("a ") +
+                               python::short_name(Py_TYPE(real)) +
+                               " made while tracing",
+                           "make it outside of the compiled function");
   return ctx.known(std::move(object));
 }
 

@@ -18,7 +18,9 @@
 #include "python/find.h"
 #include "python/iterator_layout.h"
 #include "python/layout.h"
+#include "python/mro_lookup.h"
 #include "python/names.h"
+#include "python/types.h"
 #include "tensor/fake_tensor.h"
 #include "values/attributes.h"
 #include "values/definitions.h"
@@ -71,7 +73,7 @@ std::span<const NamelessType> nameless_types() {
       {"builtin_function_or_method", &PyCFunction_Type},
       {"method_descriptor", &PyMethodDescr_Type},
       {"wrapper_descriptor", &PyWrapperDescr_Type},
-      {"method-wrapper", &_PyMethodWrapper_Type},
+      {"method-wrapper", python::method_wrapper_type()},
       {"cell", &PyCell_Type},
       {"module", &PyModule_Type},
       {"NoneType", Py_TYPE(Py_None)},
@@ -110,8 +112,8 @@ Outcome<V> refuse(Context& ctx, PyObject* callable, const Arguments& args,
   if (args.count()) {
     detail += " of ";
     for (size_t i = 0; i < args.count() && i < 4; ++i)
-      detail +=
-          std::string(i ? ", " : "") + _PyType_Name(args.positional[i]->type);
+      detail += std::string(i ? ", " : "") +
+                python::short_name(args.positional[i]->type);
   }
   return ctx.graph_break("native-call", detail, hint);
 }
@@ -133,8 +135,9 @@ Outcome<bool> check_receiver(Context& ctx, PyObject* callable,
                                                 owner->tp_name +
                                                 "' object needs an argument")
                : ctx.raise(PyExc_TypeError, std::string("unbound method ") +
-                                                _PyType_Name(owner) + "." +
-                                                name + "() needs an argument");
+                                                python::short_name(owner) +
+                                                "." + name +
+                                                "() needs an argument");
   V receiver = ctx.look(args.positional[0]);
   if (PyType_IsSubtype(receiver->type, owner)) return true;
   if (is_slot)
@@ -164,7 +167,7 @@ Status check_ordered(Context& ctx, PyObject* callable, const Arguments& args) {
   V receiver = ctx.look(args.positional[0]);
   PyObject* name = reinterpret_cast<PyDescrObject*>(callable)->d_name;
   if (!values::is_instance_of(receiver, &PyODict_Type) ||
-      _PyType_Lookup(&PyODict_Type, name) == callable)
+      python::mro_lookup(&PyODict_Type, name) == callable)
     return done;
   return ctx.graph_break("native-call",
                          "dict." + values::attribute_name(name) +
@@ -268,8 +271,8 @@ class Registry final : public values::NativeTable {
     if (callable && Py_IS_TYPE(callable, &PyWrapperDescr_Type) &&
         reinterpret_cast<PyWrapperDescrObject*>(callable)->d_wrapped ==
             reinterpret_cast<void*>(PyObject_GenericGetAttr))
-      callable =
-          _PyType_Lookup(&PyBaseObject_Type, interned().dunder_getattribute);
+      callable = python::mro_lookup(&PyBaseObject_Type,
+                                    interned().dunder_getattribute);
     auto found = entries_.find(callable);
     return found == entries_.end() ? nullptr : found->second.row;
   }
@@ -492,7 +495,7 @@ Outcome<V> Registry::call_bound(Context& ctx, V callable, const Arguments& args,
   PyTypeObject* owner = PyType_Check(self)
                             ? reinterpret_cast<PyTypeObject*>(self)
                             : Py_TYPE(self);
-  PyObject* descriptor = _PyType_Lookup(owner, name);
+  PyObject* descriptor = python::mro_lookup(owner, name);
   const Row* row = descriptor ? find(descriptor) : nullptr;
   if (!row) return nullptr;
   *found = true;
@@ -562,7 +565,8 @@ Outcome<V> Registry::call_unlisted(Context& ctx, V callable,
                                  : Py_TYPE(self);
   } else if (!owner) {
     // An instance that is called.
-    PyObject* method = _PyType_Lookup(Py_TYPE(object), interned().dunder_call);
+    PyObject* method =
+        python::mro_lookup(Py_TYPE(object), interned().dunder_call);
     if (const Row* row = method ? find(method) : nullptr) {
       std::vector<V> positional{callable};
       positional.insert(positional.end(), args.positional.begin(),
@@ -617,7 +621,7 @@ Outcome<V> call_row(Context& ctx, const Row& row, PyObject* callable,
       if (iterator->kind != Kind::Iterator)
         return ctx.graph_break("caller-iterator",
                                std::string("a ") +
-                                   _PyType_Name(iterator->type) +
+                                   python::short_name(iterator->type) +
                                    " that was made outside of the trace",
                                "make the iterator inside of the compiled "
                                "function, or pass a list");

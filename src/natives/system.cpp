@@ -7,6 +7,7 @@
 #include "natives/signature.h"
 #include "python/find.h"
 #include "python/names.h"
+#include "python/types.h"
 #include "values/exceptions.h"
 #include "values/imports.h"
 #include "values/torch_types.h"
@@ -47,17 +48,17 @@ Outcome<V> file_path(Context& ctx, const Arguments& args) {
     return ctx.raise(PyExc_TypeError,
                      std::string("expected str, bytes or os.PathLike object, "
                                  "not ") +
-                         _PyType_Name(path->type));
+                         python::short_name(path->type));
   MG_TRY(V found, call(ctx, method, {}));
   found = ctx.look(found);
   if (PyType_IsSubtype(found->type, &PyUnicode_Type) ||
       PyType_IsSubtype(found->type, &PyBytes_Type))
     return found;
   return ctx.raise(PyExc_TypeError, std::string("expected ") +
-                                        _PyType_Name(path->type) +
+                                        python::short_name(path->type) +
                                         ".__fspath__() to return str or "
                                         "bytes, not " +
-                                        _PyType_Name(found->type));
+                                        python::short_name(found->type));
 }
 
 // weakref.ref.__call__

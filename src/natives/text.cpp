@@ -14,6 +14,7 @@
 #include "natives/signature.h"
 #include "python/find.h"
 #include "python/names.h"
+#include "python/types.h"
 #include "values/definitions.h"
 #include "values/digits_limit.h"
 #include "values/exception_groups.h"
@@ -153,14 +154,14 @@ Outcome<V> repr_of_ordered(Context& ctx, V value) {
       !dict_entries(ctx, value).empty()) {
     MG_TRY(V items, values::call_method(ctx, value, name<"items">(), {}));
     MG_DO(unpack(ctx, items, pairs));
-    return repr_of_all(ctx, pairs,
-                       std::string(_PyType_Name(value->type)) + "([", "])");
+    return repr_of_all(
+        ctx, pairs, std::string(python::short_name(value->type)) + "([", "])");
   }
   for (const DictEntry* entry : dict_entries(ctx, value)) {
     V pair[] = {entry->key, entry->value};
     pairs.push_back(ctx.tuple(pair));
   }
-  const std::string type = _PyType_Name(value->type);
+  const std::string type = python::short_name(value->type);
   if (pairs.empty()) return ctx.string(type + "()");
   return repr_of_all(ctx, pairs, type + "([", "])");
 }
@@ -169,7 +170,7 @@ Outcome<V> repr_of_set(Context& ctx, V value) {
   std::vector<V> items;
   for (const DictEntry* entry : set_entries(ctx, value))
     items.push_back(entry->key);
-  const std::string type = _PyType_Name(value->type);
+  const std::string type = python::short_name(value->type);
   if (items.empty()) return ctx.string(type + "()");
   if (values::own_special(ctx, value->type, interned().dunder_iter) ||
       values::own_special(ctx, value->type, interned().dunder_len)) {
@@ -185,13 +186,14 @@ Outcome<V> repr_of_exception(Context& ctx, V value) {
   if (!args) return nullptr;
   std::vector<V> items;
   MG_DO(unpack(ctx, args, items));
-  return repr_of_all(ctx, items, std::string(_PyType_Name(value->type)) + "(",
-                     ")");
+  return repr_of_all(ctx, items,
+                     std::string(python::short_name(value->type)) + "(", ")");
 }
 
 Signal address_in_text(Context& ctx, V value) {
   return ctx.graph_break(
-      "native-call", std::string("the text of a ") + _PyType_Name(value->type),
+      "native-call",
+      std::string("the text of a ") + python::short_name(value->type),
       "give its class a __repr__, or make the text outside of the compiled "
       "function");
 }

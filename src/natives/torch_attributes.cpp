@@ -8,6 +8,8 @@
 #include "guards/hooks.h"
 #include "natives/torch_objects.h"
 #include "natives/torch_rows.h"
+#include "python/layout.h"
+#include "python/mro_lookup.h"
 #include "python/names.h"
 #include "tensor/operator_effects.h"
 #include "values/attributes.h"
@@ -229,7 +231,7 @@ PyObject* interned_form(Context& ctx, PyObject* name) {
 bool has_own_attributes(Context& ctx, V tensor) {
   if (ctx.heap[tensor->heap].attributes.valid()) return true;
   if (tensor->object == nullptr) return false;
-  PyObject** dict = _PyObject_GetDictPtr(tensor->object);
+  PyObject** dict = python::made_dict_slot(tensor->object);
   return dict && *dict && PyDict_GET_SIZE(*dict) != 0;
 }
 
@@ -261,7 +263,7 @@ Outcome<V> tensor_attribute(Context& ctx, V tensor, PyObject* name) {
 Status set_tensor_attribute(Context& ctx, V tensor, PyObject* name, V value) {
   if (is_chosen(ctx, tensor)) return ctx.graph_break(values::kTensorChoice);
   name = interned_form(ctx, name);
-  PyObject* found = _PyType_Lookup(tensor->type, name);
+  PyObject* found = python::mro_lookup(tensor->type, name);
   if (found && Py_TYPE(found)->tp_descr_set) {
     if (value && PyUnicode_CompareWithASCIIString(name, "requires_grad") == 0) {
       PyObject* wanted = as_constant(ctx, value);

@@ -7,6 +7,7 @@
 #include "natives/torch_rows.h"
 #include "python/code_object.h"
 #include "python/names.h"
+#include "python/types.h"
 #include "support/check.h"
 #include "values/torch_types.h"
 
@@ -209,7 +210,7 @@ Outcome<V> module_getattr(Context& ctx, const Arguments& args) {
     }
   }
   return ctx.raise(PyExc_AttributeError, std::string("'") +
-                                             _PyType_Name(module->type) +
+                                             python::short_name(module->type) +
                                              "' object has no attribute '" +
                                              PyUnicode_AsUTF8(attribute) + "'");
 }

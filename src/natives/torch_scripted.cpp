@@ -6,6 +6,7 @@
 
 #include "natives/pure.h"
 #include "natives/torch_rows.h"
+#include "python/types.h"
 #include "values/operands.h"
 #include "values/torch_types.h"
 
@@ -30,7 +31,7 @@ PyObject* field(Context& ctx, PyObject* object, const char* name) {
 
 Signal refused(Context& ctx, V value, std::string_view declared) {
   return ctx.graph_break("native-call",
-                         std::string("a ") + _PyType_Name(value->type) +
+                         std::string("a ") + python::short_name(value->type) +
                              " for a ScriptFunction's " + std::string(declared),
                          kOutside);
 }

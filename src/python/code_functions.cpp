@@ -18,8 +18,9 @@ using bytecode::Code;
 using bytecode::EncodedCode;
 
 EncodedCode encode_again(const Code& code) {
-  return bytecode::encode(code.instructions, code.position_table(),
-                          code.handlers, code.first_line);
+  return bytecode::encode(bytecode::running_version(), code.instructions,
+                          code.position_table(), code.handlers,
+                          code.first_line);
 }
 
 bool same_bytes(const std::vector<uint8_t>& ours, PyObject* theirs) {
@@ -39,7 +40,7 @@ std::string roundtrip_difference(PyCodeObject* code) {
   raw.line_table = encoded.line_table;
   raw.first_line = encoded.first_line;
   raw.local_count = before.local_count;
-  const Code after = bytecode::decode(raw);
+  const Code after = bytecode::decode(bytecode::running_version(), raw);
   if (before.instructions != after.instructions) return "instructions";
   if (before.position_table() != after.position_table()) return "positions";
   if (before.handlers != after.handlers) return "handlers";

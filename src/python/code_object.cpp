@@ -4,6 +4,8 @@
 #include <memory>
 
 #include "bytecode/disassemble.h"
+#include "python/code_extra.h"
+#include "python/raw_code.h"
 #include "support/check.h"
 
 namespace magneto::python {
@@ -12,34 +14,6 @@ namespace {
 using bytecode::Code;
 using bytecode::EncodedCode;
 using bytecode::RawCode;
-
-std::span<const uint8_t> bytes_of(PyObject* bytes) {
-  return {reinterpret_cast<const uint8_t*>(PyBytes_AS_STRING(bytes)),
-          static_cast<size_t>(PyBytes_GET_SIZE(bytes))};
-}
-
-RawCode raw_code(PyCodeObject* code) {
-  RawCode raw;
-  // The buffer that the interpreter runs and specialises: decode() reads
-  // through that, and so needs no copy as co_code is one.
-  raw.bytecode = {reinterpret_cast<const uint8_t*>(_PyCode_CODE(code)),
-                  static_cast<size_t>(_PyCode_NBYTES(code))};
-  raw.exception_table = bytes_of(code->co_exceptiontable);
-  raw.line_table = bytes_of(code->co_linetable);
-  raw.first_line = code->co_firstlineno;
-  raw.stack_size = code->co_stacksize;
-  raw.local_count = code->co_nlocalsplus;
-  return raw;
-}
-
-void free_decoded(void* extra) noexcept { delete static_cast<Code*>(extra); }
-
-// The place in every code object's co_extra that is ours.
-Py_ssize_t extra_index() {
-  static const Py_ssize_t index = _PyEval_RequestCodeExtraIndex(free_decoded);
-  MG_CHECK(index >= 0, "CPython must have a place left in co_extra");
-  return index;
-}
 
 Ref bytes(const std::vector<uint8_t>& data) {
   return Ref::steal(
@@ -98,17 +72,10 @@ std::string constant_text(PyObject* object) {
 }  // namespace
 
 const Code& decoded(PyCodeObject* code) {
-  auto* object = reinterpret_cast<PyObject*>(code);
-  void* extra = nullptr;
-  MG_CHECK(_PyCode_GetExtra(object, extra_index(), &extra) == 0,
-           "co_extra must be readable");
-  if (extra == nullptr) {
-    auto made = std::make_unique<Code>(bytecode::decode(raw_code(code)));
-    MG_CHECK(_PyCode_SetExtra(object, extra_index(), made.get()) == 0,
-             "co_extra must be writable");
-    extra = made.release();
-  }
-  return *static_cast<const Code*>(extra);
+  return code_extra<Code>(code, [code] {
+    return std::make_unique<Code>(
+        bytecode::decode(bytecode::running_version(), raw_code(code)));
+  });
 }
 
 Ref make_code(PyCodeObject* like, const EncodedCode& encoded,
@@ -142,8 +109,10 @@ EncodedCode join(PyCodeObject* code, const EncodedCode& more) {
   const Ref bytecode = Ref::steal(PyCode_GetCode(code));
   MG_CHECK(bytecode, "co_code must be readable");
   RawCode raw = raw_code(code);
-  raw.bytecode = bytes_of(bytecode);
-  return bytecode::join(raw, more);
+  raw.bytecode = {
+      reinterpret_cast<const uint8_t*>(PyBytes_AS_STRING(bytecode.get())),
+      static_cast<size_t>(PyBytes_GET_SIZE(bytecode.get()))};
+  return bytecode::join(bytecode::running_version(), raw, more);
 }
 
 std::string disassembly(PyCodeObject* code) {

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "python/set_items.h"
 #include "support/check.h"
 
 namespace magneto::python {
@@ -63,10 +64,8 @@ bool holds_key_token(PyObject* object) noexcept {
     return false;
   }
   if (!PyFrozenSet_CheckExact(object)) return false;
-  PyObject* item = nullptr;
-  Py_ssize_t position = 0;
-  Py_hash_t hash = 0;
-  while (_PySet_NextEntry(object, &position, &item, &hash))
+  SetItems items(object);
+  while (PyObject* item = items.next())
     if (holds_key_token(item)) return true;
   return false;
 }

@@ -13,13 +13,16 @@
 namespace magneto::python {
 
 // ---- Instance attributes ---------------------------------------------------
-// In CPython 3.11 an object of a Python class keeps its attributes as inline
-// values, named by keys that the class shares, until somebody asks for its
+// An object of a Python class may keep its attributes as inline values, named
+// by keys that the class shares, until somebody asks for its
 // __dict__; from then on in that dict.
 
 // The place that points at the object's dict (which may hold null: no dict
 // yet); null if objects of this type have no instance dictionary.
 PyObject** dict_slot(PyObject* object) noexcept;
+
+// The same; attributes that are inline values are put into a dict first.
+PyObject** made_dict_slot(PyObject* object) noexcept;
 
 // Whether instances of the type have a dictionary of attributes.
 inline bool has_dictionary(PyTypeObject* type) noexcept {
@@ -57,11 +60,6 @@ struct DictLookup {
 // `dict` must be a dict or of a subclass; its own storage is read.
 DictLookup dict_lookup(PyObject* dict, PyObject* key, Py_hash_t hash,
                        KeyEqual equal) noexcept;
-
-// A number that no other state of any dict had or will have (PEP 509).
-inline const uint64_t* dict_version(PyObject* dict) {
-  return &reinterpret_cast<PyDictObject*>(dict)->ma_version_tag;
-}
 
 // Walks the keys in the order of iteration; an OrderedDict's own order, which
 // may differ from that of the dict underneath.

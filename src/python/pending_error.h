@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "python/code_units.h"
 #include "python/ref.h"
 
 namespace magneto::python {
@@ -59,13 +60,12 @@ class PendingError {
   // Where the traceback begins with a frame of `code` at one code unit, it says
   // that the frame is at another one.
   void move_outermost(PyCodeObject* code, int from, int to) noexcept {
-    constexpr int kUnit = static_cast<int>(sizeof(_Py_CODEUNIT));
     auto* entry = reinterpret_cast<PyTracebackObject*>(traceback_.get());
-    if (!entry || entry->tb_lasti != from * kUnit) return;
+    if (!entry || entry->tb_lasti != byte_of(from)) return;
     const auto of =
         BasicRef<PyCodeObject>::steal(PyFrame_GetCode(entry->tb_frame));
     if (of.get() != code) return;
-    entry->tb_lasti = to * kUnit;
+    entry->tb_lasti = byte_of(to);
     entry->tb_lineno = PyCode_Addr2Line(code, entry->tb_lasti);
   }
 

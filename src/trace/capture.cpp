@@ -7,6 +7,8 @@
 #include "python/code_object.h"
 #include "python/handled.h"
 #include "python/names.h"
+#include "python/ownership.h"
+#include "python/types.h"
 #include "tensor/ambient.h"
 #include "tensor/default_device.h"
 #include "tensor/fake_tensor.h"
@@ -108,13 +110,14 @@ namespace {
 std::vector<PyObject*> held_alone(const python::FrameRequest& request) {
   std::vector<PyObject*> held;
   for (PyObject* argument : request.owned)
-    if (argument && Py_REFCNT(argument) == 1) held.push_back(argument);
+    if (argument && python::is_held_only_here(argument))
+      held.push_back(argument);
   return held;
 }
 
 // What was raised, for logs: "ValueError: no", and where.
 values::BreakInfo describe_exception(Context& ctx, V exception) {
-  std::string text = _PyType_Name(exception->type);
+  std::string text = python::short_name(exception->type);
   V args = values::exception_field(ctx, exception, interned().args);
   if (args && args->is_constant() && PyTuple_GET_SIZE(args->object)) {
     PyObject* first = PyTuple_GET_ITEM(args->object, 0);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bytecode/decode.h"
+#include "python/call_layout.h"
 #include "values/context.h"
 
 namespace magneto::trace {
@@ -43,6 +44,10 @@ struct Frame {
   V top(size_t depth = 1) const { return stack[stack.size() - depth]; }
   void push(V value) { stack.push_back(value); }
   void pop(size_t count = 1) { stack.resize(stack.size() - count); }
+  // What a call finds it by; `receiver` may be null.
+  void push_callable(V callable, V receiver, V null) {
+    for (V entry : python::head_of(callable, receiver, null)) push(entry);
+  }
   // Takes `count` operands and pushes the result: how handlers end.
   void replace(size_t count, V value) {
     stack.resize(stack.size() - count);
@@ -68,7 +73,9 @@ inline size_t operands_given(const Frame& called) {
   const Frame& caller = *called.caller;
   const bytecode::Instruction& call =
       caller.code->instructions[static_cast<size_t>(caller.current)];
-  return call.op == bytecode::Op::Call ? static_cast<size_t>(call.arg) + 2 : 0;
+  return call.op == bytecode::Op::Call
+             ? python::call_operands(static_cast<size_t>(call.arg))
+             : 0;
 }
 
 // Whether an exception that leaves `frame` now meets a handler in it or in a

@@ -6,8 +6,11 @@
 #include <unordered_map>
 #include <utility>
 
+#include "bytecode/stack_effect.h"
+#include "python/call_layout.h"
 #include "python/code_object.h"
 #include "python/names.h"
+#include "python/types.h"
 #include "support/stack_room.h"
 #include "trace/handlers.h"
 #include "values/exceptions.h"
@@ -15,7 +18,7 @@
 namespace magneto::trace {
 
 const Handler kHandlers[bytecode::kOpCount] = {
-#define MG_OP(name, operand, flags) op_##name,
+#define MG_OP(name, operand, flags, takes, gives) op_##name,
 #include "bytecode/ops.def"
 #undef MG_OP
 };
@@ -140,15 +143,16 @@ void Interpreter::keep_broken(Frame& frame, Journal::Position before) {
                      .holds_operands = frame.direct.holds_operands});
   const auto through = frame.direct.through;
   for (size_t i = through.size(); i-- > 0;) {
-    // function, arguments, keyword arguments
-    broken_.push_back(
-        {.code = through[i].code,
-         .globals = through[i].globals,
-         .index = static_cast<size_t>(through[i].index),
-         .stack = {ctx.null(), ctx.none(), ctx.none(), ctx.none()},
-         .locals = {},
-         .before = before,
-         .holds_operands = frame.direct.holds_operands});
+    std::vector<V> stack(python::call_ex_operands(/*has_keywords=*/true),
+                         ctx.none());
+    stack[python::kNullOfEx] = ctx.null();
+    broken_.push_back({.code = through[i].code,
+                       .globals = through[i].globals,
+                       .index = static_cast<size_t>(through[i].index),
+                       .stack = std::move(stack),
+                       .locals = {},
+                       .before = before,
+                       .holds_operands = frame.direct.holds_operands});
   }
 }
 
@@ -168,6 +172,25 @@ void Interpreter::break_at_call() {
   handled = handled_outside;
 }
 
+namespace {
+
+// Whether the stack is as deep as the table says, behind the instruction or
+// where it jumps to.
+[[maybe_unused]] bool has_moved_stack(const Frame& frame,
+                                      const Instruction& instruction,
+                                      size_t depth_before) {
+  const auto moved = static_cast<int32_t>(frame.stack.size()) -
+                     static_cast<int32_t>(depth_before);
+  const bool falls = frame.pc == frame.current + 1 &&
+                     moved == bytecode::stack_effect(instruction, false);
+  const bool jumps = bytecode::info(instruction.op).jumps &&
+                     frame.pc == instruction.arg &&
+                     moved == bytecode::stack_effect(instruction, true);
+  return falls || jumps;
+}
+
+}  // namespace
+
 Outcome<Next> Interpreter::run_outermost(Frame& frame) {
   frame_ = &frame;
   const Instruction* instructions = frame.code->instructions.data();
@@ -178,6 +201,7 @@ Outcome<Next> Interpreter::run_outermost(Frame& frame) {
     const V handled_before = handled;
     if (ctx.rehearses) [[unlikely]]
       rehearse(frame, instruction);
+    [[maybe_unused]] const size_t depth_before = frame.stack.size();
     MaybeBefore frame_before = before_step(frame, instruction);
     Outcome<Next> next = [&]() -> Outcome<Next> {
       try {
@@ -206,6 +230,9 @@ Outcome<Next> Interpreter::run_outermost(Frame& frame) {
       return signal;
     }
     if (next.value() != Next::Continue) return next;
+    MG_DCHECK(has_moved_stack(frame, instruction, depth_before),
+              std::string(bytecode::info(instruction.op).name) +
+                  " must do to the stack what ops.def says");
   }
 }
 
@@ -268,7 +295,7 @@ Signal Interpreter::trace_back(Frame& frame) {
     (void)ctx.take_exception();
     return ctx.graph_break("c-attribute-write",
                            std::string("__traceback__ of a ") +
-                               _PyType_Name(exception->type) +
+                               python::short_name(exception->type) +
                                " that was made outside",
                            "raise a new exception, or catch it outside");
   }

@@ -6,6 +6,7 @@
 // (artifact, Rebuilder::expect_no_finalizers), unless something refers to it.
 #include <algorithm>
 
+#include "python/call_layout.h"
 #include "trace/interpreter.h"
 #include "values/exceptions.h"
 
@@ -37,9 +38,11 @@ bool may_hold_generator(V value) {
 
 // How many entries of the stack an instruction takes off, at most.
 size_t most_operands(const Instruction& instruction) {
-  constexpr size_t kMost = 4;  // of those without a count: CallFunctionEx
-  return instruction.op == Op::Call ? static_cast<size_t>(instruction.arg) + 2
-                                    : kMost;
+  // Of those without a count.
+  constexpr size_t kMost = python::call_ex_operands(/*has_keywords=*/true);
+  return instruction.op == Op::Call
+             ? python::call_operands(static_cast<size_t>(instruction.arg))
+             : kMost;
 }
 
 }  // namespace

@@ -21,21 +21,18 @@ std::span<const V> operands(const Frame& frame, int32_t count) {
 }  // namespace
 
 Outcome<Next> op_BuildTuple(Interpreter& in, Frame& frame, Instruction ins) {
-  // a ... -- tuple
   frame.replace(static_cast<size_t>(ins.arg),
                 in.ctx.tuple(operands(frame, ins.arg)));
   return Next::Continue;
 }
 
 Outcome<Next> op_BuildList(Interpreter& in, Frame& frame, Instruction ins) {
-  // a ... -- list
   frame.replace(static_cast<size_t>(ins.arg),
                 in.ctx.list(operands(frame, ins.arg)));
   return Next::Continue;
 }
 
 Outcome<Next> op_BuildSet(Interpreter& in, Frame& frame, Instruction ins) {
-  // a ... -- set
   V set = in.ctx.set();
   for (V item : operands(frame, ins.arg))
     MG_DO(values::set_add(in.ctx, set, item));
@@ -44,7 +41,6 @@ Outcome<Next> op_BuildSet(Interpreter& in, Frame& frame, Instruction ins) {
 }
 
 Outcome<Next> op_BuildMap(Interpreter& in, Frame& frame, Instruction ins) {
-  // k v ... -- dict
   V dict = in.ctx.dict();
   auto items = operands(frame, ins.arg * 2);
   for (size_t i = 0; i < items.size(); i += 2)
@@ -55,7 +51,6 @@ Outcome<Next> op_BuildMap(Interpreter& in, Frame& frame, Instruction ins) {
 
 Outcome<Next> op_BuildConstKeyMap(Interpreter& in, Frame& frame,
                                   Instruction ins) {
-  // v ... keys -- dict
   V dict = in.ctx.dict();
   PyObject* keys = frame.top()->object;
   auto items = operands(frame, ins.arg + 1);
@@ -68,7 +63,6 @@ Outcome<Next> op_BuildConstKeyMap(Interpreter& in, Frame& frame,
 }
 
 Outcome<Next> op_BuildString(Interpreter& in, Frame& frame, Instruction ins) {
-  // s ... -- str
   auto parts = operands(frame, ins.arg);
   MG_TRY(V text, values::concatenated(in.ctx, parts));
   frame.replace(parts.size(), text);
@@ -76,7 +70,6 @@ Outcome<Next> op_BuildString(Interpreter& in, Frame& frame, Instruction ins) {
 }
 
 Outcome<Next> op_BuildSlice(Interpreter& in, Frame& frame, Instruction ins) {
-  // start stop [step] -- slice
   auto parts = operands(frame, ins.arg);
   frame.replace(parts.size(),
                 in.ctx.slice(parts[0], parts[1],
@@ -85,7 +78,6 @@ Outcome<Next> op_BuildSlice(Interpreter& in, Frame& frame, Instruction ins) {
 }
 
 Outcome<Next> op_ListToTuple(Interpreter& in, Frame& frame, Instruction) {
-  // list -- tuple
   V list = in.ctx.look(frame.top());
   std::vector<V> items = in.ctx.heap.items(list->heap);
   frame.replace(1, in.ctx.tuple(items));
@@ -93,7 +85,6 @@ Outcome<Next> op_ListToTuple(Interpreter& in, Frame& frame, Instruction) {
 }
 
 Outcome<Next> op_ListAppend(Interpreter& in, Frame& frame, Instruction ins) {
-  // list ... v -- list ...
   // Behind a graph break it comes from the caller.
   V list = in.ctx.look(frame.top(static_cast<size_t>(ins.arg) + 1));
   in.ctx.heap.append(list->heap, frame.top());
@@ -102,7 +93,6 @@ Outcome<Next> op_ListAppend(Interpreter& in, Frame& frame, Instruction ins) {
 }
 
 Outcome<Next> op_ListExtend(Interpreter& in, Frame& frame, Instruction ins) {
-  // list ... it -- list ...
   V list = in.ctx.look(frame.top(static_cast<size_t>(ins.arg) + 1));
   PyTypeObject* type = in.ctx.look_symbolic(frame.top())->type;
   if (!values::is_iterable(in.ctx, type))
@@ -117,7 +107,6 @@ Outcome<Next> op_ListExtend(Interpreter& in, Frame& frame, Instruction ins) {
 }
 
 Outcome<Next> op_SetAdd(Interpreter& in, Frame& frame, Instruction ins) {
-  // set ... v -- set ...
   MG_DO(values::set_add(in.ctx, frame.top(static_cast<size_t>(ins.arg) + 1),
                         frame.top()));
   frame.pop();
@@ -125,7 +114,6 @@ Outcome<Next> op_SetAdd(Interpreter& in, Frame& frame, Instruction ins) {
 }
 
 Outcome<Next> op_SetUpdate(Interpreter& in, Frame& frame, Instruction ins) {
-  // set ... it -- set ...
   MG_DO(values::set_update(in.ctx, values::SetOperation::Union,
                            frame.top(static_cast<size_t>(ins.arg) + 1),
                            frame.top()));
@@ -134,7 +122,6 @@ Outcome<Next> op_SetUpdate(Interpreter& in, Frame& frame, Instruction ins) {
 }
 
 Outcome<Next> op_MapAdd(Interpreter& in, Frame& frame, Instruction ins) {
-  // dict ... k v -- dict ...
   MG_DO(values::dict_set(in.ctx, frame.top(static_cast<size_t>(ins.arg) + 2),
                          frame.top(2), frame.top(1)));
   frame.pop(2);
@@ -204,7 +191,6 @@ Signal arguments_error(Interpreter& in, V callable, V mapping, Signal signal) {
 }  // namespace
 
 Outcome<Next> op_DictUpdate(Interpreter& in, Frame& frame, Instruction ins) {
-  // dict ... m -- dict ...
   Context& ctx = in.ctx;
   V mapping = ctx.look(frame.top());
   const Status updated =
@@ -223,7 +209,6 @@ Outcome<Next> op_DictUpdate(Interpreter& in, Frame& frame, Instruction ins) {
 }
 
 Outcome<Next> op_DictMerge(Interpreter& in, Frame& frame, Instruction ins) {
-  // callee args dict ... m -- callee args dict ...
   Context& ctx = in.ctx;
   const auto depth = static_cast<size_t>(ins.arg);
   V mapping = ctx.look(frame.top());
@@ -235,7 +220,6 @@ Outcome<Next> op_DictMerge(Interpreter& in, Frame& frame, Instruction ins) {
 }
 
 Outcome<Next> op_FormatValue(Interpreter& in, Frame& frame, Instruction ins) {
-  // value [spec] -- str
   const bool has_spec = ins.arg & FVS_HAVE_SPEC;
   V spec = has_spec ? in.ctx.look(frame.top(1)) : nullptr;
   MG_TRY(V text, in.ctx.natives->format(in.ctx, frame.top(has_spec ? 2 : 1),
@@ -287,7 +271,6 @@ Status unpack_iterable(Context& ctx, V iterable, size_t most, size_t before,
 
 Outcome<Next> op_UnpackSequence(Interpreter& in, Frame& frame,
                                 Instruction ins) {
-  // seq -- last ... first
   std::vector<V> items;
   const auto want = static_cast<size_t>(ins.arg);
   MG_DO(unpack_iterable(in.ctx, frame.top(), want + 1, 0, items));
@@ -299,7 +282,6 @@ Outcome<Next> op_UnpackSequence(Interpreter& in, Frame& frame,
 }
 
 Outcome<Next> op_UnpackEx(Interpreter& in, Frame& frame, Instruction ins) {
-  // seq -- after ... rest before ...
   const auto before = static_cast<size_t>(ins.arg & 0xff);
   const auto after = static_cast<size_t>(ins.arg >> 8);
   std::vector<V> items;
@@ -319,7 +301,6 @@ Outcome<Next> op_UnpackEx(Interpreter& in, Frame& frame, Instruction ins) {
 // -- functions ----------------------------------------------------------------
 
 Outcome<Next> op_MakeFunction(Interpreter& in, Frame& frame, Instruction ins) {
-  // [defaults] [kwdefaults] [annotations] [closure] code -- f
   values::FunctionValue parts{};
   parts.code = reinterpret_cast<PyCodeObject*>(frame.top()->object);
   parts.globals = frame.globals;

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Calls and returns.
+#include "python/call_layout.h"
 #include "trace/handlers.h"
 #include "values/functions.h"
 
 namespace magneto::trace {
 
 Outcome<Next> op_Call(Interpreter& in, Frame& frame, Instruction ins) {
-  // NULL f args... | m self args... -- r
-  const auto count = static_cast<size_t>(ins.arg);
-  const size_t base = frame.stack.size() - count - 2;
-  const bool is_method = !frame.stack[base]->is_null();
-  V callable = frame.stack[base + (is_method ? 0 : 1)];
+  const size_t used = python::call_operands(static_cast<size_t>(ins.arg));
   // The operands stay on the stack during the call, so views of it do.
-  auto given =
-      std::span<const V>(frame.stack)
-          .subspan(base + (is_method ? 1 : 2), count + (is_method ? 1 : 0));
+  const auto operands = std::span<const V>(frame.stack).last(used);
+  const auto [at, first] = python::call_head(
+      [operands](size_t i) { return operands[i]->is_null(); });
+  V callable = operands[at];
+  const auto given = operands.subspan(first);
   Arguments args{.positional = given};
   if (ins.aux >= 0) {
     PyObject* names = frame.constant(ins.aux);
@@ -25,18 +24,18 @@ Outcome<Next> op_Call(Interpreter& in, Frame& frame, Instruction ins) {
   }
   in.ctx.direct_call = {.is_direct = true};
   MG_TRY(V result, values::call(in.ctx, callable, args));
-  frame.replace(count + 2, result);
+  frame.replace(used, result);
   return Next::Continue;
 }
 
 Outcome<Next> op_CallFunctionEx(Interpreter& in, Frame& frame,
                                 Instruction ins) {
-  // NULL f args [kwargs] -- r
   Context& ctx = in.ctx;
-  const size_t used = (ins.arg & 1) ? 4 : 3;
-  V callable = frame.top(used - 1);
+  const size_t used = python::call_ex_operands((ins.arg & 1) != 0);
+  const size_t base = frame.stack.size() - used;
+  V callable = frame.stack[base + python::kCallableOfEx];
   std::vector<V> positional;
-  V starred = ctx.look(frame.top(used - 2));
+  V starred = ctx.look(frame.stack[base + python::kArgumentsOfEx]);
   if (!values::is_iterable(ctx, starred->type))
     return values::wrong_arguments(
         ctx, callable,
@@ -46,7 +45,7 @@ Outcome<Next> op_CallFunctionEx(Interpreter& in, Frame& frame,
   std::vector<V> keyword_values;
   std::vector<PyObject*> keyword_names;
   if (ins.arg & 1) {
-    V mapping = ctx.look(frame.top(1));
+    V mapping = ctx.look(frame.stack[base + python::kKeywordsOfEx]);
     MG_CHECK(mapping->kind == Kind::Dict, "** is merged into a new dict");
     for (const values::DictEntry* entry : values::dict_entries(ctx, mapping)) {
       V key = ctx.look(entry->key);
@@ -72,7 +71,6 @@ Outcome<Next> op_CallFunctionEx(Interpreter& in, Frame& frame,
 }
 
 Outcome<Next> op_ReturnValue(Interpreter&, Frame& frame, Instruction) {
-  // value --
   frame.result = frame.top();
   return Next::Return;
 }

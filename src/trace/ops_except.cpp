@@ -14,7 +14,6 @@ namespace magneto::trace {
 // outside of its handlers: what its caller handles may differ from step to
 // step.
 Outcome<Next> op_PushExcInfo(Interpreter& in, Frame& frame, Instruction) {
-  // exc -- previous exc
   V exception = frame.top();
   frame.stack.back() =
       frame.generator && !frame.handlers ? in.ctx.none() : in.handled;
@@ -25,7 +24,6 @@ Outcome<Next> op_PushExcInfo(Interpreter& in, Frame& frame, Instruction) {
 }
 
 Outcome<Next> op_PopExcept(Interpreter& in, Frame& frame, Instruction) {
-  // previous --
   --frame.handlers;
   in.handled =
       frame.generator && !frame.handlers ? frame.handled_outside : frame.top();
@@ -93,7 +91,6 @@ Outcome<V> as_exception(Context& ctx, V value, bool is_cause) {
 }  // namespace
 
 Outcome<Next> op_CheckExcMatch(Interpreter& in, Frame& frame, Instruction) {
-  // exc type -- exc bool
   std::vector<PyTypeObject*> types;
   MG_DO(caught_types(in.ctx, frame.top(1), types));
   V exception = in.ctx.look(frame.top(2));
@@ -105,7 +102,6 @@ Outcome<Next> op_CheckExcMatch(Interpreter& in, Frame& frame, Instruction) {
 }
 
 Outcome<Next> op_CheckEgMatch(Interpreter& in, Frame& frame, Instruction) {
-  // exc type -- rest match, or exc None
   Context& ctx = in.ctx;
   std::vector<PyTypeObject*> types;
   MG_DO(caught_types(ctx, frame.top(1), types));
@@ -124,7 +120,6 @@ Outcome<Next> op_CheckEgMatch(Interpreter& in, Frame& frame, Instruction) {
 }
 
 Outcome<Next> op_PrepReraiseStar(Interpreter& in, Frame& frame, Instruction) {
-  // orig excs -- exc
   Context& ctx = in.ctx;
   std::vector<V> exceptions;
   MG_DO(values::unpack(ctx, frame.top(1), exceptions));
@@ -146,12 +141,10 @@ Signal raise_again(Interpreter& in, V exception) {
 }  // namespace
 
 Outcome<Next> op_Reraise(Interpreter& in, Frame& frame, Instruction) {
-  // [lasti] exc --
   return raise_again(in, frame.top());
 }
 
 Outcome<Next> op_RaiseVarargs(Interpreter& in, Frame& frame, Instruction ins) {
-  // [exc] [cause] --
   Context& ctx = in.ctx;
   if (ins.arg == 0) {
     V handled = ctx.look(in.handled);
@@ -195,7 +188,6 @@ V no_lock(Context& ctx) {
 }  // namespace
 
 Outcome<Next> op_BeforeWith(Interpreter& in, Frame& frame, Instruction) {
-  // ctx -- exit enter_result
   Context& ctx = in.ctx;
   V manager = ctx.look(frame.top());
   if (is_lock_of_property(frame, manager)) manager = no_lock(ctx);
@@ -215,7 +207,6 @@ Outcome<Next> op_BeforeWith(Interpreter& in, Frame& frame, Instruction) {
 }
 
 Outcome<Next> op_WithExceptStart(Interpreter& in, Frame& frame, Instruction) {
-  // exit lasti previous exc -- exit lasti previous exc result
   Context& ctx = in.ctx;
   V exception = ctx.look(frame.top(1));
   V type = ctx.constant_share(reinterpret_cast<PyObject*>(exception->type));

@@ -12,7 +12,6 @@ Outcome<Next> op_ReturnGenerator(Interpreter& in, Frame& frame, Instruction) {
 }
 
 Outcome<Next> op_YieldValue(Interpreter& in, Frame& frame, Instruction) {
-  // v -- sent
   frame.handled = frame.handlers ? in.handled.get() : nullptr;
   frame.result = frame.top();
   frame.pop();
@@ -30,7 +29,6 @@ Outcome<V> send_to(Context& ctx, V receiver, V sent, V* returned) {
 }  // namespace
 
 Outcome<Next> op_Send(Interpreter& in, Frame& frame, Instruction ins) {
-  // recv v -- recv result | result
   Context& ctx = in.ctx;
   V receiver = ctx.look(frame.top(2));
   V sent = frame.top(1);

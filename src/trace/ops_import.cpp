@@ -61,7 +61,6 @@ Outcome<V> own_import(Context& ctx, Frame& frame) {
 }  // namespace
 
 Outcome<Next> op_ImportName(Interpreter& in, Frame& frame, Instruction ins) {
-  // level fromlist -- module
   Context& ctx = in.ctx;
   PyObject* name = frame.name(ins.arg);
   V level = ctx.look(frame.top(2));
@@ -117,7 +116,6 @@ Outcome<Next> op_ImportName(Interpreter& in, Frame& frame, Instruction ins) {
 }
 
 Outcome<Next> op_ImportFrom(Interpreter& in, Frame& frame, Instruction ins) {
-  // module -- module attr
   Context& ctx = in.ctx;
   PyObject* name = frame.name(ins.arg);
   V module = ctx.look(frame.top());

@@ -135,7 +135,6 @@ Outcome<Next> op_JumpIfFalseOrPop(Interpreter& in, Frame& frame,
 // -- iteration ----------------------------------------------------------------
 
 Outcome<Next> op_GetIter(Interpreter& in, Frame& frame, Instruction) {
-  // it -- iter
   V iterable = in.ctx.look(frame.top());
   if (iterable->type == &PyCoro_Type)
     return in.ctx.graph_break("async-function", "`yield from` a coroutine");
@@ -145,7 +144,6 @@ Outcome<Next> op_GetIter(Interpreter& in, Frame& frame, Instruction) {
 }
 
 Outcome<Next> op_ForIter(Interpreter& in, Frame& frame, Instruction ins) {
-  // iter -- iter value | --
   MG_TRY(V value, values::next(in.ctx, frame.top()));
   if (value) {
     frame.push(value);
@@ -157,7 +155,6 @@ Outcome<Next> op_ForIter(Interpreter& in, Frame& frame, Instruction ins) {
 }
 
 Outcome<Next> op_GetYieldFromIter(Interpreter& in, Frame& frame, Instruction) {
-  // it -- iter
   if (in.ctx.look_symbolic(frame.top())->type == &PyCoro_Type) {
     if (frame.py_code->co_flags & (CO_COROUTINE | CO_ITERABLE_COROUTINE))
       return in.ctx.graph_break("async-function",

@@ -2,12 +2,12 @@
 // Structural pattern matching.
 #include "python/find.h"
 #include "python/names.h"
+#include "python/types.h"
 #include "trace/handlers.h"
 
 namespace magneto::trace {
 
 Outcome<Next> op_GetLen(Interpreter& in, Frame& frame, Instruction) {
-  // o -- o len
   MG_TRY(V count, values::length(in.ctx, frame.top()));
   frame.push(count);
   return Next::Continue;
@@ -41,17 +41,14 @@ Outcome<Next> match_flag(Interpreter& in, Frame& frame, const char* pattern) {
 }  // namespace
 
 Outcome<Next> op_MatchMapping(Interpreter& in, Frame& frame, Instruction) {
-  // o -- o bool
   return match_flag<Py_TPFLAGS_MAPPING>(in, frame, "mapping");
 }
 
 Outcome<Next> op_MatchSequence(Interpreter& in, Frame& frame, Instruction) {
-  // o -- o bool
   return match_flag<Py_TPFLAGS_SEQUENCE>(in, frame, "sequence");
 }
 
 Outcome<Next> op_MatchKeys(Interpreter& in, Frame& frame, Instruction) {
-  // o keys -- o keys values|None
   Context& ctx = in.ctx;
   V subject = ctx.look(frame.top(2));
   std::vector<V> keys, found;
@@ -91,7 +88,7 @@ Status not_again(Context& ctx, PyTypeObject* type, PyObject* name,
     if (PyUnicode_Compare(earlier, name) != 0) continue;
     const char* chars = PyUnicode_AsUTF8(name);
     return ctx.raise(PyExc_TypeError,
-                     std::string(_PyType_Name(type)) +
+                     std::string(python::short_name(type)) +
                          "() got multiple sub-patterns for attribute '" +
                          (chars ? chars : "?") + "'");
   }
@@ -102,7 +99,6 @@ Status not_again(Context& ctx, PyTypeObject* type, PyObject* name,
 }  // namespace
 
 Outcome<Next> op_MatchClass(Interpreter& in, Frame& frame, Instruction ins) {
-  // o type names -- attrs|None
   Context& ctx = in.ctx;
   V subject = ctx.look(frame.top(3));
   V type_value = ctx.look(frame.top(2));
@@ -129,16 +125,16 @@ Outcome<Next> op_MatchClass(Interpreter& in, Frame& frame, Instruction ins) {
       names = ctx.look(names);
       if (!PyType_IsSubtype(names->type, &PyTuple_Type))
         return ctx.raise(PyExc_TypeError,
-                         std::string(_PyType_Name(type)) +
+                         std::string(python::short_name(type)) +
                              ".__match_args__ must be a tuple (got " +
                              names->type->tp_name + ")");
       MG_DO(values::unpack(ctx, names, listed));
     }
-    const bool matches_self = !names && type->tp_flags & _Py_TPFLAGS_MATCH_SELF;
+    const bool matches_self = !names && python::matches_itself(type);
     const size_t most = matches_self ? 1 : listed.size();
     if (most < positional)
       return ctx.raise(PyExc_TypeError,
-                       std::string(_PyType_Name(type)) + "() accepts " +
+                       std::string(python::short_name(type)) + "() accepts " +
                            std::to_string(most) + " positional sub-pattern" +
                            (most == 1 ? "" : "s") + " (" +
                            std::to_string(positional) + " given)");

@@ -7,7 +7,6 @@ namespace magneto::trace {
 using values::Unary;
 
 Outcome<Next> op_LoadAttr(Interpreter& in, Frame& frame, Instruction ins) {
-  // obj -- value
   MG_TRY(V value,
          values::get_attribute(in.ctx, frame.top(), frame.name(ins.arg)));
   frame.replace(1, value);
@@ -15,18 +14,15 @@ Outcome<Next> op_LoadAttr(Interpreter& in, Frame& frame, Instruction ins) {
 }
 
 Outcome<Next> op_LoadMethod(Interpreter& in, Frame& frame, Instruction ins) {
-  // obj -- NULL value | method self
   V self = nullptr;
   MG_TRY(V value,
          values::load_method(in.ctx, frame.top(), frame.name(ins.arg), &self));
   frame.pop();
-  frame.push(self ? value : in.ctx.null());
-  frame.push(self ? self : value);
+  frame.push_callable(value, self, in.ctx.null());
   return Next::Continue;
 }
 
 Outcome<Next> op_StoreAttr(Interpreter& in, Frame& frame, Instruction ins) {
-  // value obj --
   MG_DO(values::set_attribute(in.ctx, frame.top(1), frame.name(ins.arg),
                               frame.top(2)));
   frame.pop(2);
@@ -34,28 +30,24 @@ Outcome<Next> op_StoreAttr(Interpreter& in, Frame& frame, Instruction ins) {
 }
 
 Outcome<Next> op_DeleteAttr(Interpreter& in, Frame& frame, Instruction ins) {
-  // obj --
   MG_DO(values::delete_attribute(in.ctx, frame.top(), frame.name(ins.arg)));
   frame.pop();
   return Next::Continue;
 }
 
 Outcome<Next> op_BinarySubscr(Interpreter& in, Frame& frame, Instruction) {
-  // obj key -- value
   MG_TRY(V value, values::get_item(in.ctx, frame.top(2), frame.top(1)));
   frame.replace(2, value);
   return Next::Continue;
 }
 
 Outcome<Next> op_StoreSubscr(Interpreter& in, Frame& frame, Instruction) {
-  // value obj key --
   MG_DO(values::set_item(in.ctx, frame.top(2), frame.top(1), frame.top(3)));
   frame.pop(3);
   return Next::Continue;
 }
 
 Outcome<Next> op_DeleteSubscr(Interpreter& in, Frame& frame, Instruction) {
-  // obj key --
   MG_DO(values::delete_item(in.ctx, frame.top(2), frame.top(1)));
   frame.pop(2);
   return Next::Continue;
@@ -84,14 +76,12 @@ Outcome<Next> op_UnaryInvert(Interpreter& in, Frame& frame, Instruction) {
 }
 
 Outcome<Next> op_UnaryNot(Interpreter& in, Frame& frame, Instruction) {
-  // a -- not a
   MG_TRY(bool value, values::truth(in.ctx, frame.top()));
   frame.replace(1, in.ctx.boolean(!value));
   return Next::Continue;
 }
 
 Outcome<Next> op_BinaryOp(Interpreter& in, Frame& frame, Instruction ins) {
-  // a b -- a op b
   MG_TRY(V value,
          values::binary_operation(in.ctx, ins.arg, frame.top(2), frame.top(1)));
   frame.replace(2, value);
@@ -99,21 +89,18 @@ Outcome<Next> op_BinaryOp(Interpreter& in, Frame& frame, Instruction ins) {
 }
 
 Outcome<Next> op_CompareOp(Interpreter& in, Frame& frame, Instruction ins) {
-  // a b -- a op b
   MG_TRY(V value, values::compare(in.ctx, ins.arg, frame.top(2), frame.top(1)));
   frame.replace(2, value);
   return Next::Continue;
 }
 
 Outcome<Next> op_IsOp(Interpreter& in, Frame& frame, Instruction ins) {
-  // a b -- bool
   MG_TRY(bool same, values::identical(in.ctx, frame.top(2), frame.top(1)));
   frame.replace(2, in.ctx.boolean(same != (ins.arg != 0)));
   return Next::Continue;
 }
 
 Outcome<Next> op_ContainsOp(Interpreter& in, Frame& frame, Instruction ins) {
-  // item container -- bool
   MG_TRY(bool found, values::contains(in.ctx, frame.top(1), frame.top(2)));
   frame.replace(2, in.ctx.boolean(found != (ins.arg != 0)));
   return Next::Continue;

@@ -40,32 +40,27 @@ Outcome<Next> op_Cache(Interpreter&, Frame&, Instruction) {
 }
 
 Outcome<Next> op_PopTop(Interpreter&, Frame& frame, Instruction) {
-  // a --
   frame.pop();
   return Next::Continue;
 }
 
 Outcome<Next> op_PushNull(Interpreter& in, Frame& frame, Instruction) {
-  // -- NULL
   frame.push(in.ctx.null());
   return Next::Continue;
 }
 
 Outcome<Next> op_Copy(Interpreter&, Frame& frame, Instruction ins) {
-  // a ... -- a ... a
   frame.push(frame.top(static_cast<size_t>(ins.arg)));
   return Next::Continue;
 }
 
 Outcome<Next> op_Swap(Interpreter&, Frame& frame, Instruction ins) {
-  // a ... b -- b ... a
   std::swap(frame.stack.back(),
             frame.stack[frame.stack.size() - static_cast<size_t>(ins.arg)]);
   return Next::Continue;
 }
 
 Outcome<Next> op_LoadConst(Interpreter& in, Frame& frame, Instruction ins) {
-  // -- const
   frame.push(in.ctx.code_constant(frame.constant(ins.arg)));
   return Next::Continue;
 }
@@ -73,7 +68,6 @@ Outcome<Next> op_LoadConst(Interpreter& in, Frame& frame, Instruction ins) {
 // -- locals -------------------------------------------------------------------
 
 Outcome<Next> op_LoadFast(Interpreter& in, Frame& frame, Instruction ins) {
-  // -- value
   V value = frame.locals[static_cast<size_t>(ins.arg)];
   if (value->is_null()) [[unlikely]]
     return unbound(in.ctx, frame.local_name(ins.arg));
@@ -82,7 +76,6 @@ Outcome<Next> op_LoadFast(Interpreter& in, Frame& frame, Instruction ins) {
 }
 
 Outcome<Next> op_StoreFast(Interpreter& in, Frame& frame, Instruction ins) {
-  // value --
   V value = frame.top();
   if (value->kind == Kind::Tensor)
     in.ctx.graph.set_name_hint(in.ctx.heap[value->heap].node,
@@ -93,7 +86,6 @@ Outcome<Next> op_StoreFast(Interpreter& in, Frame& frame, Instruction ins) {
 }
 
 Outcome<Next> op_DeleteFast(Interpreter& in, Frame& frame, Instruction ins) {
-  // --
   V& local = frame.locals[static_cast<size_t>(ins.arg)];
   if (local->is_null()) return unbound(in.ctx, frame.local_name(ins.arg));
   // Another one than a variable begins with: Interpreter::written().
@@ -104,14 +96,12 @@ Outcome<Next> op_DeleteFast(Interpreter& in, Frame& frame, Instruction ins) {
 // -- cells --------------------------------------------------------------------
 
 Outcome<Next> op_MakeCell(Interpreter& in, Frame& frame, Instruction ins) {
-  // --
   V& local = frame.locals[static_cast<size_t>(ins.arg)];
   local = in.ctx.cell(local);
   return Next::Continue;
 }
 
 Outcome<Next> op_CopyFreeVars(Interpreter&, Frame& frame, Instruction ins) {
-  // --
   const auto count = static_cast<size_t>(ins.arg);
   MG_CHECK(frame.closure.size() == count, "a closure has all free variables");
   const size_t first = frame.locals.size() - count;
@@ -120,7 +110,6 @@ Outcome<Next> op_CopyFreeVars(Interpreter&, Frame& frame, Instruction ins) {
 }
 
 Outcome<Next> op_LoadClosure(Interpreter&, Frame& frame, Instruction ins) {
-  // -- cell
   frame.push(frame.locals[static_cast<size_t>(ins.arg)]);
   return Next::Continue;
 }
@@ -142,7 +131,6 @@ Signal empty_cell(Context& ctx, const Frame& frame, Instruction ins) {
 }  // namespace
 
 Outcome<Next> op_LoadDeref(Interpreter& in, Frame& frame, Instruction ins) {
-  // -- value
   V cell = in.ctx.look(frame.locals[static_cast<size_t>(ins.arg)]);
   V content = in.ctx.heap[cell->heap].slots[0];
   if (content == nullptr || content->is_null())
@@ -154,7 +142,6 @@ Outcome<Next> op_LoadDeref(Interpreter& in, Frame& frame, Instruction ins) {
 MG_UNSUPPORTED(LoadClassDeref, "make the class outside of the function")
 
 Outcome<Next> op_StoreDeref(Interpreter& in, Frame& frame, Instruction ins) {
-  // value --
   V cell = in.ctx.look(frame.locals[static_cast<size_t>(ins.arg)]);
   in.ctx.heap.set_slot(cell->heap, 0, frame.top());
   frame.pop();
@@ -162,7 +149,6 @@ Outcome<Next> op_StoreDeref(Interpreter& in, Frame& frame, Instruction ins) {
 }
 
 Outcome<Next> op_DeleteDeref(Interpreter& in, Frame& frame, Instruction ins) {
-  // --
   V cell = in.ctx.look(frame.locals[static_cast<size_t>(ins.arg)]);
   V content = in.ctx.heap[cell->heap].slots[0];
   if (content == nullptr || content->is_null())
@@ -190,7 +176,6 @@ Outcome<V> load_global(Interpreter& in, Frame& frame, PyObject* name) {
 }  // namespace
 
 Outcome<Next> op_LoadGlobal(Interpreter& in, Frame& frame, Instruction ins) {
-  // -- value
   MG_TRY(V value, load_global(in, frame, frame.name(ins.arg)));
   frame.push(value);
   return Next::Continue;
@@ -198,15 +183,12 @@ Outcome<Next> op_LoadGlobal(Interpreter& in, Frame& frame, Instruction ins) {
 
 Outcome<Next> op_LoadGlobalNull(Interpreter& in, Frame& frame,
                                 Instruction ins) {
-  // -- NULL value
   MG_TRY(V value, load_global(in, frame, frame.name(ins.arg)));
-  frame.push(in.ctx.null());
-  frame.push(value);
+  frame.push_callable(value, nullptr, in.ctx.null());
   return Next::Continue;
 }
 
 Outcome<Next> op_StoreGlobal(Interpreter& in, Frame& frame, Instruction ins) {
-  // value --
   if (frame.globals_value == nullptr)
     frame.globals_value = in.globals_value(frame.globals);
   MG_DO(values::dict_set(in.ctx, frame.globals_value,
@@ -217,7 +199,6 @@ Outcome<Next> op_StoreGlobal(Interpreter& in, Frame& frame, Instruction ins) {
 }
 
 Outcome<Next> op_DeleteGlobal(Interpreter& in, Frame& frame, Instruction ins) {
-  // --
   if (frame.globals_value == nullptr)
     frame.globals_value = in.globals_value(frame.globals);
   MG_TRY(V old, values::dict_pop(in.ctx, frame.globals_value,
@@ -234,7 +215,6 @@ MG_UNSUPPORTED(SetupAnnotations, "make the class outside of the function")
 
 Outcome<Next> op_LoadAssertionError(Interpreter& in, Frame& frame,
                                     Instruction) {
-  // -- AssertionError
   frame.push(in.ctx.constant_share(PyExc_AssertionError));
   return Next::Continue;
 }

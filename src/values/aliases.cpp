@@ -3,6 +3,9 @@
 
 #include "guards/guard.h"
 #include "python/find.h"
+#include "python/mro_lookup.h"
+#include "python/ownership.h"
+#include "python/types.h"
 #include "values/made_classes.h"
 #include "values/torch_types.h"
 
@@ -23,8 +26,8 @@ Ref part(PyObject* alias, const char* name) {
 // The parts of a union are put together with `|`, which a metaclass may define.
 bool has_plain_or(PyObject* object) {
   static PyObject* const name = PyUnicode_InternFromString("__or__");
-  return !PyType_Check(object) || _PyType_Lookup(Py_TYPE(object), name) ==
-                                      _PyType_Lookup(&PyType_Type, name);
+  return !PyType_Check(object) || python::mro_lookup(Py_TYPE(object), name) ==
+                                      python::mro_lookup(&PyType_Type, name);
 }
 
 // Type variables and what else `typing` makes: programs refer to it weakly.
@@ -85,7 +88,7 @@ void remember(Context& ctx, PyObject* alias) {
   if (!PyTuple_CheckExact(args.get())) return;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args.get()); ++i) {
     PyObject* each = PyTuple_GET_ITEM(args.get(), i);
-    if (is_alias(each) && Py_REFCNT(each) == 1) remember(ctx, each);
+    if (is_alias(each) && python::is_held_only_here(each)) remember(ctx, each);
   }
 }
 
@@ -98,14 +101,15 @@ bool is_alias(PyObject* object) {
 Outcome<V> alias_value(Context& ctx, Ref alias) {
   PyObject* object = alias.get();
   if (ctx.is_made_alias(object)) return ctx.constant(std::move(alias));
-  if (Py_REFCNT(object) > 1) return ctx.known(std::move(alias));
+  if (!python::is_held_only_here(object)) return ctx.known(std::move(alias));
   remember(ctx, object);
   ctx.keep(alias.share());
   if (can_be_made(ctx, object)) return ctx.constant(std::move(alias));
-  return ctx.graph_break(
-      "native-call",
-      std::string("a ") + _PyType_Name(Py_TYPE(object)) + " made while tracing",
-      "make it outside of the compiled function");
+  return ctx.graph_break("native-call",
+                         std::string("a ") +
+                             python::short_name(Py_TYPE(object)) +
+                             " made while tracing",
+                         "make it outside of the compiled function");
 }
 
 std::optional<Construction> alias_construction(Context& ctx, PyObject* object) {

@@ -9,8 +9,10 @@
 #include "python/bind.h"
 #include "python/class_hierarchy.h"
 #include "python/layout.h"
+#include "python/mro_lookup.h"
 #include "python/names.h"
 #include "python/thread_local.h"
+#include "python/types.h"
 #include "values/class_attributes.h"
 #include "values/definitions.h"
 #include "values/exceptions.h"
@@ -84,7 +86,7 @@ bool is_number(PyObject* object) {
 V class_attribute(Context& ctx, PyTypeObject* type, PyObject* name,
                   PyObject* object) {
   // What a classmethod wraps isn't itself what the class has there.
-  if (_PyType_Lookup(type, name) != object) return ctx.known(object);
+  if (python::mro_lookup(type, name) != object) return ctx.known(object);
   const SourceId source = ctx.sources.type_attr(type_source(ctx, type), name);
   return is_number(object) && (type->tp_flags & Py_TPFLAGS_HEAPTYPE)
              ? ctx.lazy(object, source)
@@ -96,7 +98,7 @@ PyObject* type_lookup(Context& ctx, PyTypeObject* type, PyObject* name) {
     throw BreakException{
         {"attribute-write", "attribute " + attribute_name(name) + " of class " +
                                 type->tp_name + " that was written before"}};
-  PyObject* found = _PyType_Lookup(type, name);
+  PyObject* found = python::mro_lookup(type, name);
   // Classes written in C can't be changed.
   if (type->tp_flags & Py_TPFLAGS_HEAPTYPE) {
     python::know_class(type);
@@ -106,7 +108,7 @@ PyObject* type_lookup(Context& ctx, PyTypeObject* type, PyObject* name) {
 }
 
 PyObject* lookup_attribute(Context& ctx, PyTypeObject* type, PyObject* name) {
-  PyObject* found = _PyType_Lookup(type, name);
+  PyObject* found = python::mro_lookup(type, name);
   if (!found || !is_number(found) || !(type->tp_flags & Py_TPFLAGS_HEAPTYPE))
     return type_lookup(ctx, type, name);
   python::know_class(type);
@@ -225,7 +227,7 @@ Status guard_own_field(Context& ctx, PyTypeObject* type, PyObject* name) {
       which == "__flags__")
     return rely_on_class(ctx, type);
   if (which == "__module__" || which == "__doc__")
-    ctx.guard_type_attribute(type, name, _PyType_Lookup(type, name));
+    ctx.guard_type_attribute(type, name, python::mro_lookup(type, name));
   else if (which == "__base__")
     guard_items(ctx,
                 ctx.sources.field(type_source(ctx, type),
@@ -356,8 +358,7 @@ Outcome<V> get_in_c(Context& ctx, V object, PyObject* wanted,
     MG_TRY(V origin, generic_get(ctx, object, of_origin));
     return get_attribute(ctx, origin, wanted);
   }
-  if (owner == &_PyWeakref_ProxyType ||
-      owner == &_PyWeakref_CallableProxyType) {
+  if (python::is_weak_proxy(owner)) {
     V target = referent_of(ctx, object);
     if (target) return get_attribute(ctx, target, wanted);
   }
@@ -379,7 +380,7 @@ bool has_plain_attributes(Context& ctx, PyTypeObject* type) {
   PyTypeObject* meta = Py_TYPE(type);
   PyObject* found = type_lookup(ctx, meta, interned().dunder_getattribute);
   if (meta->tp_getattro == PyType_Type.tp_getattro ||
-      found == _PyType_Lookup(&PyType_Type, interned().dunder_getattribute))
+      found == python::mro_lookup(&PyType_Type, interned().dunder_getattribute))
     return true;
   return Py_IS_TYPE(found, &PyWrapperDescr_Type) &&
          std::string_view(PyDescr_TYPE(found)->tp_name) == "pybind11_type";
@@ -399,7 +400,7 @@ Outcome<V> lookup(Context& ctx, V object, PyObject* name) {
         return ctx.constant_share(reinterpret_cast<PyObject*>(object->type));
       if (name == interned().dunder_func && object->type == &PyMethod_Type)
         return method->function;
-      PyObject* found = _PyType_Lookup(object->type, name);
+      PyObject* found = python::mro_lookup(object->type, name);
       // Its name is that of the class, which may have inherited it.
       if (method->function->is_constant() &&
           Py_IS_TYPE(method->function->object, &PyClassMethodDescr_Type) &&
@@ -446,7 +447,7 @@ Outcome<V> lookup(Context& ctx, V object, PyObject* name) {
   PyObject* getattribute =
       type_lookup(ctx, type, interned().dunder_getattribute);
   PyObject* plain =
-      _PyType_Lookup(&PyBaseObject_Type, interned().dunder_getattribute);
+      python::mro_lookup(&PyBaseObject_Type, interned().dunder_getattribute);
   if (getattribute == plain) return generic_get(ctx, object, name);
   if (Py_IS_TYPE(getattribute, &PyWrapperDescr_Type))
     return get_in_c(ctx, object, name, PyDescr_TYPE(getattribute));

@@ -4,6 +4,7 @@
 // asks for them.
 #include "guards/guard.h"
 #include "python/layout.h"
+#include "python/mro_lookup.h"
 #include "python/names.h"
 #include "values/callers_objects.h"
 #include "values/identity.h"
@@ -177,8 +178,9 @@ Wrapping::KeyPlace Wrapping::place_of(HeapId dict, V key, PyObject* token) {
     if (PyType_Check(object->object))
       return {sources.type_own_attr(object->source, token),
               guards::read_type_own_attr(object->object, token)};
-    PyObject* member =
-        PyUnicode_Check(token) ? _PyType_Lookup(object->type, token) : nullptr;
+    PyObject* member = PyUnicode_Check(token)
+                           ? python::mro_lookup(object->type, token)
+                           : nullptr;
     if (member && guards::is_slot_member(member))
       return {sources.slot_member(object->source, member),
               guards::read_slot_member(object->object, member)};

@@ -3,7 +3,9 @@
 #include <utility>
 
 #include "python/find.h"
+#include "python/mro_lookup.h"
 #include "python/names.h"
+#include "python/types.h"
 #include "values/definitions.h"
 #include "values/exception_groups.h"
 #include "values/exceptions.h"
@@ -62,7 +64,8 @@ Outcome<V> builtin_new(Context& ctx, PyTypeObject* type, PyObject* found,
       return new_exception(ctx, type, {});
     if (has_own_fields(type, args.count(), args.has_keywords()))
       return ctx.graph_break(
-          "instantiate", std::string("an instance of ") + _PyType_Name(type),
+          "instantiate",
+          std::string("an instance of ") + python::short_name(type),
           "make it outside of the compiled function");
     return new_exception(ctx, type, args.positional);
   }
@@ -99,7 +102,7 @@ bool looks_for_missing(Context& ctx, PyTypeObject* type) {
   PyObject* found = type_lookup(ctx, type, name);
   for (const char* path : {"enum.Enum", "enum.Flag"}) {
     auto* known = reinterpret_cast<PyTypeObject*>(find_object(path));
-    if (found == _PyType_Lookup(known, name)) return false;
+    if (found == python::mro_lookup(known, name)) return false;
   }
   return true;
 }
@@ -110,7 +113,7 @@ Outcome<V> call_class(Context& ctx, V class_value, const Arguments& args) {
     PyTypeObject* enum_meta = torch_types().enum_meta;
     if (PyType_IsSubtype(meta, enum_meta) &&
         type_lookup(ctx, meta, interned().dunder_call) ==
-            _PyType_Lookup(enum_meta, interned().dunder_call)) {
+            python::mro_lookup(enum_meta, interned().dunder_call)) {
       auto* type = reinterpret_cast<PyTypeObject*>(class_value->object);
       if (looks_for_missing(ctx, type))
         return ctx.graph_break("native-call",
@@ -202,7 +205,8 @@ Outcome<V> instantiate(Context& ctx, V class_value, const Arguments& args) {
   static PyObject* const finalizer = PyUnicode_InternFromString("__del__");
   if (type_lookup(ctx, type, finalizer))
     return ctx.graph_break("instantiate",
-                           std::string("an instance of ") + _PyType_Name(type) +
+                           std::string("an instance of ") +
+                               python::short_name(type) +
                                ", which has a __del__",
                            "make it outside of the compiled function");
 
@@ -232,7 +236,7 @@ Outcome<V> instantiate(Context& ctx, V class_value, const Arguments& args) {
   if (has_own_init || ctx.natives->has(init)) {
     // object.__init__ has nothing to do.
     static PyObject* const object_init =
-        _PyType_Lookup(&PyBaseObject_Type, interned().dunder_init);
+        python::mro_lookup(&PyBaseObject_Type, interned().dunder_init);
     if (init == object_init) return made;
     MG_TRY(V bound, bind_descriptor(ctx, init, made, made->type,
                                     interned().dunder_init));

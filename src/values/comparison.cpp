@@ -2,7 +2,9 @@
 #include <array>
 
 #include "python/find.h"
+#include "python/mro_lookup.h"
 #include "python/names.h"
+#include "python/types.h"
 #include "support/forever.h"
 #include "values/numpy_values.h"
 #include "values/operands.h"
@@ -156,8 +158,8 @@ Outcome<V> compare_methods(Context& ctx, int kind, V left, V right) {
 // Whether no C code of its own says how a value compares.
 bool has_plain_method(V value, int kind) {
   PyObject* name = comparisons().method[static_cast<size_t>(kind)];
-  return _PyType_Lookup(value->type, name) ==
-         _PyType_Lookup(&PyBaseObject_Type, name);
+  return python::mro_lookup(value->type, name) ==
+         python::mro_lookup(&PyBaseObject_Type, name);
 }
 
 // The same of what the cases of plain_compare() leave.
@@ -308,9 +310,10 @@ Outcome<V> plain_compare(Context& ctx, int kind, V left, V right) {
     return from_constant(ctx, std::move(result));
   }
   if (!compares_as_object(left, kind) || !compares_as_object(right, kind))
-    return ctx.graph_break("operator", std::string(kCompare[kind].symbol) +
-                                           " of " + _PyType_Name(left->type) +
-                                           " and " + _PyType_Name(right->type));
+    return ctx.graph_break("operator",
+                           std::string(kCompare[kind].symbol) + " of " +
+                               python::short_name(left->type) + " and " +
+                               python::short_name(right->type));
   return compare_declined(ctx, kind, left, right);
 }
 

@@ -6,7 +6,9 @@
 
 #include "guards/read.h"
 #include "python/layout.h"
+#include "python/mro_lookup.h"
 #include "python/names.h"
+#include "python/type_version.h"
 #include "values/attributes.h"
 #include "values/class_attributes.h"
 
@@ -126,7 +128,7 @@ Status rely_on_class(Context& ctx, PyTypeObject* type) {
   if (is_class_written(ctx, type))
     return unguarded(ctx, std::string("the class ") + type->tp_name +
                               ", which was written to before");
-  if (!guards::assign_version(type))
+  if (!python::assign_type_version(type))
     return unguarded(ctx, std::string("the class ") + type->tp_name);
   ctx.guards.type_unmodified(source_of(ctx, type), type);
   return done;
@@ -150,7 +152,7 @@ Status rely_on(Context& ctx, PyObject* object, Wanted& wanted) {
     Ref name = Ref::steal(PyUnicode_InternFromString(text));
     MG_CHECK(name, "out of memory");
     for (PyTypeObject* asked : {type, Py_TYPE(object)}) {
-      PyObject* found = _PyType_Lookup(asked, name);
+      PyObject* found = python::mro_lookup(asked, name);
       if (found && PyFunction_Check(found))
         MG_DO(rely_on_function(ctx, found, wanted));
     }
@@ -192,7 +194,7 @@ void rely_on_name(Context& ctx, PyObject* function_or_class) {
   if (is_fixed(type)) return;
   name(SourceKind::TypeQualifiedName);
   static PyObject* const module = interned().dunder_module;
-  ctx.guard_type_attribute(type, module, _PyType_Lookup(type, module));
+  ctx.guard_type_attribute(type, module, python::mro_lookup(type, module));
 }
 
 }  // namespace magneto::values

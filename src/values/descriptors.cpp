@@ -9,6 +9,7 @@
 #include "python/bind.h"
 #include "python/find.h"
 #include "python/layout.h"
+#include "python/mro_lookup.h"
 #include "python/names.h"
 #include "values/attributes.h"
 #include "values/exceptions.h"
@@ -181,7 +182,7 @@ Outcome<V> bind_property(Context& ctx, PyObject* descriptor, V object,
   if (!object) return class_attribute(ctx, type, name, descriptor);
   // What somebody holds in the hand, its class needn't have.
   if (object->is_constant() && is_safe_type(object->type) &&
-      _PyType_Lookup(object->type, name) == descriptor) {
+      python::mro_lookup(object->type, name) == descriptor) {
     Ref value = Ref::steal(PyObject_GetAttr(object->object, name));
     if (!value) return ctx.raise_from_python();
     return from_constant(ctx, std::move(value));

@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "python/code_units.h"
 #include "python/names.h"
 #include "values/protocol.h"
 
@@ -152,7 +153,7 @@ void show_in_frame(Context& ctx, V frame, V unit, std::span<const V> locals) {
 V make_traceback(Context& ctx, V next, V frame, int32_t unit) {
   V made = ctx.object(&PyTraceBack_Type);
   PyObject* code = ctx.heap[frame->heap].slots[kCode]->object;
-  const int offset = unit * static_cast<int>(sizeof(_Py_CODEUNIT));
+  const int offset = python::byte_of(unit);
   ctx.heap.initial(made->heap).slots = {
       next, frame, ctx.integer(offset),
       ctx.integer(

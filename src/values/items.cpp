@@ -2,6 +2,7 @@
 // Items and lengths of containers.
 #include <algorithm>
 
+#include "python/int_conversions.h"
 #include "python/key_token.h"
 #include "python/names.h"
 #include "values/aliases.h"
@@ -73,8 +74,7 @@ Outcome<V> as_index(Context& ctx, V value) {
   if (value->is_constant() && PyLong_CheckExact(value->object)) return value;
   // Whatever the __index__ of a class derived from int says.
   if (value->is_constant() && PyLong_Check(value->object))
-    return ctx.constant(Ref::steal(
-        _PyLong_Copy(reinterpret_cast<PyLongObject*>(value->object))));
+    return ctx.constant(python::to_plain_int(value->object));
   MG_TRY(V own, own_index(ctx, value));
   if (own) return own;
   if (value->is_constant() && is_safe_type(value->type)) {

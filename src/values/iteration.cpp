@@ -5,6 +5,7 @@
 // in the natives' tables.
 #include "python/iterator_layout.h"
 #include "python/names.h"
+#include "python/types.h"
 #include "tensor/ambient.h"
 #include "values/dict_iterators.h"
 #include "values/exceptions.h"
@@ -74,9 +75,7 @@ Outcome<V> checked_iterator(Context& ctx, V made) {
   if (made->kind == Kind::Iterator || made->kind == Kind::Generator)
     return made;
   (void)type_lookup(ctx, made->type, interned().dunder_next);
-  if (made->type->tp_iternext &&
-      made->type->tp_iternext != &_PyObject_NextNotImplemented)
-    return made;
+  if (python::has_next(made->type)) return made;
   return ctx.raise(PyExc_TypeError,
                    std::string("iter() returned non-iterator of type '") +
                        made->type->tp_name + "'");

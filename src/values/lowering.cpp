@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "python/names.h"
+#include "python/types.h"
 #include "values/frozen_dataclasses.h"
 #include "values/operands.h"
 #include "values/protocol.h"
@@ -118,19 +119,19 @@ Outcome<Both> lower(Context& ctx, V value, Where where) {
   value = ctx.look_symbolic(value);
   if (says_its_items(ctx, value))
     return ctx.graph_break("graph-argument",
-                           std::string("a ") + _PyType_Name(value->type) +
+                           std::string("a ") + python::short_name(value->type) +
                                ", whose class says what its items are, as the "
                                "argument of a tensor operation",
                            "pass a plain tuple, list or dict");
   if (says_its_number(ctx, value))
     return ctx.graph_break("graph-argument",
-                           std::string("a ") + _PyType_Name(value->type) +
+                           std::string("a ") + python::short_name(value->type) +
                                ", whose class makes numbers or items itself, "
                                "as the argument of a tensor operation",
                            "pass a plain number or text");
   if (answers_to_torch(ctx, value))
     return ctx.graph_break("graph-argument",
-                           std::string("a ") + _PyType_Name(value->type) +
+                           std::string("a ") + python::short_name(value->type) +
                                ", which torch may ask for its "
                                "__torch_function__, as the argument of a "
                                "tensor operation",
@@ -195,7 +196,7 @@ Outcome<Both> lower(Context& ctx, V value, Where where) {
   }
   return ctx.graph_break(
       "graph-argument",
-      std::string("a ") + _PyType_Name(value->type) +
+      std::string("a ") + python::short_name(value->type) +
           " as the argument of a tensor operation",
       "pass tensors, numbers, strings, or tuples, lists and dicts of them");
 }

@@ -2,6 +2,7 @@
 #include "values/operands.h"
 
 #include "python/find.h"
+#include "python/mro_lookup.h"
 #include "python/names.h"
 #include "values/protocol.h"
 
@@ -137,7 +138,7 @@ bool is_backward_first(Context& ctx, V left, V right,
                        const OperatorMethods& methods) {
   return methods.backward && PyType_IsSubtype(right->type, left->type) &&
          type_lookup(ctx, left->type, methods.reflected) !=
-             _PyType_Lookup(right->type, methods.reflected);
+             python::mro_lookup(right->type, methods.reflected);
 }
 
 Outcome<V> answer_of_either(Context& ctx, V left, V right,

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <utility>
 
+#include "python/int_conversions.h"
 #include "python/names.h"
 #include "values/digits_limit.h"
 #include "values/operands.h"
@@ -106,7 +107,7 @@ Status Percent::number(Py_ssize_t& i, std::string& spec) {
       return ctx_.raise(PyExc_TypeError, "* wants int");
     // A negative precision is none; a negative width pads on the right.
     const bool is_precision = !spec.empty() && spec.back() == '.';
-    const Py_ssize_t width = is_precision ? _PyLong_AsInt(given->object)
+    const Py_ssize_t width = is_precision ? python::to_c_int(given->object)
                                           : PyLong_AsSsize_t(given->object);
     if (width == -1 && PyErr_Occurred()) return ctx_.raise_from_python();
     spec +=

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "python/layout.h"
 #include "values/attributes.h"
 #include "values/context.h"
 #include "values/exceptions.h"
@@ -132,7 +133,7 @@ namespace {
 // The attributes that Python code gave an exception (re.error); false if they
 // can't be kept.
 bool copy_attributes(Context& ctx, V exception, PyObject* real) {
-  PyObject** attributes = _PyObject_GetDictPtr(real);
+  PyObject** attributes = python::made_dict_slot(real);
   if (!attributes || !*attributes) return true;
   PyObject *name = nullptr, *value = nullptr;
   Py_ssize_t position = 0;

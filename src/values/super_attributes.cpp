@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Attributes behind super(): what the classes that come later in the MRO have.
+#include "python/mro_lookup.h"
 #include "python/names.h"
 #include "values/attributes.h"
 #include "values/class_attributes.h"
@@ -11,7 +12,7 @@ namespace {
 // Of the super object itself.
 Outcome<V> own_attribute(Context& ctx, const MethodValue& super,
                          PyTypeObject* start, PyObject* name) {
-  PyObject* found = _PyType_Lookup(&PySuper_Type, name);
+  PyObject* found = python::mro_lookup(&PySuper_Type, name);
   if (!found)
     return ctx.raise(PyExc_AttributeError, "'super' object has no attribute '" +
                                                attribute_name(name) + "'");

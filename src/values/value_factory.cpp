@@ -5,6 +5,7 @@
 
 #include "python/class_hierarchy.h"
 #include "python/layout.h"
+#include "python/types.h"
 #include "values/aliases.h"
 #include "values/context.h"
 #include "values/tensor_choice.h"
@@ -192,7 +193,7 @@ V ValueFactory::method(V function, V self) {
     value.type = &PyCFunction_Type;
   else if (function->is_constant() &&
            Py_IS_TYPE(function->object, &PyWrapperDescr_Type))
-    value.type = &_PyMethodWrapper_Type;
+    value.type = python::method_wrapper_type();
   value.function = function;
   value.self = self;
   return arena.make<MethodValue>(value);

@@ -7,7 +7,9 @@
 #include "python/deque_layout.h"
 #include "python/find.h"
 #include "python/layout.h"
+#include "python/mro_lookup.h"
 #include "python/names.h"
+#include "python/set_items.h"
 #include "tensor/ambient.h"
 #include "tensor/tensor_snapshot.h"
 #include "values/callers_objects.h"
@@ -192,8 +194,8 @@ std::string attribute_path(const guards::SourceTable& sources, SourceId id) {
 bool computes_itself(PyTypeObject* type) {
   static PyObject* const name =
       PyUnicode_InternFromString("__torch_dispatch__");
-  return _PyType_Lookup(type, name) !=
-         _PyType_Lookup(torch_types().tensor, name);
+  return python::mro_lookup(type, name) !=
+         python::mro_lookup(torch_types().tensor, name);
 }
 
 }  // namespace
@@ -328,10 +330,8 @@ V Wrapping::wrap_set(PyObject* object, SourceId source) {
   const HeapId id = made->heap;
   heap.make_dict(id, true);
   // In the set's own order, and not by an __iter__ written in Python.
-  Py_ssize_t position = 0;
-  PyObject* item = nullptr;
-  Py_hash_t hash = 0;
-  while (_PySet_NextEntry(object, &position, &item, &hash)) {
+  python::SetItems items(object);
+  while (PyObject* item = items.next()) {
     if (!guards::is_plain_key(item) && !PyCFunction_Check(item) &&
         !is_enum_member(item))
       throw BreakException{

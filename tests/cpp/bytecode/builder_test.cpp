@@ -16,7 +16,7 @@ Code decode_again(const EncodedCode& encoded) {
   raw.line_table = encoded.line_table;
   raw.first_line = encoded.first_line;
   raw.local_count = 8;
-  Code code = decode(raw);
+  Code code = decode(running_version(), raw);
   code.positions();  // while `encoded` lives
   return code;
 }
@@ -60,7 +60,7 @@ TEST(Builder, LabelsMayBeBoundAfterTheJump) {
   b.bind(end);
   b.emit(Op::LoadConst, 1);
   b.emit(Op::ReturnValue);
-  const EncodedCode out = b.finish(5);
+  const EncodedCode out = b.finish(running_version(), 5);
   EXPECT_EQ(out.first_line, 5);
   EXPECT_EQ(out.stack_size, 1);
   expect_ops(decode_again(out), {{Op::LoadConst, 0},
@@ -74,7 +74,7 @@ TEST(Builder, AWholeCopyIsTheOriginal) {
   const Code code = loop_code();
   CodeBuilder b;
   b.append(code, {});
-  expect_ops(decode_again(b.finish(1)), code.instructions);
+  expect_ops(decode_again(b.finish(running_version(), 1)), code.instructions);
 }
 
 TEST(Builder, AResumeFunctionEntersInTheMiddle) {
@@ -90,17 +90,18 @@ TEST(Builder, AResumeFunctionEntersInTheMiddle) {
       code,
       {.anchors = anchors, .locals = locals, .consts = consts, .names = names});
   // What only the way before the loop reached is gone, and so is the jump.
-  expect_ops(decode_again(b.finish(1)), {{Op::Resume},
-                                         {Op::LoadFast, 5},
-                                         {Op::ForIter, 9},
-                                         {Op::StoreFast, 7},
-                                         {Op::LoadGlobalNull, 9},
-                                         {Op::LoadFast, 7},
-                                         {Op::Call, 1, 4},
-                                         {Op::PopTop},
-                                         {Op::Jump, 2},
-                                         {Op::LoadConst, 3},
-                                         {Op::ReturnValue}});
+  expect_ops(decode_again(b.finish(running_version(), 1)),
+             {{Op::Resume},
+              {Op::LoadFast, 5},
+              {Op::ForIter, 9},
+              {Op::StoreFast, 7},
+              {Op::LoadGlobalNull, 9},
+              {Op::LoadFast, 7},
+              {Op::Call, 1, 4},
+              {Op::PopTop},
+              {Op::Jump, 2},
+              {Op::LoadConst, 3},
+              {Op::ReturnValue}});
 }
 
 TEST(Builder, APartialCopyLeavesThroughAnchors) {
@@ -114,12 +115,12 @@ TEST(Builder, APartialCopyLeavesThroughAnchors) {
   b.bind(end);
   b.emit(Op::LoadConst, 6);
   b.emit(Op::ReturnValue);
-  expect_ops(decode_again(b.finish(1)), {{Op::LoadFast, 0},
-                                         {Op::ForIter, 4},
-                                         {Op::StoreFast, 1},
-                                         {Op::Jump, 1},
-                                         {Op::LoadConst, 6},
-                                         {Op::ReturnValue}});
+  expect_ops(decode_again(b.finish(running_version(), 1)), {{Op::LoadFast, 0},
+                                                            {Op::ForIter, 4},
+                                                            {Op::StoreFast, 1},
+                                                            {Op::Jump, 1},
+                                                            {Op::LoadConst, 6},
+                                                            {Op::ReturnValue}});
 }
 
 TEST(Builder, TheSameCodeMayBeCopiedTwice) {
@@ -131,7 +132,7 @@ TEST(Builder, TheSameCodeMayBeCopiedTwice) {
   b.append(code, {});
   b.bind(second);
   b.append(code, {});
-  const Code out = decode_again(b.finish(1));
+  const Code out = decode_again(b.finish(running_version(), 1));
   EXPECT_EQ(out.size(), 2 + 2 * code.size());
   EXPECT_EQ(out[1].arg, 2 + code.size());
   EXPECT_EQ(out[2 + code.size() + 3].arg, 2 + code.size() + 10);
@@ -160,7 +161,7 @@ TEST(Builder, HandlersAreCopiedWithWhatTheyCover) {
   b.jump(Op::Jump, middle);
   const CodeBuilder::Anchor anchors[] = {{2, middle}};
   b.append(code, {.anchors = anchors});
-  const Code out = decode_again(b.finish(1));
+  const Code out = decode_again(b.finish(running_version(), 1));
   expect_ops(out, {{Op::Resume},
                    {Op::LoadConst, 1},
                    {Op::LoadAttr, 0},
@@ -174,7 +175,7 @@ TEST(Builder, HandlersMayBeLeftBehind) {
   const Code code = code_with_handler();
   CodeBuilder b;
   b.append(code, {.begin = 1, .end = 4, .handlers = false});
-  const Code out = decode_again(b.finish(1));
+  const Code out = decode_again(b.finish(running_version(), 1));
   EXPECT_EQ(out.size(), 3);
   EXPECT_TRUE(out.handlers.empty());
 }
@@ -191,7 +192,7 @@ TEST(Builder, TryRanges) {
   b.emit(Op::ReturnValue);
   b.bind(handler);
   b.emit(Op::Reraise, 1);
-  const EncodedCode encoded = b.finish(1);
+  const EncodedCode encoded = b.finish(running_version(), 1);
   const Code out = decode_again(encoded);
   EXPECT_EQ(out.handlers, (std::vector<Handler>{{1, 2, 3, 1, true}}));
   EXPECT_EQ(encoded.stack_size, 3);
@@ -215,7 +216,7 @@ TEST(Builder, PositionsGoWithTheInstructions) {
   b.jump(Op::Jump, next);  // dropped: what follows moves up
   b.bind(next);
   b.append(code, {});
-  const Code out = decode_again(b.finish(40));
+  const Code out = decode_again(b.finish(running_version(), 40));
   EXPECT_EQ(out.positions(),
             (std::vector<Position>{
                 {40, 41, 1, 2}, {1, 1, 0, 1}, {3, 3, 4, 5}, {4, 4, 6, 7}}));
@@ -241,25 +242,25 @@ TEST(Builder, RefusesDefects) {
   {
     CodeBuilder b;  // never bound
     b.jump(Op::Jump, b.label());
-    EXPECT_THROW(b.finish(1), InternalError);
+    EXPECT_THROW(b.finish(running_version(), 1), InternalError);
   }
   {
     CodeBuilder b;  // a dropped const that can be reached
     const int32_t consts[] = {-1, -1, -1};
     b.append(code, {.consts = consts});
-    EXPECT_THROW(b.finish(1), InternalError);
+    EXPECT_THROW(b.finish(running_version(), 1), InternalError);
   }
   {
     CodeBuilder b;  // runs off the end
     b.emit(Op::Nop);
-    EXPECT_THROW(b.finish(1), InternalError);
+    EXPECT_THROW(b.finish(running_version(), 1), InternalError);
   }
   {
     CodeBuilder b;
     const Label handler = b.label();
     b.begin_try(handler, 0, false);
     EXPECT_THROW(b.begin_try(handler, 0, false), InternalError);
-    EXPECT_THROW(b.finish(1), InternalError);
+    EXPECT_THROW(b.finish(running_version(), 1), InternalError);
   }
 }
 

@@ -72,7 +72,7 @@ TEST(Decode, SpecialisedOpcodesMeanTheirBase) {
     fixture.number(raw_number, 0).op(RawOp::base, 0);                         \
     ++count;                                                                  \
   }
-#include "bytecode/opcodes_311.inc"
+#include "bytecode/v311/opcodes.inc"
 #undef MG_RAW
 #undef MG_RAW_FORM
   const Code code = fixture.decoded();
@@ -80,6 +80,31 @@ TEST(Decode, SpecialisedOpcodesMeanTheirBase) {
   ASSERT_GT(count, 40);
   for (int32_t i = 0; i < count; ++i) {
     EXPECT_EQ(code[2 * i].op, code[2 * i + 1].op);
+  }
+}
+
+TEST(Decode, SpecialisedFormsOfACallAreFusedToo) {
+  RawFixture fixture;
+  int32_t count = 0;
+#define MG_RAW(number, name, caches, jump)
+#define MG_RAW_FORM(raw_number, name, base)              \
+  if (RawOp::base == RawOp::PRECALL) {                   \
+    fixture.number(raw_number, 1).op(RawOp::CALL, 1);    \
+    ++count;                                             \
+  }                                                      \
+  if (RawOp::base == RawOp::CALL) {                      \
+    fixture.op(RawOp::PRECALL, 1).number(raw_number, 1); \
+    ++count;                                             \
+  }
+#include "bytecode/v311/opcodes.inc"
+#undef MG_RAW
+#undef MG_RAW_FORM
+  const Code code = fixture.decoded();
+  ASSERT_EQ(code.size(), count);
+  ASSERT_GT(count, 10);
+  for (int32_t i = 0; i < count; ++i) {
+    EXPECT_EQ(code[i].op, Op::Call);
+    EXPECT_EQ(code[i].arg, 1);
   }
 }
 
@@ -261,7 +286,7 @@ TEST(Decode, RandomBytesAreRefusedOrConsistent) {
     RawFixture fixture;
     for (uint32_t i = random() % 12; i > 0; --i) {
       fixture.unit(static_cast<uint8_t>(random()), random() % 6);
-      const auto& raw = cpython_311::kRawInfo[fixture.bytes.end()[-2]];
+      const auto& raw = v311::kRawInfo[fixture.bytes.end()[-2]];
       for (int cache = 0; cache < raw.caches; ++cache) fixture.unit(0, 0);
     }
     for (uint32_t i = random() % 3 * 4; i > 0; --i) {
@@ -272,7 +297,7 @@ TEST(Decode, RandomBytesAreRefusedOrConsistent) {
     }
     const RawCode raw = fixture.raw();
     try {
-      const Code code = decode(raw);
+      const Code code = decode(running_version(), raw);
       ++accepted;
       for (const Instruction& instruction : code.instructions) {
         if (!info(instruction.op).jumps) continue;

@@ -19,7 +19,7 @@ Code decode_again(const EncodedCode& encoded, int32_t local_count = 8) {
   raw.line_table = encoded.line_table;
   raw.first_line = encoded.first_line;
   raw.local_count = local_count;
-  Code code = decode(raw);
+  Code code = decode(running_version(), raw);
   code.positions();  // while `encoded` lives
   return code;
 }
@@ -28,7 +28,7 @@ EncodedCode encoded(const std::vector<Instruction>& instructions,
                     const std::vector<Handler>& handlers = {}) {
   PositionTable positions;
   positions.all.resize(instructions.size());
-  return encode(instructions, positions, handlers, 1);
+  return encode(running_version(), instructions, positions, handlers, 1);
 }
 
 void expect_same(const std::vector<Instruction>& expected, const Code& code) {
@@ -51,8 +51,8 @@ TEST(Encode, WritesWhatDecodeRead) {
       .op(RawOp::CALL, 1)
       .op(RawOp::RETURN_VALUE);
   const Code code = fixture.decoded();
-  const EncodedCode out =
-      encode(code.instructions, code.position_table(), code.handlers, 1);
+  const EncodedCode out = encode(running_version(), code.instructions,
+                                 code.position_table(), code.handlers, 1);
   for (size_t i = 0; i < out.bytecode.size(); i += 2) {
     // Caches come out empty; all else as it was.
     if (fixture.bytes[i] == 17) continue;
@@ -65,8 +65,8 @@ TEST(Encode, WritesWhatDecodeRead) {
 
 TEST(Encode, EveryCanonicalOpButCacheHasARawForm) {
   for (int op = 0; op < kOpCount; ++op) {
-    const auto& forms = cpython_311::kRawForms[static_cast<size_t>(op)];
-    const bool has_form = forms.forward != cpython_311::kNoRawOp;
+    const auto& forms = v311::kRawForms[static_cast<size_t>(op)];
+    const bool has_form = forms.forward != kNoRawOp;
     EXPECT_EQ(has_form, static_cast<Op>(op) != Op::Cache)
         << info(static_cast<Op>(op)).name;
   }
@@ -157,7 +157,7 @@ TEST(Encode, PositionsComeBack) {
   positions.all.insert(positions.all.begin(), {10, 10, 4, 200});
   all.push_back({Op::ReturnValue});
   positions.all.push_back({7, 8, 3, 3});
-  const EncodedCode out = encode(all, positions, {}, 10);
+  const EncodedCode out = encode(running_version(), all, positions, {}, 10);
   EXPECT_EQ(decode_again(out).positions(), positions.all);
 }
 
@@ -173,8 +173,9 @@ TEST(Encode, RefusesWhatCPythonCantExpress) {
   EXPECT_THROW(encoded({{Op::LoadConst}, {Op::ReturnValue}},
                        {{0, 2, 0, 0, false}, {1, 2, 0, 0, false}}),
                InternalError);
-  EXPECT_THROW(encode(std::vector<Instruction>{{Op::Nop}}, {}, {}, 1),
-               InternalError);
+  EXPECT_THROW(
+      encode(running_version(), std::vector<Instruction>{{Op::Nop}}, {}, {}, 1),
+      InternalError);
 }
 
 // Random control flow over blocks that leave the stack as it was.
@@ -236,7 +237,8 @@ TEST(Encode, RandomProgramsComeBack) {
       handlers.push_back({at, end, covered, 0, false});
       at = end + below(20);
     }
-    const Code again = decode_again(encode(code, positions, handlers, 1));
+    const Code again =
+        decode_again(encode(running_version(), code, positions, handlers, 1));
     EXPECT_EQ(again.handlers, handlers);
     expect_same(code, again);
     EXPECT_EQ(again.position_table(), positions);
@@ -247,13 +249,15 @@ TEST(Join, LeavesTheFirstAsItIs) {
   const auto at_line = [](int32_t line) { return Position{line, line, 4, 8}; };
   PositionTable first_positions{.all = {at_line(3), at_line(5), at_line(4)},
                                 .keywords = {}};
-  const EncodedCode first = encode(
-      std::vector<Instruction>{
-          {Op::Resume, 0}, {Op::LoadConst, 0}, {Op::ReturnValue, 0}},
-      first_positions, {}, 3);
+  const EncodedCode first =
+      encode(running_version(),
+             std::vector<Instruction>{
+                 {Op::Resume, 0}, {Op::LoadConst, 0}, {Op::ReturnValue, 0}},
+             first_positions, {}, 3);
   PositionTable more_positions{
       .all = {at_line(5), at_line(5), at_line(5), at_line(9)}, .keywords = {}};
   const EncodedCode more = encode(
+      running_version(),
       std::vector<Instruction>{{Op::LoadConst, 1},
                                {Op::ReturnValue, 0},
                                {Op::PushExcInfo, 0},
@@ -267,7 +271,7 @@ TEST(Join, LeavesTheFirstAsItIs) {
   raw.line_table = first.line_table;
   raw.first_line = first.first_line;
   raw.stack_size = 7;
-  const EncodedCode joined = join(raw, more);
+  const EncodedCode joined = join(running_version(), raw, more);
   EXPECT_EQ(joined.stack_size, 7);
   EXPECT_TRUE(std::equal(first.bytecode.begin(), first.bytecode.end(),
                          joined.bytecode.begin()));

@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "bytecode/decode.h"
-#include "bytecode/raw_311.h"
+#include "bytecode/v311/raw.h"
 
 namespace magneto::bytecode {
 
-using cpython_311::RawOp;
+using v311::RawOp;
 
 class RawFixture {
  public:
@@ -22,7 +22,7 @@ class RawFixture {
   }
   RawFixture& number(uint8_t raw, int32_t arg = 0) {
     unit(raw, arg);
-    for (int i = 0; i < cpython_311::kRawInfo[raw].caches; ++i) unit(17, 99);
+    for (int i = 0; i < v311::kRawInfo[raw].caches; ++i) unit(17, 99);
     return *this;
   }
   RawFixture& unit(uint8_t raw, int32_t arg) {
@@ -40,7 +40,7 @@ class RawFixture {
     code.local_count = 8;
     return code;
   }
-  Code decoded() const { return decode(raw()); }
+  Code decoded() const { return decode(running_version(), raw()); }
 
   std::vector<uint8_t> bytes;
   std::vector<uint8_t> exception_table;

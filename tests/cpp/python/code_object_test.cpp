@@ -128,9 +128,9 @@ TEST(MakeCode, WithoutChangesIsEqual) {
       "  except ValueError as e: return e\n");
   PyCodeObject* code = program.code("outer");
   const Code& before = decoded(code);
-  const EncodedCode encoded =
-      bytecode::encode(before.instructions, before.position_table(),
-                       before.handlers, before.first_line);
+  const EncodedCode encoded = bytecode::encode(
+      bytecode::running_version(), before.instructions, before.position_table(),
+      before.handlers, before.first_line);
   Ref made = make_code(code, encoded, {});
   ASSERT_TRUE(made) << (PyErr_Print(), "");
   EXPECT_EQ(
@@ -168,7 +168,8 @@ TEST(MakeCode, AResumeFunctionGoesOnInTheMiddle) {
   // items, bias, total, unused, item
   const int32_t locals[] = {4, 3, 5, 6, 7};
   builder.append(original, {.anchors = anchors, .locals = locals});
-  const EncodedCode encoded = builder.finish(code->co_firstlineno);
+  const EncodedCode encoded =
+      builder.finish(bytecode::running_version(), code->co_firstlineno);
 
   CodeChanges changes;
   const Ref varnames = tuple_of({"stack0", "stack1", "stack2", "bias", "items",
@@ -204,7 +205,8 @@ TEST(MakeCode, AResumeFunctionInsideTryCatches) {
   builder.jump(Op::Jump, resume);
   const CodeBuilder::Anchor anchors[] = {{middle, resume}};
   builder.append(original, {.anchors = anchors});
-  const EncodedCode encoded = builder.finish(code->co_firstlineno);
+  const EncodedCode encoded =
+      builder.finish(bytecode::running_version(), code->co_firstlineno);
   Ref made = make_code(code, encoded, {});
   ASSERT_TRUE(made) << (PyErr_Print(), "");
   Ref function = program.function(made);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Each layout that python/layout.cpp relies on, against what Python reports.
+// Each layout that python/layout.h reads, against what Python reports.
 #include "python/layout.h"
 
 #include <gtest/gtest.h>
@@ -7,6 +7,7 @@
 #include <string>
 
 #include "python/ref.h"
+#include "python/type_version.h"
 
 namespace magneto::python {
 namespace {

@@ -3,9 +3,7 @@
 // for itself and one for each generator that it is in.
 #include "python/handled.h"
 
-#if PY_VERSION_HEX < 0x030B0000 || PY_VERSION_HEX >= 0x030C0000
-#error "handled_311.cpp knows the threads of CPython 3.11 only"
-#endif
+#include "python/v311/only.h"
 
 namespace magneto::python {
 

@@ -6,6 +6,8 @@
 
 #include "python/function_object.h"
 #include "python/key_token.h"
+#include "python/ownership.h"
+#include "python/v311/only.h"
 
 namespace magneto::python {
 
@@ -53,7 +55,7 @@ Ref copy_of_set(PyObject* set) {
 }
 
 void freeze(PyObject* set) noexcept {
-  MG_CHECK(PySet_CheckExact(set) && Py_REFCNT(set) == 1, "a fresh set");
+  MG_CHECK(PySet_CheckExact(set) && is_held_only_here(set), "a fresh set");
   // Both classes have the same layout, and neither is counted by its instances.
   Py_SET_TYPE(set, &PyFrozenSet_Type);
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "bytecode/tables_311.h"
+#include "bytecode/v311/side_tables.h"
 
 #include <utility>
 
 #include "support/check.h"
 
-namespace magneto::bytecode::cpython_311 {
+namespace magneto::bytecode::v311 {
 namespace {
 
 // Exception table: groups of six bits, most significant first, the first byte
@@ -38,43 +38,43 @@ void write_group(uint32_t value, uint8_t mark, std::vector<uint8_t>& table) {
   table.push_back(mark | (value & kGroup));
 }
 
-}  // namespace
+// Walks a line table from front to back.
+class LineTableReader {
+ public:
+  LineTableReader(std::span<const uint8_t> table, int32_t line)
+      : table_(table), line_(line) {}
 
-std::vector<RawHandler> read_exception_table(std::span<const uint8_t> table) {
-  std::vector<RawHandler> handlers;
-  size_t at = 0;
-  auto number = [&] {
-    uint32_t value = 0;
-    while (true) {
-      MG_CHECK(at < table.size(), "the exception table ends inside an entry");
-      const uint8_t byte = table[at++];
-      value = value << 6 | (byte & kGroup);
-      if (byte & kMore) continue;
-      MG_CHECK(value < kTooLarge, "an exception range must lie in the code");
-      return static_cast<int32_t>(value);
-    }
-  };
-  while (at < table.size()) {
-    RawHandler handler{};
-    handler.start = number();
-    handler.size = number();
-    handler.target = number();
-    const int32_t depth = number();
-    handler.depth = depth >> 1;
-    handler.push_lasti = depth & 1;
-    handlers.push_back(handler);
-  }
-  return handlers;
-}
+  // Moves to the next entry; false at the end.
+  bool next();
+  const LineEntry& entry() const { return entry_; }
 
-void write_exception_entry(const RawHandler& handler,
-                           std::vector<uint8_t>& table) {
-  write_group(static_cast<uint32_t>(handler.start), kEntryStart, table);
-  write_group(static_cast<uint32_t>(handler.size), 0, table);
-  write_group(static_cast<uint32_t>(handler.target), 0, table);
-  write_group(static_cast<uint32_t>(handler.depth) << 1 | handler.push_lasti, 0,
-              table);
-}
+ private:
+  uint8_t byte();
+  int32_t varint();
+  int32_t signed_varint();
+
+  std::span<const uint8_t> table_;
+  size_t at_ = 0;
+  int32_t line_;  // of the last entry that had one
+  LineEntry entry_;
+};
+
+class LineTableWriter {
+ public:
+  explicit LineTableWriter(int32_t line) : line_(line) {}
+
+  void add(int32_t units, const Position& position);
+  std::vector<uint8_t> take() { return std::move(table_); }
+
+ private:
+  void add_entry(int32_t units, const Position& position);
+  void head(int32_t code, int32_t units);
+  void varint(uint32_t value);
+  void signed_varint(int32_t value);
+
+  std::vector<uint8_t> table_;
+  int32_t line_;
+};
 
 uint8_t LineTableReader::byte() {
   MG_CHECK(at_ < table_.size(), "the line table ends inside an entry");
@@ -101,29 +101,29 @@ int32_t LineTableReader::signed_varint() {
 bool LineTableReader::next() {
   if (at_ == table_.size()) return false;
   const uint8_t first = byte();
-  end_ += (first & 7) + 1;
   const int32_t code = first >> 3 & 15;
-  position_ = {};
+  entry_ = {.units = (first & 7) + 1};
+  Position& position = entry_.position;
   if (code == kNone) return true;
   MG_CHECK(line_ < static_cast<int32_t>(kTooLarge) &&
                line_ > -static_cast<int32_t>(kTooLarge),
            "a line must lie in a file");
   if (code == kLong) {
-    position_.line = line_ += signed_varint();
-    position_.end_line = line_ + varint();
-    position_.column = varint() - 1;
-    position_.end_column = varint() - 1;
+    position.line = line_ += signed_varint();
+    position.end_line = line_ + varint();
+    position.column = varint() - 1;
+    position.end_column = varint() - 1;
   } else if (code == kNoColumns) {
-    position_.line = position_.end_line = line_ += signed_varint();
+    position.line = position.end_line = line_ += signed_varint();
   } else if (code >= kOneLine) {
-    position_.line = position_.end_line = line_ += code - kOneLine;
-    position_.column = byte();
-    position_.end_column = byte();
+    position.line = position.end_line = line_ += code - kOneLine;
+    position.column = byte();
+    position.end_column = byte();
   } else {
     const uint8_t second = byte();
-    position_.line = position_.end_line = line_;
-    position_.column = code << 3 | second >> 4;
-    position_.end_column = position_.column + (second & 15);
+    position.line = position.end_line = line_;
+    position.column = code << 3 | second >> 4;
+    position.end_column = position.column + (second & 15);
   }
   return true;
 }
@@ -184,4 +184,59 @@ void LineTableWriter::signed_varint(int32_t value) {
                    : static_cast<uint32_t>(value) << 1);
 }
 
-}  // namespace magneto::bytecode::cpython_311
+}  // namespace
+
+std::vector<RawHandler> read_handlers(std::span<const uint8_t> table) {
+  std::vector<RawHandler> handlers;
+  size_t at = 0;
+  auto number = [&] {
+    uint32_t value = 0;
+    while (true) {
+      MG_CHECK(at < table.size(), "the exception table ends inside an entry");
+      const uint8_t byte = table[at++];
+      value = value << 6 | (byte & kGroup);
+      if (byte & kMore) continue;
+      MG_CHECK(value < kTooLarge, "an exception range must lie in the code");
+      return static_cast<int32_t>(value);
+    }
+  };
+  while (at < table.size()) {
+    RawHandler handler{};
+    handler.start = number();
+    handler.size = number();
+    handler.target = number();
+    const int32_t depth = number();
+    handler.depth = depth >> 1;
+    handler.push_lasti = depth & 1;
+    handlers.push_back(handler);
+  }
+  return handlers;
+}
+
+void write_handler(const RawHandler& handler, std::vector<uint8_t>& table) {
+  write_group(static_cast<uint32_t>(handler.start), kEntryStart, table);
+  write_group(static_cast<uint32_t>(handler.size), 0, table);
+  write_group(static_cast<uint32_t>(handler.target), 0, table);
+  write_group(static_cast<uint32_t>(handler.depth) << 1 | handler.push_lasti, 0,
+              table);
+}
+
+std::vector<LineEntry> read_lines(std::span<const uint8_t> table,
+                                  int32_t line) {
+  std::vector<LineEntry> entries;
+  // A short entry has two bytes.
+  entries.reserve(table.size() / 2);
+  LineTableReader reader(table, line);
+  while (reader.next()) entries.push_back(reader.entry());
+  return entries;
+}
+
+std::vector<uint8_t> write_lines(std::span<const LineEntry> entries,
+                                 int32_t line) {
+  LineTableWriter writer(line);
+  for (const LineEntry& entry : entries)
+    writer.add(entry.units, entry.position);
+  return writer.take();
+}
+
+}  // namespace magneto::bytecode::v311

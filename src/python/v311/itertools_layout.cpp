@@ -5,11 +5,8 @@
 #include <string_view>
 
 #include "python/find.h"
+#include "python/v311/only.h"
 #include "support/forever.h"
-
-#if PY_VERSION_HEX < 0x030b0000 || PY_VERSION_HEX >= 0x030c0000
-#error "python/itertools_layout.cpp describes CPython 3.11"
-#endif
 
 namespace magneto::python {
 namespace {

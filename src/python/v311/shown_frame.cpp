@@ -15,11 +15,10 @@
 #include <utility>
 #include <vector>
 
+#include "python/code_units.h"
 #include "python/function_object.h"
-
-#if PY_VERSION_HEX < 0x030B0000 || PY_VERSION_HEX >= 0x030C0000
-#error "shown_frame_311.cpp knows the frames of CPython 3.11 only"
-#endif
+#include "python/ownership.h"
+#include "python/v311/only.h"
 
 namespace magneto::python {
 
@@ -139,7 +138,7 @@ Ref make_traceback(PyObject* next, PyCodeObject* code, PyObject* globals,
   const Ref frame = new_frame(code, globals);
   if (!frame) return nullptr;
   frame_object(frame)->f_frame->prev_instr = _PyCode_CODE(code) + unit;
-  const int offset = unit * static_cast<int>(sizeof(_Py_CODEUNIT));
+  const int offset = byte_of(unit);
   return Ref::steal(PyObject_CallFunction(
       reinterpret_cast<PyObject*>(&PyTraceBack_Type), "OOii", next, frame.get(),
       offset, PyCode_Addr2Line(code, offset)));
@@ -166,7 +165,7 @@ void adopt(_PyInterpreterFrame* frame, PyObject* shown) noexcept {
 
 PyObject* seen_object(const _PyInterpreterFrame* frame) noexcept {
   auto* object = reinterpret_cast<PyObject*>(frame->frame_obj);
-  return object && Py_REFCNT(object) > 1 ? object : nullptr;
+  return object && !is_held_only_here(object) ? object : nullptr;
 }
 
 void show_at(PyObject* shown, PyCodeObject* code, int unit) noexcept {
@@ -180,7 +179,7 @@ void show_at(PyObject* shown, PyCodeObject* code, int unit) noexcept {
 
 void show_no_variables(Ref& shown) noexcept {
   if (!shown) return;
-  if (Py_REFCNT(shown.get()) == 1) {
+  if (is_held_only_here(shown)) {
     shown = nullptr;
     return;
   }

@@ -9,11 +9,9 @@
 #include "python/deque_layout.h"
 #include "python/find.h"
 #include "python/function_object.h"
-#include "python/ordered_dict_layout.h"
-
-#if PY_VERSION_HEX < 0x030b0000 || PY_VERSION_HEX >= 0x030c0000
-#error "python/iterator_layout.cpp describes CPython 3.11"
-#endif
+#include "python/v311/deque.h"
+#include "python/v311/only.h"
+#include "python/v311/ordered_dict.h"
 
 namespace magneto::python {
 namespace {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// CPython 3.11's private structures of an OrderedDict (Objects/odictobject.c),
-// for those who read its own order.
+// The private structures of an OrderedDict (Objects/odictobject.c), for those
+// who read its own order.
 #pragma once
 
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
+#include "python/v311/only.h"
 
 namespace magneto::python {
 

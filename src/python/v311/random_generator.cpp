@@ -7,6 +7,7 @@
 
 #include "python/find.h"
 #include "python/numpy_generator.h"
+#include "python/v311/only.h"
 #include "support/check.h"
 #include "support/forever.h"
 

@@ -2,6 +2,7 @@
 #include "python/deque_layout.h"
 
 #include "python/find.h"
+#include "python/v311/deque.h"
 
 namespace magneto::python {
 

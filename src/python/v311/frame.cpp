@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Frames of CPython 3.11 (their objects: shown_frame_311.cpp). What it relies
-// on:
+// Frames (their objects: shown_frame.cpp). What it relies on:
 //
 // - _PyEval_Vector (Python/ceval.c) pushes a frame, fills in the arguments,
 //   calls the hook and afterwards clears and pops the frame. Until the frame is
@@ -21,15 +20,13 @@
 #include <utility>
 #include <vector>
 
+#include "python/code_extra.h"
 #include "python/code_object.h"
 #include "python/pending_error.h"
 #include "python/shown_frame.h"
+#include "python/v311/only.h"
 #include "support/check.h"
 #include "support/stack_room.h"
-
-#if PY_VERSION_HEX < 0x030B0000 || PY_VERSION_HEX >= 0x030C0000
-#error "frame_311.cpp knows the frames of CPython 3.11 only"
-#endif
 
 namespace magneto::python {
 namespace {
@@ -66,29 +63,26 @@ PyObject* evaluate(PyThreadState* state, _PyInterpreterFrame* frame,
 
 // ---- What hangs on code objects ---------------------------------------------
 
-// The action for a code object, as a number in its co_extra.
-Py_ssize_t action_index() {
-  static const Py_ssize_t index = _PyEval_RequestCodeExtraIndex(nullptr);
-  return index;
+// The action for a code object, as a number.
+const CodeExtra& actions() {
+  static const CodeExtra extra(nullptr);
+  return extra;
 }
 
-void free_carrier(void* carrier) noexcept {
-  Py_XDECREF(static_cast<PyObject*>(carrier));
-}
-
-Py_ssize_t carrier_index() {
-  static const Py_ssize_t index = _PyEval_RequestCodeExtraIndex(free_carrier);
-  return index;
+const CodeExtra& carriers() {
+  static const CodeExtra extra([](void* carrier) noexcept {
+    Py_XDECREF(static_cast<PyObject*>(carrier));
+  });
+  return extra;
 }
 
 // A code object like `code` that takes no arguments: frames of the same size
 // can be pushed for it without any. Borrowed.
 PyCodeObject* carrier_of(PyCodeObject* code) noexcept {
   if (argument_count(code) == 0) return code;
+  if (void* extra = carriers().get(code))
+    return static_cast<PyCodeObject*>(extra);
   auto* object = reinterpret_cast<PyObject*>(code);
-  void* extra = nullptr;
-  if (_PyCode_GetExtra(object, carrier_index(), &extra) != 0) return nullptr;
-  if (extra) return static_cast<PyCodeObject*>(extra);
   Ref replace = Ref::steal(PyObject_GetAttrString(object, "replace"));
   Ref no_args = Ref::steal(PyTuple_New(0));
   Ref changes = Ref::steal(
@@ -97,8 +91,9 @@ PyCodeObject* carrier_of(PyCodeObject* code) noexcept {
                     code->co_flags & ~(CO_VARARGS | CO_VARKEYWORDS)));
   if (!replace || !no_args || !changes) return nullptr;
   Ref carrier = Ref::steal(PyObject_Call(replace, no_args, changes));
-  if (!carrier ||
-      _PyCode_SetExtra(object, carrier_index(), carrier.get()) != 0) {
+  if (!carrier) return nullptr;
+  if (!carriers().set(code, carrier.get())) {
+    PyErr_NoMemory();
     return nullptr;
   }
   return reinterpret_cast<PyCodeObject*>(carrier.release());
@@ -209,8 +204,7 @@ void place_in_function(const _PyInterpreterFrame* frame,
   PendingError error = PendingError::take();
   auto* first = reinterpret_cast<PyTracebackObject*>(error.traceback());
   if (first && first->tb_frame == frame->frame_obj && adds_traceback(entry))
-    first->tb_lasti =
-        entry.island_unit * static_cast<int>(sizeof(_Py_CODEUNIT));
+    first->tb_lasti = byte_of(entry.island_unit);
   std::move(error).restore();
 }
 
@@ -280,10 +274,7 @@ void set_frame_handlers(const FrameHandlers& new_handlers) noexcept {
 }
 
 FrameAction frame_action(PyCodeObject* code) noexcept {
-  auto* object = reinterpret_cast<PyObject*>(code);
-  void* extra = nullptr;
-  if (_PyCode_GetExtra(object, action_index(), &extra) != 0) PyErr_Clear();
-  if (extra)
+  if (void* extra = actions().get(code))
     return static_cast<FrameAction>(reinterpret_cast<uintptr_t>(extra));
   FrameAction action = FrameAction::Evaluate;
   if (handlers.classify) action = handlers.classify(code);
@@ -292,11 +283,8 @@ FrameAction frame_action(PyCodeObject* code) noexcept {
 }
 
 void set_frame_action(PyCodeObject* code, FrameAction action) noexcept {
-  void* extra = reinterpret_cast<void*>(static_cast<uintptr_t>(action));
-  if (_PyCode_SetExtra(reinterpret_cast<PyObject*>(code), action_index(),
-                       extra) != 0) {
-    PyErr_Clear();
-  }
+  (void)actions().set(code,
+                      reinterpret_cast<void*>(static_cast<uintptr_t>(action)));
 }
 
 FrameHookScope::FrameHookScope(bool looking) noexcept
