@@ -83,7 +83,7 @@ bench: build
 
 # Many more programs than the tests, each in a process of its own; a table.
 sweep: build
-	@$(RUN):$(CURDIR)/tests/python $(BIN)/python -m models.sweep $(ARGS)
+	@$(RUN):$(CURDIR)/tests/python $(BIN)/python -m support.sweep $(ARGS)
 
 lint: $(READY)
 	$(BIN)/python tools/check_format.py

@@ -86,7 +86,7 @@ def pytest_collection_modifyitems(config, items):
 
 
 def look_up_eager_only(config, items):
-    import eager_only
+    from support import eager_only
 
     names = {item: item.nodeid.rpartition("tests/python/")[2] for item in items}
     # Where whole files are run; single tests may be named, too.
@@ -94,7 +94,7 @@ def look_up_eager_only(config, items):
         unknown = eager_only.without_test(list(names.values()))
         if unknown:
             raise pytest.UsageError(
-                "tests/python/eager_only.py names no test: "
+                "tests/python/support/eager_only.py names no test: "
                 + ", ".join(unknown)
             )
     if config.option.behind:
