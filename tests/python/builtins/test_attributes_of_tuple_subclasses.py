@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Instances of classes derived from tuple, which have attributes unless their
-class says ``__slots__ = ()``.
+"""Attributes of instances of classes derived from tuple, which have a __dict__
+unless their class says ``__slots__ = ()``.
 """
 
 import collections

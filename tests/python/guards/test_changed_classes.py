@@ -296,3 +296,65 @@ def test_a_method_that_makes_a_class_another(owner, name, use):
         return locals()[owner.capitalize()], Odd
 
     check_changes(use, name, make)
+
+
+@pytest.mark.parametrize(
+    ("hook", "answer"),
+    [
+        ("__getattribute__", lambda self, name: 100),
+        ("__setattr__", lambda self, name, value: None),
+        ("__delattr__", lambda self, name: None),
+    ],
+)
+def test_hooks_of_attributes_that_come_later(hook, answer):
+    class Root:
+        pass
+
+    class Holder(Root):
+        pass
+
+    def program(holder, x):
+        holder.b = 2
+        del holder.b
+        return x * holder.a, hasattr(holder, "b")
+
+    compiled = magneto.compile(program, backend="eager")
+
+    def agrees():
+        pairs = []
+        for call in (compiled, program):
+            holder = Holder()
+            holder.__dict__.update(a=1) if hook != "__getattribute__" else None
+            holder = Holder.__new__(Holder)
+            object.__setattr__(holder, "a", 1)
+            if hook == "__delattr__":
+                object.__setattr__(holder, "b", 1)
+            try:
+                pairs.append(call(holder, torch.arange(4.0)))
+            except AttributeError as error:
+                pairs.append((torch.arange(4.0), str(error)))
+        return torch.equal(pairs[0][0], pairs[1][0]) and (
+            pairs[0][1] == pairs[1][1]
+        )
+
+    assert agrees()
+    setattr(Root, hook, answer)
+    assert agrees()
+    delattr(Root, hook)
+    assert agrees()
+
+
+def test_metaclass_hooks_that_come_later():
+    class Meta(type):
+        pass
+
+    class Holder(metaclass=Meta):
+        a = 1
+
+    def program(x):
+        return x * Holder.a
+
+    compiled = magneto.compile(program, backend="eager")
+    assert torch.equal(compiled(torch.arange(4.0)), torch.arange(4.0))
+    Meta.__getattribute__ = lambda cls, name: 100
+    assert torch.equal(compiled(torch.arange(4.0)), torch.arange(4.0) * 100)

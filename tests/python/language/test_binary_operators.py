@@ -332,3 +332,25 @@ def test_devices_with_a_number():
         return same, [str(t.device) for t in made], x.to("cpu:0") is x, x + 1
 
     check(program, X, graph_breaks=0)
+
+
+class Refusing:
+    def __rmul__(self, other):
+        return NotImplemented
+
+    def __radd__(self, other):
+        return NotImplemented
+
+
+def test_reflected_methods_that_refuse_a_tensor():
+    def program(x, other):
+        try:
+            return x * other
+        except TypeError as error:
+            text = str(error)
+        try:
+            x += other
+        except TypeError as error:
+            return x + 1, text, str(error)
+
+    check(program, torch.arange(4.0), Refusing(), fullgraph=True)

@@ -3,6 +3,7 @@
 the caller.
 """
 
+import contextlib
 import sys
 
 import pytest
@@ -371,3 +372,27 @@ WHOLE = [fields, notes, predicate_with_tensors, derived_alone]
 @pytest.mark.parametrize("program", WHOLE, ids=lambda p: p.__name__)
 def test_one_graph(program):
     check(program, X, fullgraph=True)
+
+
+@pytest.mark.parametrize("iterates", [False, True])
+def test_groups_that_leave_a_with_block(iterates):
+    def raising():
+        raise KeyError
+        yield
+
+    def program(x, rows):
+        with contextlib.nullcontext():
+            try:
+                raise ExceptionGroup("g", [KeyError(1), IndexError(1)])
+            except* IndexError:
+                next(rows) if rows else open("/no such file")  # noqa: SIM115
+
+    compiled = magneto.compile(program, backend="eager")
+    for call in (compiled, program, compiled):
+        with pytest.raises(ExceptionGroup) as caught:
+            call(torch.arange(4.0), raising() if iterates else None)
+        kinds = [type(each) for each in caught.value.exceptions]
+        assert kinds == [
+            KeyError if iterates else FileNotFoundError,
+            ExceptionGroup,
+        ]

@@ -245,3 +245,45 @@ def test_init_that_returns_something():
 
     compiled = magneto.compile(program, backend="eager", fullgraph=True)
     assert compiled(X)[1] == program(X)[1]
+
+
+SEEN = []
+
+
+class Rows(type):
+    def __iter__(cls):
+        SEEN.append("iter")
+        yield 1
+
+
+class Places(type):
+    def __getitem__(cls, place):
+        SEEN.append(place)
+        if place > 1:
+            raise IndexError
+        return len(SEEN)
+
+
+class OfRows(metaclass=Rows):
+    pass
+
+
+class OfPlaces(metaclass=Places):
+    pass
+
+
+@pytest.mark.parametrize(
+    "take", [list, tuple, sorted, lambda given: 1 in given]
+)
+@pytest.mark.parametrize("given", [OfRows, OfPlaces])
+def test_classes_that_are_gone_through(take, given):
+    def program(x):
+        SEEN.append("before")
+        return take(given), list(SEEN), x + 1
+
+    compiled = magneto.compile(program, backend="eager")
+    outcomes = []
+    for call in (program, compiled, program, compiled):
+        SEEN.clear()
+        outcomes.append(call(torch.arange(4.0))[:2])
+    assert outcomes == outcomes[:1] * 4

@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import math
+import operator
 
 import pytest
 import torch
 
 import magneto
-from magneto.testing import check_calls
+from magneto.testing import check, check_calls
 from support.varying_calls import calls_of, x
 
 
@@ -202,3 +203,23 @@ def test_positions_that_vary_select_once():
 
     x = torch.ones(6, 4, requires_grad=True)
     check_calls(program, [((x, n), {}) for n in (2, 3, 4, 5)])
+
+
+def test_bools_of_sizes():
+    def program(x):
+        n = x.size(0)
+        return x + 1, (n >= 4) ^ True, True ^ (n >= 4), (n >= 4) ^ (n > 2)
+
+    for size in (2, 3, 5):
+        check(program, torch.ones(size), dynamic=True)
+
+
+def test_floats_are_no_indices():
+    def program(x, number):
+        y = x + 1
+        try:
+            return y, operator.index(number)
+        except TypeError as error:
+            return y, str(error)
+
+    check(program, torch.arange(4.0), 2.5, dynamic=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What breaks the graph within a call that is inlined."""
+"""What breaks the graph: in an inlined call, a context manager, before a return."""
 
 import magneto
 
@@ -18,3 +18,14 @@ class Context:
 
     def __exit__(self, *_):
         breaks()
+
+
+def with_break(fn):
+    """The function, with a graph break before it returns."""
+
+    def broken(*inputs):
+        result = fn(*inputs)
+        magneto.graph_break()
+        return result
+
+    return broken

@@ -2,6 +2,7 @@
 """What the tests of compiled functions share."""
 
 import magneto
+from magneto.testing import compare
 
 
 def compiled(fn, **kwargs):
@@ -24,3 +25,13 @@ class Recorder:
     def __call__(self, gm, inputs):
         self.graphs += 1
         return gm.forward
+
+
+def graphs_of(program, *calls, backend="eager", **options):
+    """How many graphs all calls make, each with the results of plain Python."""
+    magneto.reset()
+    compiled = magneto.compile(program, backend=backend, **options)
+    before = magneto.stats()["graphs"]
+    for given in calls:
+        compare(program(*given), compiled(*given))
+    return magneto.stats()["graphs"] - before

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 import magneto
-from magneto.testing import check_calls
+from magneto.testing import check, check_calls
 
 SQUARE = torch.tensor([[0.1, 0.7, 0.3], [0.9, 0.2, 0.4]])
 SOME = torch.tensor([0.25, 0.5, 1.0])
@@ -74,3 +74,15 @@ def test_no_break_and_the_right_layout(name: str, has_gradient: bool) -> None:
 def test_errors_are_those_of_torch(call: Callable[..., torch.Tensor]) -> None:
     magneto.reset()
     check_calls(call, [((SQUARE,), {})] * 2)
+
+
+def test_messages_of_checks_that_hold():
+    def program(x):
+        try:
+            torch._check(x.sum().item() > 3, "text")
+            return x + 1
+        except TypeError as error:
+            return str(error)
+
+    check(program, torch.ones(4))
+    check(program, torch.zeros(4))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """torch.Tensor(...) and the like, which take a torch.Size for a size and a
-tuple for data, and torch.autograd.Variable(tensor), which older models use.
+tuple for data.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from torch import nn
+from torch.nn.modules.module import register_module_forward_hook
 
 import magneto
 from magneto.testing import (
@@ -152,3 +153,98 @@ def test_module_stack_is_that_of_torch_compile():
     torch.compile(module, backend=theirs)(X)
     torch._dynamo.reset()
     assert scopes(ours.graphs[0]) == scopes(theirs.graphs[0])
+
+
+class Raising(torch.nn.Module):
+    def __init__(self, breaks):
+        super().__init__()
+        self.register_buffer("count", torch.zeros(1))
+        self.breaks = breaks
+        self.raises = True
+
+    def forward(self, x):
+        if self.breaks:
+            magneto.graph_break()
+        if self.raises:
+            raise KeyError("forward")
+        return x + 1
+
+
+@pytest.mark.parametrize("everywhere", [False, True])
+@pytest.mark.parametrize("breaks", [False, True])
+def test_hook_is_called(everywhere, breaks):
+    module = Raising(breaks)
+    log = []
+
+    def hook(module, args, output):
+        log.append(type(output).__name__)
+        module.count.add_(1)
+
+    def program(x):
+        try:
+            return module(x)
+        except KeyError:
+            return x * 2
+
+    def outcome(call):
+        log.clear()
+        module.count.zero_()
+        return call(torch.ones(1)), [*log], module.count.item()
+
+    compiled = magneto.compile(program, backend="eager")
+    register = (
+        register_module_forward_hook
+        if everywhere
+        else module.register_forward_hook
+    )
+    with register(hook, always_call=True):
+        for module.raises in (True, False, True):
+            assert outcome(compiled) == outcome(program)
+    assert outcome(compiled) == outcome(program)
+    assert log == []
+
+
+class Doubling(OrderedDict):
+    def __getitem__(self, key):
+        return super().__getitem__(key) * 2
+
+
+class OwnCall(torch.nn.Linear):
+    def _call_impl(self, *args, **kwargs):
+        return super()._call_impl(*args, **kwargs) * 10
+
+
+def test_modules_that_are_called_in_a_way_of_their_own():
+    module, plain = OwnCall(4, 2), torch.nn.Linear(4, 2)
+
+    def program(x):
+        return module(x), plain(x)
+
+    def agrees():
+        return all(
+            map(
+                torch.equal,
+                compiled(torch.arange(4.0)),
+                program(torch.arange(4.0)),
+            )
+        )
+
+    compiled = magneto.compile(program, backend="eager")
+    assert agrees()
+    plain._call_impl = lambda x: x * 5
+    assert agrees()
+    del plain._call_impl
+    OwnCall._call_impl = lambda self, x: x * 7
+    assert agrees()
+    del OwnCall._call_impl
+    assert agrees()
+
+
+def test_parameters_in_a_dictionary_of_another_class():
+    module = torch.nn.Linear(4, 2)
+    own = Doubling()
+    for name, parameter in module._parameters.items():
+        OrderedDict.__setitem__(own, name, parameter)
+    module._parameters = own
+    compiled = magneto.compile(module, backend="eager")
+    assert torch.equal(compiled(torch.arange(4.0)), module(torch.arange(4.0)))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+import torch.utils.checkpoint
 
 import magneto
 
@@ -140,3 +141,46 @@ def test_with_fullgraph_it_is_an_error():
     compiled = magneto.compile(behind_a_use, backend="eager", fullgraph=True)
     with pytest.raises(magneto.exc.Unsupported, match="register_hook"):
         compiled(torch.ones(2, requires_grad=True))
+
+
+class Stop(Exception):
+    pass
+
+
+def test_a_hook_that_raises_is_not_called_again():
+    packed = []
+
+    def pack(tensor):
+        packed.append(1)
+        if len(packed) == 2:
+            raise Stop
+        return tensor
+
+    compiled = magneto.compile(lambda x: x.sin().tanh(), backend="eager")
+    x = torch.arange(4.0).clone().requires_grad_()
+    for _ in range(2):
+        packed.clear()
+        with (
+            torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t),
+            pytest.raises(Stop),
+        ):
+            compiled(x)
+        assert len(packed) == 2
+
+
+def test_checkpoints_of_pieces():
+    def program(x):
+        y = x.sin()
+        magneto.graph_break()
+        return y.tanh()
+
+    def gradient(call):
+        x = torch.arange(4.0).clone().requires_grad_()
+        torch.utils.checkpoint.checkpoint(
+            call, x, use_reentrant=False
+        ).sum().backward()
+        return x.grad
+
+    compiled = magneto.compile(program, backend="eager")
+    for _ in range(2):
+        assert torch.equal(gradient(compiled), gradient(program))

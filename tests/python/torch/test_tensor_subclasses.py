@@ -104,3 +104,14 @@ def test_the_reason_is_told():
     assert [skip.reason for skip in found.skips] == ["tensor-subclass"]
     with pytest.raises(magneto.exc.Unsupported, match="TwoTensor"):
         magneto.compile(beside, backend="eager", fullgraph=True)(i, y)
+
+
+class Summing(torch.Tensor):
+    def sum(self):
+        return super().sum() + 1
+
+
+def test_super_of_a_tensors_class():
+    compiled = magneto.compile(lambda x: x.sum(), backend="eager")
+    x = torch.ones(3).as_subclass(Summing)
+    assert torch.equal(compiled(x), x.sum())
