@@ -35,6 +35,11 @@ def pytest_addoption(parser):
         metavar="BACKEND",
         help="compile with that backend where a test says 'eager' or nothing",
     )
+    parser.addoption(
+        "--update-golden",
+        action="store_true",
+        help="write the texts of golden/ anew instead of comparing them",
+    )
 
 
 def pytest_configure(config):
