@@ -53,7 +53,7 @@ test: test-cpp
 	$(RUN) $(BIN)/python -m pytest -n $(JOBS) $(ARGS)
 
 # What a developer runs between edits: the C++ tests, and of the Python tests
-# those that take little time, some of each folder (tests/python/quick.txt).
+# all but the files that take long (tests/python/support/slow_files.py).
 test-quick: test-cpp
 	$(RUN) $(BIN)/python -m pytest -n $(JOBS) --quick $(ARGS)
 

@@ -36,6 +36,11 @@ def pytest_addoption(parser):
         help="compile with that backend where a test says 'eager' or nothing",
     )
     parser.addoption(
+        "--quick",
+        action="store_true",
+        help="leave out the files that take long (support/slow_files.py)",
+    )
+    parser.addoption(
         "--update-golden",
         action="store_true",
         help="write the texts of golden/ anew instead of comparing them",
@@ -69,6 +74,16 @@ def put_behind(magneto, backend):
         return compile(*args, **kwargs)
 
     magneto.compile = compile_behind
+
+
+def pytest_ignore_collect(collection_path, config):
+    """With `--quick`, files that take long aren't even imported."""
+    from support.slow_files import SLOW
+
+    if config.option.quick and collection_path.is_relative_to(HERE):
+        name = collection_path.relative_to(HERE).as_posix()
+        return name in SLOW or None
+    return None
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -2,8 +2,8 @@
 """Real models: one graph, results and gradients equal to eager's, and the calls
 that torch.compile records.
 
-A model's tests run by default once its row in support/zoo.py names them as captured;
-`pytest --all-models -k <model>` runs them all.
+A model's tests run by default once its row in support/zoo.py names them as
+captured; `pytest --all-models -k <model>` runs them all.
 """
 
 import difflib

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What breaks the graph: in an inlined call, a context manager, before a return."""
+"""What breaks the graph: in an inlined call, a context manager, before a
+return.
+"""
 
 import magneto
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Which tests aren't run behind another backend (`--behind`), and why.
 
-An entry is a file below tests/python, `file::test` for all of a test's parameters, or
-`file::test[parameters]`, where `*` stands for anything. One that names no test
-is an error, also in a run without `--behind`.
+An entry is a file below tests/python, `file::test` for all of a test's
+parameters, or `file::test[parameters]`, where `*` stands for anything. One that
+names no test is an error, also in a run without `--behind`.
 """
 
 from __future__ import annotations

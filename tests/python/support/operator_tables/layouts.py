@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rows of shapes/test_dynamic_operators.py: views, joins, factories, images, losses, layers."""
+"""Rows of shapes/test_dynamic_operators.py: views, joins, factories, images,
+losses, layers.
+"""
 
 from __future__ import annotations
 

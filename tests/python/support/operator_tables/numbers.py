@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rows of shapes/test_dynamic_operators.py: reductions, scans, arithmetic, products."""
+"""Rows of shapes/test_dynamic_operators.py: reductions, scans, arithmetic,
+products.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rows over sizes and numbers that vary together: see guards/test_guard_strictness.py.
+"""Rows over sizes and numbers that vary together: see
+guards/test_guard_strictness.py.
 
 "=n" is the int n itself, "=n/2" a float.
 """
