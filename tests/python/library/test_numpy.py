@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""NumPy: its numbers, which are constants as Python's own are, arrays that a
-program makes of tensors for what they say without their data, and named
-results.
+"""NumPy: its numbers, which are constants as Python's own are, and arrays that
+a program makes of tensors for what they say without their data.
 """
 
 import math
@@ -10,7 +9,6 @@ import warnings
 import numpy as np
 import pytest
 import torch
-from torch.utils import _pytree as pytree
 
 import magneto
 from magneto.testing import check, check_calls
@@ -111,30 +109,6 @@ def test_sizes_that_vary():
         x = torch.ones(n, 2)
         assert torch.equal(compiled(x), program(x))
     assert magneto.stats()["recompiles"] - recompiles == 1
-
-
-def mapped(x):
-    found = pytree.tree_map(lambda t: t + 1, torch.max(x, dim=0))
-    return found.values, found
-
-
-NAMED = {
-    "mapped": mapped,
-    "made": lambda x: torch.return_types.sort([x, x + 1]).indices,
-    "of a generator": lambda x: torch.return_types.max(t for t in (x, x)),
-    "too few": lambda x: (x + 1, error(torch.return_types.max, [x])),
-    "no sequence": lambda x: (x + 1, error(torch.return_types.max, 3)),
-}
-
-
-@pytest.mark.parametrize("name", NAMED)
-def test_named_results(name):
-    check(NAMED[name], X, graph_breaks=0)
-
-
-@pytest.mark.parametrize("name", NAMED)
-def test_named_results_under_aot_eager(name):
-    check_under("aot_eager", NAMED[name], X)
 
 
 SCALE = np.sqrt(64)
