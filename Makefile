@@ -10,8 +10,8 @@ SITE = $$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"
 # torch's own thread pools slow the tests down when several run side by side.
 RUN := OMP_NUM_THREADS=1 PYTHONPATH=$(CURDIR)/python
 
-.PHONY: setup build test test-cpp test-python test-cpython test-behind test-cuda test-asan fuzz demo bench sweep \
-        lint format clean distclean
+.PHONY: setup build test test-cpp test-python test-quick test-cpython \
+        test-behind test-cuda test-asan golden fuzz demo bench sweep lint format clean distclean
 
 setup: $(READY)
 
@@ -52,6 +52,16 @@ test-cpython: build
 test: test-cpp
 	$(RUN) $(BIN)/python -m pytest -n $(JOBS) $(ARGS)
 
+# What a developer runs between edits: the C++ tests, and of the Python tests
+# all but the files that take long (tests/python/support/slow_files.py).
+test-quick: test-cpp
+	$(RUN) $(BIN)/python -m pytest -n $(JOBS) --quick $(ARGS)
+
+# Writes the graphs and guards in tests/python/golden anew; read the difference.
+golden: build
+	$(RUN) $(BIN)/python -m pytest --update-golden \
+	  tests/python/surface/test_golden_texts.py
+
 # Each program that the tests compare, with PyTorch's compilers behind its graphs
 # (and BACKEND=inductor, which is slow).
 BACKEND ?= aot_eager
@@ -83,7 +93,7 @@ bench: build
 
 # Many more programs than the tests, each in a process of its own; a table.
 sweep: build
-	@$(RUN):$(CURDIR)/tests/python $(BIN)/python -m models.sweep $(ARGS)
+	@$(RUN):$(CURDIR)/tests/python $(BIN)/python -m support.sweep $(ARGS)
 
 lint: $(READY)
 	$(BIN)/python tools/check_format.py

@@ -35,6 +35,16 @@ def pytest_addoption(parser):
         metavar="BACKEND",
         help="compile with that backend where a test says 'eager' or nothing",
     )
+    parser.addoption(
+        "--quick",
+        action="store_true",
+        help="leave out the files that take long (support/slow_files.py)",
+    )
+    parser.addoption(
+        "--update-golden",
+        action="store_true",
+        help="write the texts of golden/ anew instead of comparing them",
+    )
 
 
 def pytest_configure(config):
@@ -66,6 +76,16 @@ def put_behind(magneto, backend):
     magneto.compile = compile_behind
 
 
+def pytest_ignore_collect(collection_path, config):
+    """With `--quick`, files that take long aren't even imported."""
+    from support.slow_files import SLOW
+
+    if config.option.quick and collection_path.is_relative_to(HERE):
+        name = collection_path.relative_to(HERE).as_posix()
+        return name in SLOW or None
+    return None
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items):
     """Leaves out what is slow or needs a GPU, unless `-m` asks for something,
@@ -86,7 +106,7 @@ def pytest_collection_modifyitems(config, items):
 
 
 def look_up_eager_only(config, items):
-    import eager_only
+    from support import eager_only
 
     names = {item: item.nodeid.rpartition("tests/python/")[2] for item in items}
     # Where whole files are run; single tests may be named, too.
@@ -94,7 +114,7 @@ def look_up_eager_only(config, items):
         unknown = eager_only.without_test(list(names.values()))
         if unknown:
             raise pytest.UsageError(
-                "tests/python/eager_only.py names no test: "
+                "tests/python/support/eager_only.py names no test: "
                 + ", ".join(unknown)
             )
     if config.option.behind:

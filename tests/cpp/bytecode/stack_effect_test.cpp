@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // (Over every function of the standard library, stack sizes are compared with
-// CPython's own by tests/python/test_bytecode.py.)
+// CPython's own by tests/python/language/test_bytecode.py.)
 #include "bytecode/stack_effect.h"
 
 #include <gtest/gtest.h>

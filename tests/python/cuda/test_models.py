@@ -3,11 +3,10 @@
 
 import pytest
 import torch
-from models.test_models import run_step
-from models.zoo import ARCHITECTURES
 
 import magneto
 from magneto.testing import RecordingBackend, compare
+from support.zoo import ARCHITECTURES, run_step
 
 pytestmark = pytest.mark.cuda
 

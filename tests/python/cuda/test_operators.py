@@ -2,7 +2,8 @@
 """Fake tensors against real ones of a GPU, over PyTorch's operator database."""
 
 import pytest
-from operator_samples import (
+
+from support.operator_samples import (
     LAYOUTS,
     OPERATORS,
     check_inplace,

@@ -5,10 +5,10 @@ compilations than sizes that vary, and results equal to eager's.
 
 import pytest
 import torch
-from models import zoo
 
 import magneto
 from magneto.testing import RecordingBackend, compare
+from support import zoo
 
 # The twenty, without those that stand behind them in the zoo.
 TWENTY = zoo.ARCHITECTURES[:20]

@@ -8,11 +8,11 @@ import collections.abc
 
 import pytest
 import torch
-from models.zoo import BY_NAME
 from torch._dynamo.backends.registry import lookup_backend
 
 import magneto
 from magneto.testing import RecordingBackend
+from support.zoo import BY_NAME
 
 ROWS = ("gpt2", "llama", "bloom", "qwen3")
 BACKENDS = [

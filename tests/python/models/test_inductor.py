@@ -6,9 +6,9 @@ gradients and updated weights included.
 """
 
 import torch
-from models.zoo import BY_NAME
 
 from magneto.testing import compare
+from support.zoo import BY_NAME
 
 INFERENCE = ("llama", "resnet")
 TRAINING = ("gpt2",)

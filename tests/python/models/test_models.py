@@ -2,8 +2,8 @@
 """Real models: one graph, results and gradients equal to eager's, and the calls
 that torch.compile records.
 
-A model's tests run by default once its row in zoo.py names them as captured;
-`pytest --all-models -k <model>` runs them all.
+A model's tests run by default once its row in support/zoo.py names them as
+captured; `pytest --all-models -k <model>` runs them all.
 """
 
 import difflib
@@ -12,7 +12,6 @@ import itertools
 import pytest
 import torch
 import transformers
-from models.zoo import ARCHITECTURES, BY_NAME
 
 from magneto.testing import (
     RecordingBackend,
@@ -20,6 +19,7 @@ from magneto.testing import (
     magneto_graph_calls,
     torch_graph_calls,
 )
+from support.zoo import ARCHITECTURES, BY_NAME, run_step
 
 # Tests that only some rows take.
 ONLY = {
@@ -39,19 +39,6 @@ def pytest_generate_tests(metafunc):
         and (metafunc.config.getoption("all_models") or kind in row.captured)
     ]
     metafunc.parametrize("row", rows, ids=lambda row: row.name)
-
-
-def run_step(call, model, arguments, training):
-    """One forward pass, and the gradients of its loss when training."""
-    torch.manual_seed(0)
-    with torch.set_grad_enabled(training):
-        result = call(**arguments)
-        if training:
-            result.loss.backward()
-    gradients = {n: p.grad for n, p in model.named_parameters()}
-    return dict(
-        result=result, gradients=gradients, buffers=dict(model.named_buffers())
-    )
 
 
 def check_step(row, training, fullgraph):
