@@ -124,7 +124,7 @@ bool plan(Context& ctx, const values::Capture& capture,
   }
   for (Operand result : results) out.builder.result(result);
   ctx.symbols.keep_sizes_of_inputs(rebuilder.outputs());
-  ctx.graph.output(ctx.graph.tuple(rebuilder.outputs()));
+  ctx.graph().output(ctx.graph().tuple(rebuilder.outputs()));
   return true;
 }
 

@@ -144,7 +144,7 @@ Operand Rebuilder::make(V value) {
       return make_text(value);
     case Kind::Tensor:
       to_fill_.push_back(value);
-      return of_node(ctx_.heap[value->heap].node);
+      return of_node(ctx_.tracer.lift(ctx_.heap[value->heap].node));
     case Kind::Tuple:
       return make_tuple(value);
     case Kind::Slice:

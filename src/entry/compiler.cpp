@@ -215,7 +215,7 @@ std::optional<Compiled> Compilation::finish(Capture& capture) {
     return refuse(why,
                   capture.ending == Ending::Break ? index : request_.start);
   if (touched_shared()) return std::nullopt;
-  if (values::shows_choice(ctx_.graph)) {
+  if (values::shows_choice(ctx_.tracer.root())) {
     cache_.takes_data = false;
     return std::nullopt;
   }
@@ -303,7 +303,7 @@ bool Compilation::can_break(const Capture& capture, BreakInfo* why) {
 
 std::vector<guards::Request> Compilation::requests() {
   std::vector<guards::Request> all;
-  for (const graph::Input& input : ctx_.graph.inputs()) {
+  for (const graph::Input& input : ctx_.tracer.root().inputs()) {
     guards::Request request{.source = guards::SourceId(input.source)};
     if (input.kind == graph::InputKind::Number)
       request = {
@@ -328,7 +328,7 @@ bool has_guarded_address(PyObject* tensor) {
 // Whether one of the graph's inputs must be the very tensor that it is.
 bool Compilation::guard_static_addresses(std::span<PyObject* const> inputs) {
   bool any = false;
-  const std::span<const graph::Input> known = ctx_.graph.inputs();
+  const std::span<const graph::Input> known = ctx_.tracer.root().inputs();
   for (size_t i = 0; i < known.size(); ++i) {
     // Numbers are made later.
     if (known[i].kind == graph::InputKind::Number ||
@@ -369,9 +369,9 @@ std::vector<size_t> Compilation::written_inputs(
     std::span<PyObject* const> reals) const {
   std::vector<size_t> written;
   const tensor::OperatorEffects& effects = tensor::operator_effects();
-  const std::span<const graph::Input> inputs = ctx_.graph.inputs();
+  const std::span<const graph::Input> inputs = ctx_.tracer.root().inputs();
   for (size_t i = 0; i < inputs.size(); ++i) {
-    const Ref& fake = ctx_.graph.node(inputs[i].node).example;
+    const Ref& fake = ctx_.tracer.root().node(inputs[i].node).example;
     if (!fake || !tensor::is_fake(fake)) continue;
     if (tensor::version(fake) != tensor::version(reals[i]) ||
         effects.is_written(tensor::storage_id(fake)))
@@ -389,7 +389,7 @@ const BreakInfo kNotRepeatable{
     "to a copy"};
 
 bool Compilation::is_idle(const Capture& capture) const {
-  const graph::Graph& graph = ctx_.graph;
+  const graph::Graph& graph = ctx_.tracer.root();
   return capture.ending == Ending::Return && request_.start == 0 &&
          (graph.call_count() == 0 || graph::only_sets_grad_mode(graph)) &&
          std::ranges::none_of(cache_.entries(), [](const EntryHold& entry) {
@@ -404,7 +404,7 @@ const BreakInfo kDrawnIsUnusual{
     "draw it outside of the compiled function"};
 
 std::optional<Compiled> Compilation::add(const Capture& capture) {
-  graph::Graph& graph = ctx_.graph;
+  graph::Graph& graph = ctx_.tracer.root();
   graph.seal();
   const auto& grad_mode =
       guards::hooks().ambient[static_cast<size_t>(guards::Ambient::GradMode)];

@@ -33,9 +33,9 @@ Ref bound(int64_t number) {
 
 std::optional<graph::NodeId> first_operand(const values::Context& ctx,
                                            graph::NodeId id) {
-  const graph::Node& node = ctx.graph.node(id);
+  const graph::Node& node = ctx.tracer.root().node(id);
   if (!graph::is_call(node.op) || node.args.empty() ||
-      !node.args[0].is_node() || ctx.graph.node(node.args[0].node()).erased)
+      !node.args[0].is_node() || ctx.tracer.root().node(node.args[0].node()).erased)
     return {};
   return node.args[0].node();
 }
@@ -45,7 +45,7 @@ std::optional<graph::NodeId> first_operand(const values::Context& ctx,
 void SymbolReport::collect(values::Context& ctx) {
   if (!ctx.symbols.exist()) return;
   const shapes::Environment& environment = *ctx.symbols.environment();
-  const graph::Names names = graph::assign_names(ctx.graph);
+  const graph::Names names = graph::assign_names(ctx.tracer.root());
   for (size_t i = 0; i < environment.symbol_count(); ++i) {
     const shapes::SymbolId id(i);
     const shapes::Symbol& symbol = environment.symbol(id);
@@ -55,8 +55,8 @@ void SymbolReport::collect(values::Context& ctx) {
     Note note{id, {}, {}};
     auto node = ctx.symbols.node_of(symbol.expression);
     // A read of a tensor's size that nobody uses was cleaned up.
-    if (node && ctx.graph.node(*node).erased) node = first_operand(ctx, *node);
-    if (node) note.node = names.nodes[node->index];
+    if (node && ctx.tracer.root().node(*node).erased) node = first_operand(ctx, *node);
+    if (node) note.node = names.nodes[node->node.index];
     note.stack = ctx.stack_of(graph::LocationId(environment.place_of(id)));
     notes_.push_back(std::move(note));
   }

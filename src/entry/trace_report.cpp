@@ -10,13 +10,13 @@ TraceReport::TraceReport(const CodeCache& cache, values::Context& ctx)
     : cache_(cache), ctx_(ctx), is_on_(is_trace_observed()) {
   if (!is_on_) return;
   ctx_.witness = this;
-  ctx_.graph.set_listener(this);
+  ctx_.tracer.root().set_listener(this);
 }
 
 TraceReport::~TraceReport() {
   if (!is_on_) return;
   ctx_.witness = nullptr;
-  ctx_.graph.set_listener(nullptr);
+  ctx_.tracer.root().set_listener(nullptr);
 }
 
 void TraceReport::met(PyObject* function, Decision decision, const char* why) {

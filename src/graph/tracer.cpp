@@ -31,6 +31,11 @@ NodeId Tracer::lift_to(size_t depth, NodeRef value) {
   return graph.lift(lift_to(depth - 1, value));
 }
 
+bool Tracer::can_lift(NodeRef value) const {
+  return std::ranges::any_of(
+      graphs_, [&](const Graph* each) { return each->id() == value.graph; });
+}
+
 void Tracer::undo(uint64_t what, uint64_t id) noexcept {
   switch (what) {
     case kUndoBegin:

@@ -22,7 +22,7 @@
 
 namespace magneto::graph {
 
-class Tracer final : public Journaled {
+class Tracer final : public UnseenJournaled {
  public:
   // `journal`: the root's.
   Tracer(Graph& root, Journal* journal) : journal_(journal), graphs_{&root} {}
@@ -45,10 +45,12 @@ class Tracer final : public Journaled {
   NodeId lift(NodeRef value) {
     return value.graph == graph().id() ? value.node : lift_to(depth(), value);
   }
-  // Of one of the graphs being traced: what is known of a value.
-  const Node& node(NodeRef value) const {
-    return graph().graph(value.graph).node(value.node);
-  }
+  // What is known of a value, of whichever graph.
+  const Node& node(NodeRef value) const { return of(value).node(value.node); }
+  // The graph that computes a value.
+  Graph& of(NodeRef value) const { return graph().graph(value.graph); }
+  // Whether the value may be lifted: its graph is being traced.
+  bool can_lift(NodeRef value) const;
 
   void undo(uint64_t what, uint64_t id) noexcept override;
 

@@ -438,12 +438,12 @@ Outcome<V> Registry::call(Context& ctx, V callable, const Arguments& args) {
     return call_any(ctx, callable, args);
   using Decision = Witness::Decision;
   PyObject* object = callable->object;
-  const size_t calls = ctx.graph.call_count();
+  const size_t calls = ctx.graph().call_count();
   Outcome<V> result = call_any(ctx, callable, args);
   // Those that put calls into the graph are told of by these.
   if (!result && result.signal() == Signal::Break)
     ctx.witness->met(object, Decision::Skip, ctx.break_info().detail.c_str());
-  else if (ctx.graph.call_count() == calls)
+  else if (ctx.graph().call_count() == calls)
     ctx.witness->met(object, Decision::Inline, "computed while tracing");
   return result;
 }

@@ -137,7 +137,7 @@ class Closing {
   // `outside`: the autograd state that it was entered in.
   bool enter(const EnteredContext& context, V manager, uint64_t outside) {
     if (!expect(outside)) return false;
-    PyObject* mode = ctx_.graph.node(context.node).args[0].constant();
+    PyObject* mode = ctx_.graph().node(context.node).args[0].constant();
     // To make torch's C++ object is to enter it.
     V entered = ctx_.object(reinterpret_cast<PyTypeObject*>(
         object_at<"torch._C._InferenceMode">()));
@@ -156,7 +156,7 @@ class Closing {
       return;
     }
     Construction call{ctx_.constant_share(torch_objects().enter_autocast), {}};
-    for (const graph::Arg& arg : ctx_.graph.node(context.node).args)
+    for (const graph::Arg& arg : ctx_.graph().node(context.node).args)
       call.positional.push_back(ctx_.constant_share(arg.constant()));
     again_.push_back(std::move(call));
   }
@@ -166,9 +166,9 @@ class Closing {
   void leave_all(uint64_t left) {
     while (!ctx_.entered_contexts.open().empty()) leave_context(ctx_);
     if (tensor::has_grad_mode(left) != start_.grad_mode())
-      ctx_.graph.call_function(
+      ctx_.graph().call_function(
           torch_objects().set_grad_enabled,
-          {ctx_.graph.constant(ctx_.boolean(start_.grad_mode())->object)}, {},
+          {ctx_.graph().constant(ctx_.boolean(start_.grad_mode())->object)}, {},
           {}, ctx_.inliner->origin());
   }
 
@@ -177,7 +177,7 @@ class Closing {
     const uint64_t now = tensor::attention_kernels();
     if (now == start_.attention) return;
     for (auto& [function, argument] : attention_calls(now, start_.attention))
-      ctx_.graph.call_function(function, {ctx_.graph.constant(argument.get())},
+      ctx_.graph().call_function(function, {ctx_.graph().constant(argument.get())},
                                {}, {}, ctx_.inliner->origin());
     for (auto& [function, argument] : attention_calls(start_.attention, now))
       again_.push_back({ctx_.constant_share(function),
@@ -225,7 +225,7 @@ bool is_entered(Context& ctx, V manager) {
 
 graph::NodeId enter_context(Context& ctx, V manager, Kind kind,
                             std::span<const graph::Arg> args) {
-  const graph::NodeId node = ctx.graph.call_function(
+  const graph::NodeId node = ctx.graph().call_function(
       function_that_enters(kind), args, {}, {}, ctx.inliner->origin());
   ctx.entered_contexts.enter(ctx.journal, {kind, node, manager->heap});
   return node;
@@ -233,7 +233,7 @@ graph::NodeId enter_context(Context& ctx, V manager, Kind kind,
 
 void leave_context(Context& ctx) {
   const EnteredContext& context = ctx.entered_contexts.open().back();
-  ctx.graph.call_function(function_that_leaves(context.kind), {context.node},
+  ctx.graph().call_function(function_that_leaves(context.kind), {context.node},
                           {}, {}, ctx.inliner->origin());
   ctx.entered_contexts.leave(ctx.journal);
 }

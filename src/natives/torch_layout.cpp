@@ -11,9 +11,8 @@ namespace {
 
 bool is_known_at_run_only(Context& ctx, V tensor) {
   if (!ctx.symbols.exist_of_data()) return false;
-  const graph::NodeId node = ctx.heap[tensor->heap].node;
   // The caller's tensors have the strides that guards ask for.
-  if (ctx.graph.node(node).op == graph::Op::Placeholder) return false;
+  if (ctx.tracer.node(ctx.heap[tensor->heap].node).op == graph::Op::Placeholder) return false;
   for (shapes::E size :
        tensor::size_expressions(ctx.symbols.environment(), fake_of(tensor)))
     if (ctx.symbols.environment()->has_unbacked(size)) return true;
@@ -26,9 +25,9 @@ V stride_in_graph(Context& ctx, V tensor, int64_t dimension) {
   V index = ctx.integer(dimension);
   return ctx.symbols.node_number(
       shapes::Type::Integer, {.least = 0}, [&](Ref example) {
-        return ctx.graph.call_function(
+        return ctx.graph().call_function(
             function,
-            {ctx.heap[tensor->heap].node, ctx.graph.constant(index->object)},
+            {ctx.tracer.lift(ctx.heap[tensor->heap].node), ctx.graph().constant(index->object)},
             {}, std::move(example), ctx.inliner->origin());
       });
 }

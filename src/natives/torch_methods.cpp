@@ -165,12 +165,13 @@ Outcome<V> refuse(Context& ctx, const Arguments&) {
 
 // Whether the graph computes the tensor, and has used it.
 bool is_used_in_graph(Context& ctx, V tensor) {
-  const graph::NodeId node = ctx.heap[tensor->heap].node;
-  if (ctx.graph.node(node).op == graph::Op::Placeholder) return false;
+  const graph::NodeRef ref = ctx.heap[tensor->heap].node;
+  const graph::Graph& graph = ctx.tracer.of(ref);
+  if (graph.node(ref.node).op == graph::Op::Placeholder) return false;
   bool is_used = false;
-  for (size_t i = node.index + 1; i < ctx.graph.node_count(); ++i)
-    graph::visit_operands(ctx.graph.nodes()[i], [&](graph::NodeId operand) {
-      is_used = is_used || operand == node;
+  for (size_t i = ref.node.index + 1; i < graph.node_count(); ++i)
+    graph::visit_operands(graph.nodes()[i], [&](graph::NodeId operand) {
+      is_used = is_used || operand == ref.node;
     });
   return is_used;
 }

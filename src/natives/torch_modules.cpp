@@ -38,7 +38,7 @@ std::string module_path(const guards::SourceTable& sources, SourceId id) {
 bool is_traced_call(Context& ctx) {
   const graph::LocationId id = ctx.inliner->origin().location;
   if (!id.valid()) return false;
-  const graph::Location& location = ctx.graph.locations()[id.index];
+  const graph::Location& location = ctx.graph().locations()[id.index];
   PyObject* call = values::torch_types().module_call;
   return !location.caller.valid() &&
          location.code.get() ==
@@ -51,7 +51,7 @@ class ModuleScope {
   ModuleScope(Context& ctx, V module) : ctx_(ctx), outer_(ctx.scope) {
     if (!module->source.valid()) return;
     if (!outer_.valid() && is_traced_call(ctx)) return;
-    ctx.scope = ctx.graph.scope(module->object,
+    ctx.scope = ctx.graph().scope(module->object,
                                 module_path(ctx.sources, module->source),
                                 module->type, outer_);
   }

@@ -65,7 +65,7 @@ Outcome<V> number_in(Context& ctx, V tensor, Refused refused) {
   if (Ref known = ctx.symbols.known_number(fake_of(tensor)))
     return ctx.constant(std::move(known));
   return ctx.symbols.node_number(type->type, type->range, [&](Ref example) {
-    return ctx.graph.call_method(name<"item">(), {ctx.heap[tensor->heap].node},
+    return ctx.graph().call_method(name<"item">(), {ctx.tracer.lift(ctx.heap[tensor->heap].node)},
                                  {}, std::move(example), ctx.inliner->origin());
   });
 }

@@ -121,8 +121,8 @@ Outcome<V> set_grad_enabled(Context& ctx, const Arguments& args) {
   const bool enabled = mode == Py_True;
   const bool before = tensor::grad_mode();
   if (before == enabled) return ctx.none();
-  ctx.graph.call_function(torch_objects().set_grad_enabled,
-                          {ctx.graph.constant(mode)}, {}, {},
+  ctx.graph().call_function(torch_objects().set_grad_enabled,
+                          {ctx.graph().constant(mode)}, {}, {},
                           ctx.inliner->origin());
   tensor::set_grad_mode(enabled);
   ctx.journal.record(&state_undo(), StateUndo::kGradMode, before);
@@ -150,7 +150,7 @@ Outcome<V> enter_inference_mode(Context& ctx, const Arguments& args) {
                            "a torch.inference_mode is entered twice",
                            "make one for each with statement");
   ctx.guards.ambient(Ambient::InferenceMode);
-  const graph::Arg mode_arg = ctx.graph.constant(wanted);
+  const graph::Arg mode_arg = ctx.graph().constant(wanted);
   enter_context(ctx, self, EnteredContext::Kind::InferenceMode, {&mode_arg, 1});
   ctx.heap.set_number(self->heap,
                       static_cast<int64_t>(tensor::autograd_state()));
@@ -250,11 +250,11 @@ Outcome<V> enter_autocast(Context& ctx, const Arguments& args) {
                       ctx.constant(std::move(old_dtype))));
 
   graph::Arg call[4];
-  for (size_t i = 0; i < 4; ++i) call[i] = ctx.graph.constant(setting.reals[i]);
+  for (size_t i = 0; i < 4; ++i) call[i] = ctx.graph().constant(setting.reals[i]);
   // __exit__ wants to know that it was.
   ctx.heap.set_node(
-      self->heap,
-      enter_context(ctx, self, EnteredContext::Kind::Autocast, call));
+      self->heap, ctx.tracer.ref(enter_context(
+                      ctx, self, EnteredContext::Kind::Autocast, call)));
   set_autocast(ctx, setting.device, setting.state);
   change_nesting(ctx, 1);
   set_cache(ctx, setting.cache);
@@ -276,21 +276,22 @@ Status leave_autocast(Context& ctx, V self, const AutocastSetting& outside) {
     return not_the_last_autocast(ctx);
   guard_autocast(ctx);
   graph::Arg call[4];
-  for (size_t i = 0; i < 4; ++i) call[i] = ctx.graph.constant(outside.reals[i]);
+  for (size_t i = 0; i < 4; ++i) call[i] = ctx.graph().constant(outside.reals[i]);
   enter_context(ctx, self, EnteredContext::Kind::OutsideOfAutocast, call);
-  ctx.heap.set_node(self->heap, ctx.graph.call_function(
-                                    object_at<"torch.clear_autocast_cache">(),
-                                    {}, {}, {}, ctx.inliner->origin()));
+  const graph::NodeId cleared = ctx.graph().call_function(
+      object_at<"torch.clear_autocast_cache">(), {}, {}, {},
+      ctx.inliner->origin());
+  ctx.heap.set_node(self->heap, ctx.tracer.ref(cleared));
   return done;
 }
 
 Outcome<V> exit_autocast(Context& ctx, const Arguments& args) {
   V self = ctx.look(args.positional[0]);
   if (!self->heap.valid()) return unknown_autocast(ctx);
-  const graph::NodeId node = ctx.heap[self->heap].node;
+  const graph::NodeRef node = ctx.heap[self->heap].node;
   const bool was_entered_here =
       node.valid() &&
-      ctx.graph.node(node).target.get() == torch_objects().enter_autocast;
+      ctx.tracer.node(node).target.get() == torch_objects().enter_autocast;
   MG_TRY(AutocastSetting old,
          read_setting(ctx, self, name<"prev_fastdtype">(), name<"prev">(),
                       name<"prev_cache_enabled">()));
@@ -347,9 +348,9 @@ Outcome<V> choose_attention(Context& ctx, const Arguments& args) {
     Ref kernel_name =
         Ref::steal(PyObject_GetAttr(kernel->object, name<"name">()));
     if (!kernel_name) return ctx.raise_from_python();
-    nodes.push_back(ctx.graph.call_function(
+    nodes.push_back(ctx.graph().call_function(
         object_at<"torch.nn.attention._backend_from_string">(),
-        {ctx.graph.constant(kernel_name)}, {}, Ref::share(kernel->object),
+        {ctx.graph().constant(kernel_name)}, {}, Ref::share(kernel->object),
         ctx.inliner->origin()));
     if (PyList_Append(real, kernel->object) < 0) return ctx.raise_from_python();
   }
@@ -359,8 +360,8 @@ Outcome<V> choose_attention(Context& ctx, const Arguments& args) {
                            "attention kernels that aren't known while tracing",
                            "name them by members of SDPBackend");
   ctx.guards.ambient(Ambient::AttentionKernels);
-  ctx.graph.call_function(function,
-                          {ctx.graph.list(nodes), ctx.graph.constant(ordered)},
+  ctx.graph().call_function(function,
+                          {ctx.graph().list(nodes), ctx.graph().constant(ordered)},
                           {}, {}, ctx.inliner->origin());
   ctx.journal.record(&state_undo(), StateUndo::kAttention,
                      tensor::attention_kernels());

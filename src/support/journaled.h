@@ -81,7 +81,7 @@ class JournaledList final : public UnseenJournaled {
   std::vector<T> items_;
 };
 
-// A map to which keys are only added, but for rollback.
+// A map that forgets no key, but for rollback.
 template <class Key, class Value>
 class JournaledMap final : public UnseenJournaled {
  public:
@@ -99,19 +99,35 @@ class JournaledMap final : public UnseenJournaled {
   void add(const Key& key, Value value) {
     if (!map_.emplace(key, std::move(value)).second) return;
     keys_.push_back(key);
-    journal_.record(this);
+    journal_.record(this, kAdded);
+  }
+  // The key gets this value, whatever it had.
+  void set(const Key& key, Value value) {
+    auto [at, is_new] = map_.try_emplace(key, value);
+    if (!is_new) before_.push_back(std::exchange(at->second, std::move(value)));
+    keys_.push_back(key);
+    journal_.record(this, is_new ? kAdded : kReplaced);
   }
   size_t size() const { return map_.size(); }
 
-  void undo(uint64_t, uint64_t) noexcept override {
-    map_.erase(keys_.back());
+  void undo(uint64_t what, uint64_t) noexcept override {
+    auto at = map_.find(keys_.back());
     keys_.pop_back();
+    if (what == kAdded) {
+      map_.erase(at);
+      return;
+    }
+    at->second = std::move(before_.back());
+    before_.pop_back();
   }
 
  private:
+  enum What : uint64_t { kAdded, kReplaced };
+
   Journal& journal_;
   std::unordered_map<Key, Value> map_;
-  std::vector<Key> keys_;  // in the order of their coming
+  std::vector<Key> keys_;      // of the records, oldest first
+  std::vector<Value> before_;  // what was replaced
 };
 
 }  // namespace magneto

@@ -411,10 +411,10 @@ Outcome<V> Interpreter::inline_function(V function, const Arguments& args) {
     return ctx.graph_break("native-call", "arguments that don't fit");
   }
   MG_DO(bound);
-  const size_t recorded = ctx.graph.call_count();
+  const size_t recorded = ctx.graph().call_count();
   Outcome<Next> next = run_nested(frame);
   if (!next) return next.signal();
-  if (ctx.graph.call_count() != recorded && !ctx.must_be_whole &&
+  if (ctx.graph().call_count() != recorded && !ctx.must_be_whole &&
       python::frame_action(callee.code) == python::FrameAction::Books)
     return ctx.graph_break("bookkeeping", text(callee.name));
   return frame.result;

@@ -51,13 +51,13 @@ Status Interpreter::check_progress() {
   ctx.steps_to_check = kStepsBetweenChecks;
   if (PyErr_CheckSignals() < 0) return Signal::Skip;
   if (ctx.must_be_whole) return done;
-  if (ctx.graph.call_count() > kMostCalls || checks_ > kMostChecks ||
+  if (ctx.graph().call_count() > kMostCalls || checks_ > kMostChecks ||
       ctx.heap.size() > kMostObjects)
     return ctx.skip("long-computation",
-                    std::to_string(ctx.graph.call_count()) +
+                    std::to_string(ctx.graph().call_count()) +
                         " tensor operations and no end in sight",
                     "compile what the loop calls");
-  if (checks_ > kChecksWithoutGraph && ctx.graph.call_count() == 0)
+  if (checks_ > kChecksWithoutGraph && ctx.graph().call_count() == 0)
     return ctx.skip("long-computation",
                     std::to_string(checks_ * kStepsBetweenChecks) +
                         " instructions without a tensor operation",
@@ -422,7 +422,7 @@ graph::LocationId Interpreter::location(Frame& frame) {
     frame.caller_location = location(*frame.caller);
   int offset =
       frame.code->instructions[static_cast<size_t>(frame.current)].offset * 2;
-  return ctx.graph.location(frame.py_code, offset, frame.caller_location);
+  return ctx.graph().location(frame.py_code, offset, frame.caller_location);
 }
 
 graph::Origin Interpreter::origin() {

@@ -77,9 +77,11 @@ Outcome<Next> op_LoadFast(Interpreter& in, Frame& frame, Instruction ins) {
 
 Outcome<Next> op_StoreFast(Interpreter& in, Frame& frame, Instruction ins) {
   V value = frame.top();
-  if (value->kind == Kind::Tensor)
-    in.ctx.graph.set_name_hint(in.ctx.heap[value->heap].node,
-                               frame.local_name(ins.arg));
+  if (value->kind == Kind::Tensor) {
+    const graph::NodeRef node = in.ctx.heap[value->heap].node;
+    in.ctx.tracer.of(node).set_name_hint(node.node,
+                                         frame.local_name(ins.arg));
+  }
   frame.locals[static_cast<size_t>(ins.arg)] = value;
   frame.pop();
   return Next::Continue;

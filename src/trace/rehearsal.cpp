@@ -71,7 +71,7 @@ std::string Interpreter::dump() const {
 
 void Interpreter::rehearse(Frame& frame, Instruction instruction) {
   if (is_rehearsing_ || ctx.heap.size() > kMostObjects ||
-      ctx.graph.node_count() > kMostObjects)
+      ctx.graph().node_count() > kMostObjects)
     return;
   is_rehearsing_ = true;
   Frame* const running = std::exchange(frame_, &frame);

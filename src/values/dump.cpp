@@ -115,7 +115,9 @@ void add_torch_state(Dump& dump, const Context& ctx) {
 std::string dump(Context& ctx) {
   Dump dump;
   dump.line("heap\n", ctx.heap.dump());
-  add_graph(dump, ctx.graph);
+  for (size_t i = 0; i < ctx.graph().graph_count(); ++i)
+    add_graph(dump, ctx.graph().graph(graph::GraphId(i)));
+  dump.line("innermost", ctx.graph().id().index);
   add_guards(dump, ctx.guards);
   add_symbols(dump, ctx);
   add_tensors(dump, ctx);

@@ -363,9 +363,10 @@ void Heap::set_number(HeapId id, int64_t number) {
   journal_.record(this, static_cast<uint64_t>(Undo::Number), id.index);
 }
 
-void Heap::set_node(HeapId id, graph::NodeId node) {
+void Heap::set_node(HeapId id, graph::NodeRef node) {
   HeapObject& object = at(id);
-  saved_.push_back({.position = object.node.index});
+  saved_.push_back({.position = object.node.node.index,
+                    .count = object.node.graph.index});
   object.node = node;
   journal_.record(this, static_cast<uint64_t>(Undo::Node), id.index);
 }
@@ -449,7 +450,8 @@ void Heap::undo(uint64_t a, uint64_t b) noexcept {
       object.number = saved.count;
       return;
     case Undo::Node:
-      object.node.index = static_cast<uint32_t>(saved.position);
+      object.node = {graph::GraphId(static_cast<size_t>(saved.count)),
+                     graph::NodeId(saved.position)};
       return;
     case Undo::Mark:
       object.changes = static_cast<uint8_t>(saved.count);

@@ -105,7 +105,7 @@ struct HeapObject {
   HeapId attributes_of;             // set on an attribute mapping: whose it is
   std::vector<V> slots;             // Cell, Iterator: by position
   int64_t number = 0;               // Iterator: position
-  graph::NodeId node;               // Tensor: the node that yields it
+  graph::NodeRef node;              // Tensor: the node that yields it
   uint8_t changes = 0;              // Change bits
   bool is_shared = false;           // see Heap::share_since
 };
@@ -171,7 +171,7 @@ class Heap : public Journaled {
   // -- slots and numbers
   void set_slot(HeapId id, size_t slot, V value);
   void set_number(HeapId id, int64_t number);
-  void set_node(HeapId id, graph::NodeId node);
+  void set_node(HeapId id, graph::NodeRef node);
   void set_attributes(HeapId id, HeapId attributes);
 
   // Whether it is the caller's object, or what that has its attributes in.

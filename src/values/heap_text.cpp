@@ -117,7 +117,7 @@ std::string Heap::dump() const {
     const HeapObject& object = objects_[i];
     std::snprintf(buffer, sizeof buffer, "#%zu changes=%d number=%lld node=%u",
                   i, object.changes, static_cast<long long>(object.number),
-                  object.node.index);
+                  object.node.node.index);
     text += buffer;
     text += object.is_unread ? " more items:" : " items:";
     for (V item : object.items) add(item);

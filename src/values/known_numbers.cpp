@@ -76,7 +76,8 @@ Ref TraceSymbols::known_number(PyObject* fake) {
   V tensor = ctx_.tensor_of(fake);
   if (!tensor) return {};
   const tensor::RealModeScope real;
-  Ref value = Evaluation(ctx_.graph).value(ctx_.heap[tensor->heap].node);
+  const graph::NodeRef node = ctx_.heap[tensor->heap].node;
+  Ref value = Evaluation(ctx_.graph().graph(node.graph)).value(node.node);
   Ref number =
       Ref::steal(value ? PyObject_CallMethod(value, "item", nullptr) : nullptr);
   const bool is_plain =

@@ -75,7 +75,7 @@ Outcome<Both> lower_mapping(Context& ctx, V value, Where where) {
     MG_CHECK(PyDict_SetItem(real, key.real, item.real) == 0,
              "a key of a dict is hashable");
   }
-  return Both{ctx.graph.dict(args), ctx.keep(std::move(real))};
+  return Both{ctx.graph().dict(args), ctx.keep(std::move(real))};
 }
 
 Outcome<Both> lower_frozen(Context& ctx, V value,
@@ -93,7 +93,7 @@ Outcome<Both> lower_frozen(Context& ctx, V value,
   const Ref nothing = Ref::steal(PyTuple_New(0));
   Ref real = Ref::steal(PyObject_Call(type, nothing, fields));
   if (!real) return ctx.raise_from_python();
-  const graph::NodeId node = ctx.graph.call_function(
+  const graph::NodeId node = ctx.graph().call_function(
       type, {}, keywords, real.share(), ctx.inliner->origin());
   return Both{node, ctx.keep(std::move(real))};
 }
@@ -140,13 +140,14 @@ Outcome<Both> lower(Context& ctx, V value, Where where) {
     case Kind::Symbol: {
       shapes::E number = as<SymbolValue>(value)->number;
       const graph::Arg arg = ctx.symbols.argument(number);
-      return Both{arg, arg.is_node() ? ctx.graph.node(arg.node()).example.get()
+      return Both{arg, arg.is_node() ? ctx.graph().node(arg.node()).example.get()
                                      : arg.constant()};
     }
     case Kind::Constant:
-      return Both{ctx.graph.constant(value->object), value->object};
+      return Both{ctx.graph().constant(value->object), value->object};
     case Kind::Tensor:
-      return Both{ctx.heap[value->heap].node, fake_of(value)};
+      return Both{ctx.tracer.lift(ctx.heap[value->heap].node),
+                  fake_of(value)};
     case Kind::Tuple: {
       std::vector<graph::Arg> args;
       std::vector<PyObject*> reals;
@@ -159,9 +160,9 @@ Outcome<Both> lower(Context& ctx, V value, Where where) {
                          Ref::share(reals[i]).release());
       if (value->type == torch_types().size && !holds_symbol(ctx, value)) {
         if (PyObject* size = as_constant(ctx, value))
-          return Both{ctx.graph.constant(size), size};
+          return Both{ctx.graph().constant(size), size};
       }
-      return Both{ctx.graph.tuple(args), ctx.keep(std::move(tuple))};
+      return Both{ctx.graph().tuple(args), ctx.keep(std::move(tuple))};
     }
     case Kind::List: {
       std::vector<graph::Arg> args;
@@ -173,7 +174,7 @@ Outcome<Both> lower(Context& ctx, V value, Where where) {
       for (size_t i = 0; i < reals.size(); ++i)
         PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i),
                         Ref::share(reals[i]).release());
-      return Both{ctx.graph.list(args), ctx.keep(std::move(list))};
+      return Both{ctx.graph().list(args), ctx.keep(std::move(list))};
     }
     case Kind::Dict:
       return lower_mapping(ctx, value, where);
@@ -183,7 +184,7 @@ Outcome<Both> lower(Context& ctx, V value, Where where) {
       MG_DO(lower_all(ctx, tuple_items(value), args, reals, where));
       Ref slice = Ref::steal(PySlice_New(reals[0], reals[1], reals[2]));
       MG_CHECK(slice, "out of memory");
-      return Both{ctx.graph.slice(args[0], args[1], args[2]),
+      return Both{ctx.graph().slice(args[0], args[1], args[2]),
                   ctx.keep(std::move(slice))};
     }
     case Kind::Object:

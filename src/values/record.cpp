@@ -40,10 +40,11 @@ Outcome<V> lift(Context& ctx, PyObject* object, graph::NodeId node) {
   if (tensor::is_tensor(object)) {
     if (V known = ctx.tensor_of(object)) {
       // In place: the node that wrote is the one that later reads refer to.
-      ctx.heap.set_node(known->heap, node);
+      ctx.heap.set_node(known->heap, ctx.tracer.ref(node));
       return known;
     }
-    return ctx.tensor(Ref::share(object), node, Py_TYPE(object));
+    return ctx.tensor(Ref::share(object), ctx.tracer.ref(node),
+                      Py_TYPE(object));
   }
   const bool is_tuple = PyTuple_Check(object);
   if ((is_tuple || PyList_CheckExact(object)) && holds_tensor(object)) {
@@ -61,7 +62,7 @@ Outcome<V> lift(Context& ctx, PyObject* object, graph::NodeId node) {
       Ref index = Ref::steal(PyLong_FromSsize_t(i));
       MG_CHECK(index, "out of memory");
       graph::NodeId part =
-          ctx.graph.call_function(getitem, {node, ctx.graph.constant(index)},
+          ctx.graph().call_function(getitem, {node, ctx.graph().constant(index)},
                                   {}, Ref::share(item), ctx.inliner->origin());
       MG_TRY(V value, lift(ctx, item, part));
       items.push_back(value);
@@ -85,7 +86,7 @@ struct Lowered {
 };
 
 Status lower_call(Context& ctx, const Arguments& args, Lowered& out) {
-  tensor::operator_effects().set_call(ctx.graph.node_count());
+  tensor::operator_effects().set_call(ctx.graph().node_count());
   out.args.reserve(args.count());
   out.reals.reserve(args.count() + args.keyword_names.size());
   MG_DO(lower_all(ctx, args.positional, out.args, out.reals, out.where));
@@ -371,10 +372,10 @@ Outcome<V> record_call(Context& ctx, PyObject* callable, PyObject* run,
   if (answers && questions == Questions::Answered)
     return from_constant(ctx, std::move(result));
   graph::NodeId node =
-      ctx.graph.call_function(callable, lowered.args, lowered.keywords,
+      ctx.graph().call_function(callable, lowered.args, lowered.keywords,
                               result.share(), ctx.inliner->origin());
   if (has_effect || questions == Questions::Recorded)
-    ctx.graph.set_has_effect(node);
+    ctx.graph().set_has_effect(node);
   // What writes to a list of tensors gives back that list.
   for (size_t i = 0; i < args.count(); ++i)
     if (result.get() == lowered.reals[i] && !tensor::is_tensor(result))
@@ -404,9 +405,9 @@ Outcome<V> record_untried(Context& ctx, PyObject* callable,
   Lowered lowered;
   MG_DO(lower_call(ctx, args, lowered));
   const graph::NodeId node =
-      ctx.graph.call_function(callable, lowered.args, lowered.keywords,
+      ctx.graph().call_function(callable, lowered.args, lowered.keywords,
                               Ref::share(Py_None), ctx.inliner->origin());
-  ctx.graph.set_has_effect(node);
+  ctx.graph().set_has_effect(node);
   return ctx.none();
 }
 
@@ -416,7 +417,7 @@ Status record_effect(Context& ctx, PyObject* callable, PyObject* run,
   MG_DO(lower_call(ctx, {.positional = {args.begin(), args.size()}}, lowered));
   Ref result = run_function(run, args.size(), lowered);
   if (!result) return refused_by_torch(ctx);
-  ctx.graph.call_function(callable, lowered.args, {}, std::move(result),
+  ctx.graph().call_function(callable, lowered.args, {}, std::move(result),
                           ctx.inliner->origin());
   return done;
 }
@@ -431,7 +432,7 @@ Outcome<V> record_method(Context& ctx, PyObject* name, const Arguments& args) {
   if (is_question(result, lowered))
     return from_constant(ctx, std::move(result));
   graph::NodeId node =
-      ctx.graph.call_method(name, lowered.args, lowered.keywords,
+      ctx.graph().call_method(name, lowered.args, lowered.keywords,
                             result.share(), ctx.inliner->origin());
   return lift(ctx, ctx.keep(std::move(result)), node);
 }

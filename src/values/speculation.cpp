@@ -9,7 +9,7 @@ namespace magneto::values {
 Speculation::Speculation(Context& ctx)
     : ctx_(ctx),
       begin_(ctx.journal.position()),
-      calls_(ctx.graph.call_count()),
+      calls_(ctx.graph().call_count()),
       objects_(ctx.heap.size()),
       exception_(ctx.exception()) {}
 
@@ -45,14 +45,14 @@ bool Speculation::any_write(const Speculation& outer, Visit visit) const {
 }
 
 bool Speculation::has_effects(const Journaled* but_in) const {
-  return ctx_.graph.call_count() != calls_ ||
+  return ctx_.graph().call_count() != calls_ ||
          any_write(*this, [&](const Journaled& store, WrittenPart) {
            return &store != but_in;
          });
 }
 
 bool Speculation::has_effects_outside(const Speculation& outer) const {
-  return ctx_.graph.call_count() != calls_ ||
+  return ctx_.graph().call_count() != calls_ ||
          any_write(outer, [](const Journaled&, WrittenPart) { return true; });
 }
 

@@ -74,8 +74,8 @@ bool may_be_chosen(Context& ctx, V value) {
       tensor::is_conj(fake) || tensor::is_neg(fake))
     return false;
   return std::ranges::none_of(
-      ctx.graph.inputs(), [&](const graph::Input& input) {
-        const Ref& example = ctx.graph.node(input.node).example;
+      ctx.tracer.root().inputs(), [&](const graph::Input& input) {
+        const Ref& example = ctx.tracer.root().node(input.node).example;
         return example && tensor::is_tensor(example) &&
                tensor::shares_storage(example, fake);
       });
@@ -124,9 +124,9 @@ Outcome<V> choose_tensor(Context& ctx, int comparison, V first, V second) {
 }
 
 bool is_chosen(const Context& ctx, V value) {
-  return value->kind == Kind::Tensor && value->heap.valid() &&
-         ctx.heap[value->heap].node.valid() &&
-         is_choice(ctx.graph, ctx.graph.node(ctx.heap[value->heap].node));
+  if (value->kind != Kind::Tensor || !value->heap.valid()) return false;
+  const graph::NodeRef node = ctx.heap[value->heap].node;
+  return node.valid() && is_choice(ctx.tracer.of(node), ctx.tracer.node(node));
 }
 
 bool shows_choice(const graph::Graph& graph) {

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "graph/graph.h"
+#include "graph/tracer.h"
 #include "guards/guard.h"
 #include "guards/source.h"
 #include "support/arena.h"
@@ -40,7 +41,11 @@ struct TraceStores {
   // The backend takes it over when the trace is done.
   std::unique_ptr<graph::Graph> owned_graph =
       std::make_unique<graph::Graph>(&journal);
-  graph::Graph& graph = *owned_graph;
+  // What is being traced of it and of the graphs nested in it.
+  graph::Tracer tracer{*owned_graph, &journal};
+  // The one that calls are recorded in.
+  graph::Graph& graph() { return tracer.graph(); }
+  const graph::Graph& graph() const { return tracer.graph(); }
   tensor::FakeInputs fakes{&journal};
   GivenTensors given_tensors{journal};
   // Those of the caller's that were keys, told by identity: guard_identities().

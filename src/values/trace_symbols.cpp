@@ -387,15 +387,16 @@ std::optional<Comparison> comparison(shapes::Expressions& table, E e) {
 
 }  // namespace
 
-std::optional<graph::NodeId> TraceSymbols::node_of(E number) const {
-  const graph::NodeId* found = nodes_.find(number);
-  return found ? std::optional(*found) : std::nullopt;
+std::optional<graph::NodeRef> TraceSymbols::node_of(E number) const {
+  const graph::NodeRef* found = nodes_.find(number);
+  return found && ctx_.tracer.can_lift(*found) ? std::optional(*found)
+                                               : std::nullopt;
 }
 
 graph::Arg TraceSymbols::argument(E number) {
   number = environment()->simplify(number);
   if (number->is_constant())
-    return ctx_.graph.constant(
+    return ctx_.graph().constant(
         ctx_.keep(tensor::symbol_object(environment(), number)));
   return number_node(number);
 }
@@ -412,7 +413,12 @@ bool TraceSymbols::is_computed_before_graph(E number) const {
   return is_given;
 }
 
-graph::NodeId TraceSymbols::number_input(E number) {
+// A node of the graph that is being traced.
+void TraceSymbols::remember_node(E number, graph::NodeId node) {
+  nodes_.set(number, ctx_.tracer.ref(node));
+}
+
+graph::NodeRef TraceSymbols::number_input(E number) {
   graph::InputSpec input{.source = graph::kNoSource,
                          .source_name = {},
                          .kind = graph::InputKind::Number,
@@ -430,23 +436,26 @@ graph::NodeId TraceSymbols::number_input(E number) {
       name = ctx_.sources.torch_name(source.source);
   }
   input.source_name = name;
-  return ctx_.graph.placeholder(
-      input, tensor::symbol_object(environment_, number), {});
+  graph::Graph& root = ctx_.tracer.root();
+  return {root.id(), root.placeholder(input, tensor::symbol_object(
+                                                 environment_, number))};
 }
 
 graph::NodeId TraceSymbols::number_node(E number) {
   // What data gives may be too much for an operator that gets it.
   if (environment()->has_unbacked_symbols())
     tensor::operator_effects().may_fail();
-  if (const graph::NodeId* found = nodes_.find(number)) return *found;
+  if (const auto found = node_of(number)) return ctx_.tracer.lift(*found);
   shapes::Expressions& table = environment()->expressions();
   graph::NodeId node;
   if (number->is_symbol() || is_computed_before_graph(number)) {
-    node = number_input(number);
+    const graph::NodeRef input = number_input(number);
+    nodes_.set(number, input);
+    return ctx_.tracer.lift(input);
   } else {
     auto call = [&](PyObject* function, std::initializer_list<graph::Arg> args,
                     E result) {
-      return ctx_.graph.call_function(
+      return ctx_.graph().call_function(
           function, args, {}, tensor::symbol_object(environment(), result),
           ctx_.inliner ? ctx_.inliner->origin() : graph::Origin{});
     };
@@ -473,7 +482,7 @@ graph::NodeId TraceSymbols::number_node(E number) {
       }
     }
   }
-  nodes_.add(number, node);
+  remember_node(number, node);
   return node;
 }
 
@@ -495,8 +504,8 @@ void TraceSymbols::assert_in_graph(E condition, const std::string& text) {
       text.empty() ? "Expected " + environment_->show_to_user(condition) +
                          " to be True, but got False."
                    : text);
-  ctx_.graph.call_function(
-      function, {argument(condition), ctx_.graph.constant(message->object)}, {},
+  ctx_.graph().call_function(
+      function, {argument(condition), ctx_.graph().constant(message->object)}, {},
       Ref::share(Py_None), ctx_.inliner->origin());
   MG_CHECK(environment_->assume(condition), "a condition that is open");
 }
@@ -505,25 +514,26 @@ V TraceSymbols::node_number(
     Type type, Range range,
     const std::function<graph::NodeId(Ref)>& make_node) {
   const E number = environment()->unbacked(type, range);
-  nodes_.add(number, make_node(tensor::symbol_object(environment_, number)));
+  remember_node(number, make_node(tensor::symbol_object(environment_, number)));
   return value(number);
 }
 
 // Sizes that only the graph's run tells are read off the tensor that has them
 // first. What nobody uses is cleaned up in the end.
-void TraceSymbols::remember_sizes(PyObject* fake, graph::NodeId node) {
+void TraceSymbols::remember_sizes(PyObject* fake, graph::NodeRef ref) {
   if (!environment_ || !environment_->has_unbacked_symbols() ||
       !tensor::has_symbolic_shape(fake))
     return;
   auto is_new = [&](E number) {
     return number->is_symbol() &&
            !environment_->symbol(number->symbol).is_given &&
-           !nodes_.contains(number);
+           !node_of(number);
   };
+  const graph::NodeId node = ctx_.tracer.lift(ref);
   auto read = [&](PyObject* function, E number,
                   std::initializer_list<graph::Arg> args) {
     if (!is_new(number)) return;
-    nodes_.add(number, ctx_.graph.call_function(
+    remember_node(number, ctx_.graph().call_function(
                            function, args, {},
                            tensor::symbol_object(environment_, number),
                            ctx_.inliner->origin()));
@@ -534,31 +544,32 @@ void TraceSymbols::remember_sizes(PyObject* fake, graph::NodeId node) {
   long dimension = 0;
   for (E number : tensor::size_expressions(environment_, fake)) {
     Ref index = Ref::steal(PyLong_FromLong(dimension++));
-    read(size, number, {node, ctx_.graph.constant(index)});
+    read(size, number, {node, ctx_.graph().constant(index)});
   }
   read(offset, tensor::storage_offset_expression(environment_, fake), {node});
 }
 
 // PyTorch's compilers find the value of each symbol in a size among the inputs.
 void TraceSymbols::keep_sizes_of_inputs(std::span<const graph::Arg> outputs) {
-  if (!environment_ || ctx_.graph.call_count() == 0) return;
-  std::vector<uint32_t> uses = graph::count_uses(ctx_.graph);
+  graph::Graph& root = ctx_.tracer.root();
+  if (!environment_ || root.call_count() == 0) return;
+  std::vector<uint32_t> uses = graph::count_uses(root);
   for (const graph::Arg& output : outputs)
     graph::visit_nodes(output, [&](graph::NodeId id) { ++uses[id.index]; });
   auto keep = [&](E number) {
     shapes::for_each_symbol(number, [&](shapes::SymbolId id) {
       const shapes::Symbol& symbol = environment_->symbol(id);
       if (!symbol.is_given) return;
-      if (!nodes_.contains(symbol.expression))
-        nodes_.add(symbol.expression, number_input(symbol.expression));
-      ctx_.graph.keep_input(*nodes_.find(symbol.expression));
+      if (!node_of(symbol.expression))
+        nodes_.set(symbol.expression, number_input(symbol.expression));
+      root.keep_input(node_of(symbol.expression)->node);
     });
   };
-  const size_t count = ctx_.graph.inputs().size();
+  const size_t count = root.inputs().size();
   for (size_t i = 0; i < count; ++i) {
-    const graph::NodeId input = ctx_.graph.inputs()[i].node;
+    const graph::NodeId input = root.inputs()[i].node;
     // (A copy: adding inputs moves the nodes.)
-    const Ref fake = Ref::share(ctx_.graph.node(input).example);
+    const Ref fake = Ref::share(root.node(input).example);
     if (uses[input.index] == 0 || !tensor::is_fake(fake) ||
         !tensor::has_symbolic_shape(fake))
       continue;

@@ -74,7 +74,7 @@ class TraceSymbols final : public tensor::DataEnvironment {
 
   // -- in the graph
   // The node that gives the number, if there is one.
-  std::optional<graph::NodeId> node_of(shapes::E number) const;
+  std::optional<graph::NodeRef> node_of(shapes::E number) const;
   // The number in the graph: an input, or computed from inputs.
   graph::Arg argument(shapes::E number);
   // A symbol for the number that a node will give, in `range` for sure.
@@ -82,7 +82,7 @@ class TraceSymbols final : public tensor::DataEnvironment {
   V node_number(shapes::Type type, shapes::Range range,
                 const std::function<graph::NodeId(Ref)>& make_node);
   // Sizes of the fake that only the graph's run tells are read off that node.
-  void remember_sizes(PyObject* fake, graph::NodeId node);
+  void remember_sizes(PyObject* fake, graph::NodeRef node);
   // A condition that depends on data: the graph raises RuntimeError with that
   // text unless it holds, which is known from here on. Empty: plain Python
   // knows what is raised, and must be able to run the frame again
@@ -104,7 +104,8 @@ class TraceSymbols final : public tensor::DataEnvironment {
   void remember_source(shapes::E symbol, const guards::IntSource& source,
                        const std::string& group = {});
   graph::NodeId number_node(shapes::E number);
-  graph::NodeId number_input(shapes::E number);
+  graph::NodeRef number_input(shapes::E number);
+  void remember_node(shapes::E number, graph::NodeId node);
   bool is_computed_before_graph(shapes::E number) const;
 
   Context& ctx_;
@@ -113,7 +114,7 @@ class TraceSymbols final : public tensor::DataEnvironment {
   // SymbolPolicy::Size.
   JournaledList<guards::IntSource> sources_;
   JournaledList<std::string> groups_;
-  JournaledMap<shapes::E, graph::NodeId> nodes_;
+  JournaledMap<shapes::E, graph::NodeRef> nodes_;
   JournaledValue<bool> needs_rerun_;
 };
 

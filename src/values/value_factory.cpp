@@ -218,13 +218,13 @@ V ValueFactory::function(const FunctionValue& parts) {
   return made;
 }
 
-V ValueFactory::tensor(Ref fake, graph::NodeId node, PyTypeObject* type) {
+V ValueFactory::tensor(Ref fake, graph::NodeRef node, PyTypeObject* type) {
   TensorValue value{};
   value.type = type;
   return tensor(value, std::move(fake), node);
 }
 
-V ValueFactory::tensor(TensorValue value, Ref fake, graph::NodeId node) {
+V ValueFactory::tensor(TensorValue value, Ref fake, graph::NodeRef node) {
   value.kind = Kind::Tensor;
   value.heap = heap.make();
   value.fake = keep(std::move(fake));

@@ -39,9 +39,9 @@ class ValueFactory : public TraceStores {
   V cell(V content);
   V method(V function, V self);
   V super(V type, V self);
-  V tensor(Ref fake, graph::NodeId node, PyTypeObject* type);
+  V tensor(Ref fake, graph::NodeRef node, PyTypeObject* type);
   // The same with more of its parts given.
-  V tensor(TensorValue value, Ref fake, graph::NodeId node);
+  V tensor(TensorValue value, Ref fake, graph::NodeRef node);
   V function(const FunctionValue& parts);
   // An instance made by the trace, without attributes yet.
   V object(PyTypeObject* type, Kind kind = Kind::Object);

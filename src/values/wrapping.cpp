@@ -236,7 +236,9 @@ V Wrapping::wrap_tensor(PyObject* object, SourceId source) {
     spec.kind = type == torch.parameter ? graph::InputKind::Parameter
                                         : graph::InputKind::Buffer;
   }
-  graph::NodeId node = graph.placeholder(spec, fake.share(), {});
+  // What the call brings is an input of the whole graph.
+  graph::Graph& root = tracer.root();
+  const graph::NodeRef node{root.id(), root.placeholder(spec, fake.share())};
   TensorValue value{};
   value.source = source;
   value.type = type;

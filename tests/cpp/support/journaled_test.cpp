@@ -31,7 +31,10 @@ TEST(Journaled, RollbackGivesBackVariablesListsAndMaps) {
             list.push_back(std::to_string(value));
             break;
           default:
-            map.add(value, std::to_string(n));
+            if (random() % 2)
+              map.add(value, std::to_string(n));
+            else
+              map.set(value, std::to_string(n));
         }
       }
     };
