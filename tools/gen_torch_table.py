@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Writes the table of torch's callables that a graph records as one call.
 
-    python tools/gen_torch_table.py > src/natives/torch_graph.def
+    python tools/gen_torch_table.py > src/natives/torch/graph.def
 
 The names come from the running torch, each audited (tools/torch_audit.py) not
 to change anything but tensors. What is left out on purpose stands below with
@@ -59,11 +59,11 @@ LEFT_OUT = {
     "from_file": "reads a file",
     "resize_as_": "gives a tensor another storage",
     "resize_as_sparse_": "gives a tensor another storage",
-    "lstm": "a row of its own (natives/torch_autograd.cpp)",
-    "max_pool1d": "a row of its own (natives/torch_shapes.cpp)",
-    "one_hot": "a row of its own (natives/torch_shapes.cpp)",
+    "lstm": "a row of its own (natives/torch/autograd.cpp)",
+    "max_pool1d": "a row of its own (natives/torch/shapes.cpp)",
+    "one_hot": "a row of its own (natives/torch/shapes.cpp)",
 } | dict.fromkeys(
-    # Rows of their own (natives/torch_constructors.cpp).
+    # Rows of their own (natives/torch/constructors.cpp).
     (
         "arange", "as_tensor", "asarray", "empty", "empty_like",
         "empty_permuted", "empty_strided", "tensor",
@@ -114,7 +114,7 @@ PYTHON_METHODS = {
     "__rmatmul__", "__rmod__",
 }  # fmt: skip
 
-# Tensor methods with a meaning of their own (natives/torch_tensor.cpp), or
+# Tensor methods with a meaning of their own (natives/torch/methods.cpp), or
 # none: they read data, or change what a graph can't see.
 METHODS_LEFT_OUT = {
     "__contains__", "__dlpack__",

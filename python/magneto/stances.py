@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What `torch.compiler.set_stance` asks for, in terms of C++ (entry/stance.h),
+"""What `torch.compiler.set_stance` asks for, in terms of C++ (entry/callable/stance.h),
 and the stances that compile with another backend.
 """
 

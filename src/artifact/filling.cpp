@@ -9,10 +9,10 @@
 #include "python/names.h"
 #include "python/set_table.h"
 #include "python/shown_frame.h"
-#include "values/exceptions.h"
-#include "values/functions.h"
-#include "values/gradients.h"
-#include "values/sets.h"
+#include "values/torch/gradients.h"
+#include "values/types/exceptions.h"
+#include "values/types/functions.h"
+#include "values/types/sets.h"
 
 namespace magneto::artifact {
 

@@ -10,7 +10,7 @@
 
 #include "artifact/program.h"
 #include "python/frame.h"
-#include "values/capture.h"
+#include "values/model/capture.h"
 
 namespace magneto::artifact {
 

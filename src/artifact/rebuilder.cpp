@@ -11,11 +11,11 @@
 #include "shapes/environment.h"
 #include "support/check.h"
 #include "support/stack_room.h"
-#include "values/aliases.h"
-#include "values/context_variables.h"
-#include "values/functions.h"
-#include "values/protocol.h"
-#include "values/torch_types.h"
+#include "values/protocol/protocol.h"
+#include "values/torch/torch_types.h"
+#include "values/types/aliases.h"
+#include "values/types/context_variables.h"
+#include "values/types/functions.h"
 
 namespace magneto::artifact {
 

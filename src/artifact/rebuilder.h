@@ -9,7 +9,7 @@
 #include <unordered_set>
 
 #include "artifact/plan.h"
-#include "values/construction.h"
+#include "values/types/construction.h"
 
 namespace magneto::artifact {
 

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "values/begun_states.h"
-#include "values/context_variables.h"
-#include "values/protocol.h"
+#include "values/protocol/protocol.h"
+#include "values/types/caller_itertools.h"
+#include "values/types/context_variables.h"
 
 namespace magneto::artifact {
 
@@ -223,7 +223,7 @@ void Replay::replay_variable(V variable) {
                  {rebuilder_.build(variable), rebuilder_.build(now)});
 }
 
-// One that the caller had begun (values/begun_iterators.cpp).
+// One that the caller had begun (values/types/caller_iterators.cpp).
 void Replay::replay_iterator(V owner, const HeapObject& state) {
   if (owner->type == &PyEnum_Type) {
     builder_.act(StepOp::SetEnumerate,
@@ -236,7 +236,8 @@ void Replay::replay_iterator(V owner, const HeapObject& state) {
        builder_.constant(Ref::steal(PyLong_FromLongLong(state.number)))});
 }
 
-// One of itertools' that the caller had begun (values/begun_states.h).
+// One of itertools' that the caller had begun
+// (values/types/caller_itertools.h).
 void Replay::replay_state(V iterator, const HeapObject& attributes) {
   for (const DictEntry& entry : attributes.dict->entries) {
     if (!entry.written) continue;

@@ -2,7 +2,7 @@
 // What a backend has decided about a graph's symbols.
 #pragma once
 
-#include "values/context.h"
+#include "values/model/context.h"
 
 namespace magneto::entry {
 

@@ -20,12 +20,12 @@
 #include "artifact/program.h"
 #include "bytecode/decode.h"
 #include "bytecode/liveness.h"
-#include "entry/call_places.h"
+#include "entry/callable/settings.h"
 #include "entry/failure_policy.h"
-#include "entry/settings.h"
+#include "entry/report/call_places.h"
 #include "graph/arg.h"
 #include "guards/program.h"
-#include "values/capture.h"
+#include "values/model/capture.h"
 
 namespace magneto::entry {
 
@@ -48,7 +48,7 @@ struct InnerFunction {
 };
 
 // How a frame goes on where its graph broke.
-struct Continuation {
+struct ResumePoint {
   enum class Fate : uint8_t {
     LetGo,
     Hold,  // HeldVariables
@@ -71,7 +71,7 @@ struct Continuation {
   // Of an inlined call.
   InnerFunction function;
   // The instruction calls it; what it returns is what the island's call gives.
-  std::unique_ptr<Continuation> inner;
+  std::unique_ptr<ResumePoint> inner;
 };
 
 // One compilation. Kept alive by its cache and by whoever runs it.
@@ -85,7 +85,7 @@ class Entry {
   // What the trace raised there: an exception leaves such a frame, so there is
   // nothing to compile.
   std::optional<values::BreakInfo> raised;
-  std::optional<Continuation> rest;
+  std::optional<ResumePoint> rest;
   bool has_calls = false;  // of operators
   // Those of the graph's inputs that it writes to, and, if there are any, where
   // in the program its calls stand.

@@ -8,20 +8,20 @@
 
 #include "artifact/plan.h"
 #include "entry/backend_conditions.h"
-#include "entry/continuation.h"
-#include "entry/counters.h"
-#include "entry/describe.h"
-#include "entry/foreign.h"
+#include "entry/callable/foreign.h"
+#include "entry/callable/stance.h"
+#include "entry/callable/strict_regions.h"
 #include "entry/idle_frames.h"
 #include "entry/limits.h"
-#include "entry/live_slots.h"
 #include "entry/misses.h"
-#include "entry/report.h"
-#include "entry/stance.h"
-#include "entry/strict_regions.h"
+#include "entry/report/counters.h"
+#include "entry/report/describe.h"
+#include "entry/report/report.h"
+#include "entry/report/symbol_report.h"
+#include "entry/report/trace_report.h"
+#include "entry/resume/live_variables.h"
+#include "entry/resume/resume_point.h"
 #include "entry/symbol_policy.h"
-#include "entry/symbol_report.h"
-#include "entry/trace_report.h"
 #include "entry/view.h"
 #include "graph/passes/passes.h"
 #include "graph/python_handle.h"
@@ -33,8 +33,8 @@
 #include "support/check.h"
 #include "tensor/fake_tensor.h"
 #include "tensor/operator_effects.h"
-#include "values/identity.h"
-#include "values/tensor_choice.h"
+#include "values/model/identity.h"
+#include "values/torch/tensor_choice.h"
 
 namespace magneto::entry {
 
@@ -443,7 +443,7 @@ std::optional<Compiled> Compilation::add(const Capture& capture) {
       plan_->builder.finish(graph_inputs, graph.call_count() != 0));
   if (capture.ending == Ending::Break)
     entry->rest =
-        continuation(cache_, capture, request_.globals, slots_, plan_->shapes);
+        resume_point(cache_, capture, request_.globals, slots_, plan_->shapes);
   entry->shows_frames = plan_->shows_frames;
   entry->unchanged = capture.unchanged;
   if (request_.start != 0) entry->overwritten = capture.written;

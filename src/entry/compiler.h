@@ -4,7 +4,7 @@
 
 #include "entry/cache.h"
 #include "python/frame.h"
-#include "values/capture.h"
+#include "values/model/capture.h"
 
 namespace magneto::entry {
 

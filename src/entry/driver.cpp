@@ -8,11 +8,11 @@
 #include <optional>
 #include <vector>
 
+#include "entry/callable/foreign.h"
+#include "entry/callable/stance.h"
 #include "entry/compiler.h"
-#include "entry/foreign.h"
-#include "entry/report.h"
-#include "entry/rest.h"
-#include "entry/stance.h"
+#include "entry/report/report.h"
+#include "entry/resume/island_run.h"
 #include "entry/view.h"
 #include "graph/runner.h"
 #include "python/code_object.h"
@@ -155,7 +155,7 @@ Piece run_entry(Running& at, size_t index, PyObject** slots, PyObject** result,
     const size_t variables = entry->rest->shape.locals.size();
     broken->results =
         FrameValues(variables, program.result_count() - variables);
-    for (const Continuation* inner = entry->rest->inner.get(); inner;
+    for (const ResumePoint* inner = entry->rest->inner.get(); inner;
          inner = inner->inner.get())
       broken->codes.push_back(
           Ref::share(PyWeakref_GetObject(inner->function.code)));

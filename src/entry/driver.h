@@ -8,7 +8,7 @@
 
 #include "entry/cache.h"
 #include "entry/compiler.h"
-#include "entry/rest.h"
+#include "entry/resume/island_run.h"
 #include "python/frame.h"
 
 namespace magneto::entry {

@@ -3,10 +3,10 @@
 
 #include <exception>
 
+#include "entry/callable/stance.h"
 #include "entry/compiler.h"
 #include "entry/driver.h"
 #include "entry/frame_rules.h"
-#include "entry/stance.h"
 #include "entry/worth.h"
 #include "python/frame.h"
 

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "guards/program.h"
-#include "values/context.h"
+#include "values/model/context.h"
 
 namespace magneto::entry {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "entry/report.h"
+#include "entry/report/report.h"
 
 namespace magneto::entry {
 namespace {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "entry/callable/stance.h"
 #include "entry/limits.h"
-#include "entry/stance.h"
 #include "entry/view.h"
 #include "entry/worth.h"
 #include "support/check.h"

@@ -7,7 +7,7 @@
 
 #include "entry/cache.h"
 #include "entry/compiler.h"
-#include "entry/report.h"
+#include "entry/report/report.h"
 #include "python/frame.h"
 
 namespace magneto::entry {

@@ -2,18 +2,18 @@
 #include "entry/register.h"
 
 #include "entry/cache.h"
-#include "entry/compiled_function.h"
-#include "entry/counters.h"
-#include "entry/disabled_function.h"
+#include "entry/callable/compiled_function.h"
+#include "entry/callable/disabled_function.h"
+#include "entry/callable/module_call.h"
+#include "entry/callable/settings.h"
+#include "entry/callable/stance.h"
 #include "entry/driver.h"
 #include "entry/frame_rules.h"
 #include "entry/frames.h"
-#include "entry/module_call.h"
-#include "entry/report.h"
-#include "entry/settings.h"
-#include "entry/stance.h"
+#include "entry/report/counters.h"
+#include "entry/report/report.h"
 #include "python/frame.h"
-#include "values/reasons.h"
+#include "values/model/reasons.h"
 
 namespace magneto::entry {
 namespace {

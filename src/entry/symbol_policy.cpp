@@ -3,12 +3,12 @@
 
 #include <algorithm>
 
-#include "entry/report.h"
+#include "entry/report/report.h"
 #include "entry/view.h"
 #include "python/layout.h"
 #include "shapes/environment.h"
 #include "tensor/fake_tensor.h"
-#include "values/torch_types.h"
+#include "values/torch/torch_types.h"
 
 namespace magneto::entry {
 

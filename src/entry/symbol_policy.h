@@ -9,7 +9,7 @@
 
 #include "entry/cache.h"
 #include "entry/named_sources.h"
-#include "values/context.h"
+#include "values/model/context.h"
 
 namespace magneto::entry {
 

@@ -3,7 +3,7 @@
 #include "entry/register.h"
 #include "graph/python_handle.h"
 #include "graph/tensor_meta.h"
-#include "natives/torch_hooks.h"
+#include "natives/torch/hooks.h"
 #include "python/class_hierarchy.h"
 #include "python/code_functions.h"
 #include "python/find.h"

@@ -10,9 +10,9 @@
 #include "python/find.h"
 #include "python/frame.h"
 #include "tensor/fake_tensor.h"
-#include "values/frozen_dataclasses.h"
-#include "values/recursion.h"
-#include "values/torch_types.h"
+#include "values/model/recursion.h"
+#include "values/torch/torch_types.h"
+#include "values/types/frozen_dataclasses.h"
 
 namespace magneto::natives {
 

@@ -3,7 +3,7 @@
 // allow_in_graph, disallow_in_graph, assume_constant_result.
 #pragma once
 
-#include "values/protocol.h"
+#include "values/protocol/protocol.h"
 
 namespace magneto::natives {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Magneto's own functions and types, met in a program that is traced.
 #include "natives/pure.h"
-#include "natives/torch_rows.h"
+#include "natives/torch/rows.h"
 
 namespace magneto::natives {
 

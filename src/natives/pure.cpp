@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "natives/pure.h"
 
-#include "natives/derived.h"
+#include "natives/builtins/derived.h"
 #include "python/bind.h"
 #include "python/held_warnings.h"
 #include "python/names.h"
@@ -9,11 +9,11 @@
 #include "python/pending_error.h"
 #include "python/set_items.h"
 #include "python/types.h"
-#include "values/aliases.h"
-#include "values/attributes.h"
-#include "values/digits_limit.h"
-#include "values/numpy_values.h"
-#include "values/torch_types.h"
+#include "values/protocol/attributes.h"
+#include "values/torch/torch_types.h"
+#include "values/types/aliases.h"
+#include "values/types/digits_limit.h"
+#include "values/types/numpy_values.h"
 
 namespace magneto::natives {
 

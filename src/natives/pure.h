@@ -13,7 +13,7 @@ namespace magneto::natives {
 PyObject* safe_object(Context& ctx, V value);
 
 // The same, and texts and numbers of classes of the program's of which C code
-// can't tell that they are no plain ones (natives/derived.h).
+// can't tell that they are no plain ones (natives/builtins/derived.h).
 PyObject* plain_object(Context& ctx, V value);
 
 // The same for C code that reads no more of a text than its characters, so that

@@ -8,12 +8,12 @@
 #include <unordered_map>
 #include <vector>
 
-#include "natives/iterators.h"
+#include "natives/builtins/iterators.h"
+#include "natives/builtins/text.h"
 #include "natives/marks.h"
 #include "natives/pure.h"
 #include "natives/signature.h"
 #include "natives/symbolic.h"
-#include "natives/text.h"
 #include "python/bind.h"
 #include "python/find.h"
 #include "python/iterator_layout.h"
@@ -22,11 +22,11 @@
 #include "python/names.h"
 #include "python/types.h"
 #include "tensor/fake_tensor.h"
-#include "values/attributes.h"
-#include "values/definitions.h"
-#include "values/exceptions.h"
-#include "values/numpy_values.h"
-#include "values/recursion.h"
+#include "values/model/recursion.h"
+#include "values/protocol/attributes.h"
+#include "values/types/definitions.h"
+#include "values/types/exceptions.h"
+#include "values/types/numpy_values.h"
 
 namespace magneto::natives {
 

@@ -15,7 +15,7 @@
 #include <cstdint>
 #include <span>
 
-#include "values/protocol.h"
+#include "values/protocol/protocol.h"
 
 namespace magneto::natives {
 

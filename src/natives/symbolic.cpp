@@ -7,7 +7,7 @@
 #include "python/find.h"
 #include "shapes/environment.h"
 #include "support/forever.h"
-#include "values/symbolic.h"
+#include "values/protocol/symbolic.h"
 
 namespace magneto::natives {
 

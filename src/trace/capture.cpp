@@ -3,7 +3,7 @@
 
 #include "guards/read.h"
 #include "natives/registry.h"
-#include "natives/torch_closing.h"
+#include "natives/torch/closing.h"
 #include "python/code_object.h"
 #include "python/handled.h"
 #include "python/names.h"
@@ -14,7 +14,7 @@
 #include "tensor/fake_tensor.h"
 #include "tensor/global_state.h"
 #include "trace/interpreter.h"
-#include "values/exceptions.h"
+#include "values/types/exceptions.h"
 
 namespace magneto::trace {
 

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "python/frame.h"
-#include "values/capture.h"
+#include "values/model/capture.h"
 
 namespace magneto::trace {
 

@@ -9,7 +9,7 @@
 
 #include "bytecode/decode.h"
 #include "python/call_layout.h"
-#include "values/context.h"
+#include "values/model/context.h"
 
 namespace magneto::trace {
 

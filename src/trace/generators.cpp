@@ -2,9 +2,9 @@
 // Generators: frames that are left at a yield and entered again.
 #include "python/names.h"
 #include "trace/interpreter.h"
-#include "values/attributes.h"
-#include "values/exceptions.h"
-#include "values/speculation.h"
+#include "values/model/speculation.h"
+#include "values/protocol/attributes.h"
+#include "values/types/exceptions.h"
 
 namespace magneto::trace {
 

@@ -8,7 +8,7 @@
 #include "python/find.h"
 #include "python/names.h"
 #include "trace/interpreter.h"
-#include "values/functions.h"
+#include "values/types/functions.h"
 
 namespace magneto::trace {
 

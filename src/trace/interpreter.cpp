@@ -13,7 +13,7 @@
 #include "python/types.h"
 #include "support/stack_room.h"
 #include "trace/handlers.h"
-#include "values/exceptions.h"
+#include "values/types/exceptions.h"
 
 namespace magneto::trace {
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The interpreter: executes canonical instructions over symbolic values. What
 // an instruction does is a handler (ops_*.cpp); what Python's objects do is the
-// protocol (values/protocol.h); here are the loop, calls and exceptions.
+// protocol (values/protocol/protocol.h); here are the loop, calls and
+// exceptions.
 #pragma once
 
 #include <memory>
@@ -11,10 +12,10 @@
 #include "python/frame.h"
 #include "support/journaled.h"
 #include "trace/frame.h"
-#include "values/capture.h"
-#include "values/context.h"
-#include "values/protocol.h"
-#include "values/reachable.h"
+#include "values/model/capture.h"
+#include "values/model/context.h"
+#include "values/model/reachable.h"
+#include "values/protocol/protocol.h"
 
 namespace magneto::trace {
 

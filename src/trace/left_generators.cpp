@@ -8,7 +8,7 @@
 
 #include "python/call_layout.h"
 #include "trace/interpreter.h"
-#include "values/exceptions.h"
+#include "values/types/exceptions.h"
 
 namespace magneto::trace {
 

@@ -144,7 +144,7 @@ std::vector<int32_t> Interpreter::written(const Frame& outermost) const {
 }
 
 // Whether a variable has been written to that was dead when the piece began:
-// who runs the pieces may have held its object (entry/held_variables.h).
+// who runs the pieces may have held its object (entry/resume/held_variables.h).
 bool Interpreter::may_have_let_go_of_dead_variables() const {
   if (begun_at_start_) return false;
   const Frame* outermost = frame_;

@@ -2,12 +2,12 @@
 // Building containers, strings and functions; unpacking.
 #include "python/names.h"
 #include "trace/handlers.h"
-#include "values/attributes.h"
-#include "values/exceptions.h"
-#include "values/functions.h"
-#include "values/hashing.h"
-#include "values/sets.h"
-#include "values/texts.h"
+#include "values/protocol/attributes.h"
+#include "values/protocol/hashing.h"
+#include "values/types/exceptions.h"
+#include "values/types/functions.h"
+#include "values/types/sets.h"
+#include "values/types/texts.h"
 
 namespace magneto::trace {
 

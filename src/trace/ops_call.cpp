@@ -2,7 +2,7 @@
 // Calls and returns.
 #include "python/call_layout.h"
 #include "trace/handlers.h"
-#include "values/functions.h"
+#include "values/types/functions.h"
 
 namespace magneto::trace {
 

@@ -5,8 +5,8 @@
 #include "python/find.h"
 #include "python/names.h"
 #include "trace/handlers.h"
-#include "values/exception_groups.h"
-#include "values/exceptions.h"
+#include "values/types/exception_groups.h"
+#include "values/types/exceptions.h"
 
 namespace magneto::trace {
 

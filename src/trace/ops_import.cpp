@@ -4,8 +4,8 @@
 #include "python/find.h"
 #include "python/names.h"
 #include "trace/handlers.h"
-#include "values/imports.h"
-#include "values/protocol.h"
+#include "values/protocol/imports.h"
+#include "values/protocol/protocol.h"
 
 namespace magneto::trace {
 

@@ -5,7 +5,7 @@
 
 #include "python/names.h"
 #include "trace/handlers.h"
-#include "values/symbolic.h"
+#include "values/protocol/symbolic.h"
 
 namespace magneto::trace {
 

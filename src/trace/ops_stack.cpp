@@ -3,7 +3,7 @@
 #include "python/find.h"
 #include "python/names.h"
 #include "trace/handlers.h"
-#include "values/exceptions.h"
+#include "values/types/exceptions.h"
 
 namespace magneto::trace {
 
@@ -79,8 +79,7 @@ Outcome<Next> op_StoreFast(Interpreter& in, Frame& frame, Instruction ins) {
   V value = frame.top();
   if (value->kind == Kind::Tensor) {
     const graph::NodeRef node = in.ctx.heap[value->heap].node;
-    in.ctx.tracer.of(node).set_name_hint(node.node,
-                                         frame.local_name(ins.arg));
+    in.ctx.tracer.of(node).set_name_hint(node.node, frame.local_name(ins.arg));
   }
   frame.locals[static_cast<size_t>(ins.arg)] = value;
   frame.pop();

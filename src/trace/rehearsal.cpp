@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "trace/handlers.h"
-#include "values/attributes.h"
-#include "values/dump.h"
-#include "values/speculation.h"
+#include "values/model/dump.h"
+#include "values/model/speculation.h"
+#include "values/protocol/attributes.h"
 
 namespace magneto::trace {
 

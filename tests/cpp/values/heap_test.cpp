@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The heap under random writes: a rollback gives back exactly what was there.
-#include "values/heap.h"
+#include "values/model/heap.h"
 
 #include <gtest/gtest.h>
 
@@ -60,8 +60,10 @@ class RandomHeap {
         });
         break;
       case 5:
-        with_object(
-            [&](HeapId id) { heap.set_node(id, graph::NodeId{pick(100)}); });
+        with_object([&](HeapId id) {
+          heap.set_node(id,
+                        {graph::GraphId{pick(3)}, graph::NodeId{pick(100)}});
+        });
         break;
       case 6:
       case 7:

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a part of a trace has written since its checkpoint, and how two parts
 // that began at one checkpoint differ.
-#include "values/speculation.h"
+#include "values/model/speculation.h"
 
 #include <gtest/gtest.h>
 
 #include <functional>
 
-#include "values/callers_objects.h"
-#include "values/dump.h"
+#include "values/model/callers_objects.h"
+#include "values/model/dump.h"
 
 namespace magneto::values {
 namespace {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Each reason for a graph break (src/values/reasons.def): a program that meets
+"""Each reason for a graph break (src/values/model/reasons.def): a program that meets
 it, run as in plain Python; and the page that lists them.
 """
 

@@ -162,7 +162,7 @@ def test_table_is_what_the_tool_writes():
         text=True,
         check=True,
     ).stdout
-    assert written == (ROOT / "src/natives/torch_graph.def").read_text()
+    assert written == (ROOT / "src/natives/torch/graph.def").read_text()
 
 
 def test_table_agrees_with_torch_compile():
@@ -172,7 +172,7 @@ def test_table_agrees_with_torch_compile():
     from torch._dynamo import trace_rules
     from torch._dynamo.variables import TorchInGraphFunctionVariable
 
-    text = (ROOT / "src/natives/torch_graph.def").read_text()
+    text = (ROOT / "src/natives/torch/graph.def").read_text()
     ours = set(re.findall(r'MG_TORCH_FUNCTION\("(.*)", "(.*)"\)', text))
     assert len(ours) > 1000
     rules = trace_rules.get_torch_obj_rule_map()

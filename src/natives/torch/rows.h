@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the files of torch's rows share.
+#pragma once
+
+#include "natives/registry.h"
+#include "natives/signature.h"
+#include "natives/torch/objects.h"
+
+namespace magneto::natives {
+
+using guards::SourceId;
+using values::as;
+using values::HeapId;
+using values::TensorValue;
+
+// What stands at a dotted path (object_at<"torch.finfo">()), looked up once.
+template <Literal path>
+PyObject* object_at() {
+  static PyObject* const object = [] {
+    PyObject* found = find_object(path.text);
+    MG_CHECK(found, std::string("torch has no ") + path.text);
+    return found;
+  }();
+  return object;
+}
+
+// A call of the function that `path` names, with what fakes and constants the
+// arguments are; recorded in the graph if tensors come out.
+template <Literal path>
+Outcome<V> call_real(Context& ctx, const Arguments& args) {
+  return values::record_function(ctx, object_at<path>(), args);
+}
+
+// Guards on all three autocast states.
+void guard_autocast(Context& ctx);
+
+}  // namespace magneto::natives

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Iterators of itertools' that the caller has begun: while tracing, iterators
+// around a State (magneto/polyfills/itertools.py) like those that the trace
+// makes, but of what the real one keeps. What the steps have changed in the
+// state is written to the real one when the piece ends.
+#pragma once
+
+#include <optional>
+
+#include "values/model/context.h"
+
+namespace magneto::values {
+
+// Null if the object is of no class that is known here, or in a state that
+// isn't.
+V caller_itertools_state(Context& ctx, PyObject* object, SourceId source);
+
+// The caller's iterator that a state is of; null for all other objects.
+V iterator_of_state(Context& ctx, V state);
+
+// What is to be written to such an iterator (python/itertools_layout.h).
+struct IteratorWrite {
+  size_t word;
+  V value;  // null: no object
+};
+// For what the attribute of its state now has.
+IteratorWrite iterator_write(Context& ctx, V iterator, PyObject* attribute,
+                             V value);
+
+}  // namespace magneto::values
