@@ -114,6 +114,17 @@ def overhead_of_add(**options: Any) -> Measurement:
     return measure
 
 
+def overhead_of_eager_graph(compiler: Compiler) -> float:
+    """The same where the graph is run as it is: what a call costs beyond the
+    operator, with no backend's callable in between.
+    """
+    x, y = torch.ones(4), torch.ones(4)
+    call = compiler.compile(programs.add, backend="eager")
+    expect_captured(torch.equal(call(x, y), x + y))
+    operator = seconds_per_call(torch.add, x, y)
+    return seconds_per_call(call, x, y) - operator
+
+
 def overhead_with_graph_breaks(count: int) -> Measurement:
     """A hit of a function that is `count` + 1 graphs."""
     # Written out: torch.compile runs a loop with a break in plain Python.
@@ -192,6 +203,7 @@ MEASUREMENTS: dict[str, Measurement] = {
     "capture_integer_loop": capture_function(programs.integer_loop),
     "call_add": overhead_of_add(),
     "call_add_dynamic": overhead_of_add(dynamic=True),
+    "call_add_eager": overhead_of_eager_graph,
     "call_graph_break": overhead_with_graph_breaks(1),
     "call_ten_graph_breaks": overhead_with_graph_breaks(10),
     "call_32_layers": overhead_of_llama,

@@ -63,6 +63,13 @@ ROWS = [
         "1.5 µs of 13.4",
     ),
     Row(
+        "call_add_eager",
+        "the same, the graph run as it is, beyond the operator",
+        "µs",
+        9.0 / 1.0,
+        "1 µs of 9.0",
+    ),
+    Row(
         "call_graph_break",
         "the same, one graph break",
         "µs",

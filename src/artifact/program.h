@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "graph/compiled_graph.h"
 #include "python/ref.h"
 
 namespace magneto::artifact {
@@ -65,8 +66,11 @@ class DirectProgram {
 
   // The compiled graph; needed before run() if calls_graph().
   bool calls_graph() const { return calls_graph_; }
-  void set_graph(Ref callable) { graph_ = std::move(callable); }
-  PyObject* graph() const { return graph_.get(); }
+  void set_graph(std::unique_ptr<graph::CompiledGraph> graph) {
+    graph_ = std::move(graph);
+  }
+  // Null if there is none.
+  const graph::CompiledGraph* graph() const { return graph_.get(); }
 
   // `slots`: slot_count() places, with one more in front of the first that the
   // callee may use; the inputs are filled in, borrowed, and the rest is
@@ -86,7 +90,7 @@ class DirectProgram {
   std::vector<Place> operands_;
   std::vector<Place> results_;
   std::vector<Ref> constants_;
-  Ref graph_;
+  std::unique_ptr<graph::CompiledGraph> graph_;
   size_t slot_count_ = 0;
   size_t input_count_ = 0;
   size_t graph_input_count_ = 0;

@@ -317,39 +317,9 @@ class Run {
 
  private:
   bool call_graph(const Step& step) {
-    Ref output = Ref::steal(PyObject_Vectorcall(
-        program_.graph_.get(), slots_,
-        program_.graph_input_count_ | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr));
-    if (!output) return false;
-    const bool is_list = PyList_Check(output.get());
-    if (!is_list && !PyTuple_Check(output.get())) return wrong_output(output);
-    const Py_ssize_t count = is_list ? PyList_GET_SIZE(output.get())
-                                     : PyTuple_GET_SIZE(output.get());
-    if (count != static_cast<Py_ssize_t>(program_.graph_output_count_))
-      return wrong_output(output);
-    for (Py_ssize_t i = 0; i < count; ++i) {
-      PyObject* item = is_list ? PyList_GET_ITEM(output.get(), i)
-                               : PyTuple_GET_ITEM(output.get(), i);
-      slots_[step.target + i] = Ref::share(item).release();
-    }
-    return true;
-  }
-
-  bool wrong_output(PyObject* output) const {
-    const Py_ssize_t length = PyTuple_Check(output) || PyList_Check(output)
-                                  ? PySequence_Size(output)
-                                  : -1;
-    if (length < 0)
-      PyErr_Format(PyExc_TypeError,
-                   "the compiled graph must return a tuple of %zu values, but "
-                   "it returned a %.200s",
-                   program_.graph_output_count_, Py_TYPE(output)->tp_name);
-    else
-      PyErr_Format(PyExc_TypeError,
-                   "the compiled graph must return a tuple of %zu values, but "
-                   "it returned %zd",
-                   program_.graph_output_count_, length);
-    return false;
+    return program_.graph_->run({slots_, program_.graph_input_count_},
+                                {slots_ + std::max(step.target, 0),
+                                 program_.graph_output_count_});
   }
 
   const DirectProgram& program_;

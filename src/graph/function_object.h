@@ -16,8 +16,8 @@ bool init_function_type(PyObject* module);
 // GraphRunner's constructor.
 Ref make_function(const Graph& graph, PyObject* callables = nullptr);
 
-// The runner of such an object, or null for any other object: lets artifacts
-// run the graph without a call through Python.
+// The runner of such an object, or null for any other object: CompiledGraph
+// runs the graph without a call through Python.
 const GraphRunner* runner_of(PyObject* object);
 
 }  // namespace magneto::graph

@@ -94,11 +94,34 @@ void GraphRunner::clear() {
 }
 
 Ref GraphRunner::run(PyObject* const* inputs) const {
+  Frame frame(*this, inputs);
+  if (!execute_all(frame)) return nullptr;
+  if (!gives_tuple_) return Ref::share(frame.read(results_[0]));
+  Ref tuple =
+      Ref::steal(PyTuple_New(static_cast<Py_ssize_t>(results_.size())));
+  for (size_t i = 0; tuple && i < results_.size(); ++i)
+    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i),
+                     Ref::share(frame.read(results_[i])).release());
+  return tuple;
+}
+
+bool GraphRunner::run(std::span<PyObject* const> inputs,
+                      std::span<PyObject*> outputs) const {
+  MG_CHECK(gives_tuple_ && inputs.size() == input_count_ &&
+               outputs.size() == results_.size(),
+           "a graph is run with its inputs, for its outputs");
+  Frame frame(*this, inputs.data());
+  if (!execute_all(frame)) return false;
+  for (size_t i = 0; i < results_.size(); ++i)
+    outputs[i] = Ref::share(frame.read(results_[i])).release();
+  return true;
+}
+
+bool GraphRunner::execute_all(Frame& frame) const {
   if (!ok_) {
     PyErr_SetString(PyExc_RuntimeError, "this graph can't be run any more");
-    return nullptr;
+    return false;
   }
-  Frame frame(*this, inputs);
   bool grad_enabled = false;
   if (state_functions_.is_grad_enabled) {
     Ref mode =
@@ -111,14 +134,14 @@ Ref GraphRunner::run(PyObject* const* inputs) const {
       failed_call() = instruction.node;
       if (state_functions_.is_grad_enabled)
         restore_state(&instruction, grad_enabled, frame);
-      return nullptr;
+      return false;
     }
     frame.slot(instruction.result) = std::move(result);
     for (uint32_t i = 0; i < instruction.release_count; ++i) {
       frame.slot(releases_[instruction.releases + i]) = nullptr;
     }
   }
-  return Ref::share(frame.read(result_));
+  return true;
 }
 
 bool GraphRunner::calls(const Instruction& instruction,

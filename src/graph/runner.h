@@ -35,6 +35,11 @@ class GraphRunner {
   // The graph's output, or null with a Python error set. Each value is dropped
   // after its last use. Runs user code.
   Ref run(PyObject* const* inputs) const;
+  // The same for a graph that gives a tuple, whose items are written to
+  // `outputs` as new references; false with a Python error set.
+  bool gives_tuple() const { return gives_tuple_; }
+  bool run(std::span<PyObject* const> inputs,
+           std::span<PyObject*> outputs) const;
 
   // For tp_traverse.
   template <class Visit>
@@ -77,6 +82,8 @@ class GraphRunner {
   class Compiler;
   class Frame;
 
+  // All instructions; false with a Python error set.
+  bool execute_all(Frame& frame) const;
   Ref execute(const Instruction& instruction, Frame& frame) const;
   bool calls(const Instruction& instruction, const Ref& function) const;
   // After a failure at `failed`: what the calls before it have changed of the
@@ -89,7 +96,9 @@ class GraphRunner {
   size_t input_count_ = 0;
   uint32_t slot_count_ = 0;
   uint32_t max_operands_ = 0;
-  Operand result_{Place::Input, 0};
+  // What the graph gives: the items of a tuple, or one object.
+  bool gives_tuple_ = false;
+  std::vector<Operand> results_;
   std::vector<Instruction> instructions_;
   // Null unless the graph calls one of them.
   StateFunctions state_functions_;

@@ -90,7 +90,7 @@ bool GraphRunner::Compiler::emit_node(NodeId id, const Node& node) {
     case Op::CallMethod:
       return emit_call(id, node);
     case Op::Output:
-      return operand_of(node.args[0], runner_.result_);
+      return set_results(node.args[0]);
   }
   return true;
 }
@@ -143,6 +143,15 @@ bool GraphRunner::Compiler::emit_call(NodeId id, const Node& node) {
         .result = slot},
        operands);
   release_after(id);
+  return true;
+}
+
+bool GraphRunner::Compiler::set_results(const Arg& value) {
+  runner_.gives_tuple_ = value.tag() == ArgTag::Tuple;
+  if (!runner_.gives_tuple_)
+    return operand_of(value, runner_.results_.emplace_back());
+  for (const Arg& item : value.items())
+    if (!operand_of(item, runner_.results_.emplace_back())) return false;
   return true;
 }
 

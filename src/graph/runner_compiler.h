@@ -22,6 +22,7 @@ class GraphRunner::Compiler {
   bool emit_node(NodeId id, const Node& node);
   bool read_attribute(NodeId id, const Node& node);
   bool emit_call(NodeId id, const Node& node);
+  bool set_results(const Arg& value);
   bool operand_of(const Arg& arg, Operand& operand);
   bool build_constant(const Arg& arg, Operand& operand);
   bool build_fresh(const Arg& arg, Operand& operand);

@@ -48,6 +48,22 @@ Reading own_attr(PyObject* type, PyObject* name, Py_hash_t hash) {
 
 Reading root_only() { return Reading::unreadable(); }
 
+// The member's place in an object of that struct; null of any other.
+template <class Struct>
+PyObject** member_of(bool is_one, PyObject* base, PyObject* Struct::*member) {
+  return is_one ? &(as<Struct>(base)->*member) : nullptr;
+}
+
+bool is_heap_type(PyObject* object) {
+  return PyType_Check(object) &&
+         (as<PyTypeObject>(object)->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0;
+}
+
+bool is_exception_group(PyObject* object) {
+  return PyObject_TypeCheck(object,
+                            as<PyTypeObject>(PyExc_BaseExceptionGroup));
+}
+
 }  // namespace
 
 PyObject** slot_member_place(PyObject* object, PyObject* member) noexcept {
@@ -64,113 +80,16 @@ PyObject** field_place(SourceKind kind, PyObject* base) noexcept {
   using python::private_field;
   using python::PrivateField;
   switch (kind) {
-    case SourceKind::CellContents:
-      return PyCell_Check(base) ? &as<PyCellObject>(base)->ob_ref : nullptr;
-    case SourceKind::FunctionCode:
-    case SourceKind::FunctionDefaults:
-    case SourceKind::FunctionKwDefaults:
-    case SourceKind::FunctionClosure:
-    case SourceKind::FunctionGlobals:
-    case SourceKind::FunctionName:
-    case SourceKind::FunctionQualifiedName:
-    case SourceKind::FunctionDoc:
-    case SourceKind::FunctionModule:
-    case SourceKind::FunctionAnnotations: {
-      if (!PyFunction_Check(base)) return nullptr;
-      auto* function = as<PyFunctionObject>(base);
-      if (kind == SourceKind::FunctionCode) return &function->func_code;
-      if (kind == SourceKind::FunctionDefaults) return &function->func_defaults;
-      if (kind == SourceKind::FunctionClosure) return &function->func_closure;
-      if (kind == SourceKind::FunctionGlobals) return &function->func_globals;
-      if (kind == SourceKind::FunctionName) return &function->func_name;
-      if (kind == SourceKind::FunctionQualifiedName)
-        return &function->func_qualname;
-      if (kind == SourceKind::FunctionDoc) return &function->func_doc;
-      if (kind == SourceKind::FunctionModule) return &function->func_module;
-      if (kind == SourceKind::FunctionAnnotations)
-        return &function->func_annotations;
-      return &function->func_kwdefaults;
-    }
-    case SourceKind::TypeName:
-    case SourceKind::TypeQualifiedName: {
-      if (!PyType_Check(base) ||
-          (as<PyTypeObject>(base)->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0)
-        return nullptr;
-      auto* type = as<PyHeapTypeObject>(base);
-      return kind == SourceKind::TypeName ? &type->ht_name : &type->ht_qualname;
-    }
-    case SourceKind::InstanceDict:
-      return python::dict_slot(base);
-    case SourceKind::IteratedOver:
-      return iterator_field(base, IteratorField::IteratedOver);
-    case SourceKind::ZippedIterators:
-      return iterator_field(base, IteratorField::ZippedIterators);
-    case SourceKind::MappedIterators:
-      return iterator_field(base, IteratorField::MappedIterators);
-    case SourceKind::MappedFunction:
-      return iterator_field(base, IteratorField::MappedFunction);
-    case SourceKind::FilterFunction:
-      return iterator_field(base, IteratorField::FilterFunction);
-    case SourceKind::FilteredIterator:
-      return iterator_field(base, IteratorField::FilteredIterator);
-    case SourceKind::MethodSelf:
-      return PyMethod_Check(base) ? &as<PyMethodObject>(base)->im_self
-                                  : nullptr;
-    case SourceKind::MethodFunction:
-      return PyMethod_Check(base) ? &as<PyMethodObject>(base)->im_func
-                                  : nullptr;
-    case SourceKind::BuiltinSelf:
-      return PyCFunction_Check(base) ? &as<PyCFunctionObject>(base)->m_self
-                                     : nullptr;
-    case SourceKind::StaticMethodTarget:
-      return private_field(base, PrivateField::StaticMethodTarget);
-    case SourceKind::ClassMethodTarget:
-      return private_field(base, PrivateField::ClassMethodTarget);
-    case SourceKind::PropertyGetter:
-      return private_field(base, PrivateField::PropertyGetter);
-    case SourceKind::PropertySetter:
-      return private_field(base, PrivateField::PropertySetter);
-    case SourceKind::PropertyDeleter:
-      return private_field(base, PrivateField::PropertyDeleter);
-    case SourceKind::PartialFunction:
-      return private_field(base, PrivateField::PartialFunction);
-    case SourceKind::PartialArgs:
-      return private_field(base, PrivateField::PartialArgs);
-    case SourceKind::PartialKeywords:
-      return private_field(base, PrivateField::PartialKeywords);
-    case SourceKind::KeyFunction:
-      return private_field(base, PrivateField::KeyFunction);
-    case SourceKind::KeyObject:
-      return private_field(base, PrivateField::KeyObject);
-    case SourceKind::DefaultFactory:
-      return private_field(base, PrivateField::DefaultFactory);
-    case SourceKind::MappingProxyTarget:
-      return private_field(base, PrivateField::MappingProxyTarget);
-    case SourceKind::CachedResults:
-      return private_field(base, PrivateField::CachedResults);
-    case SourceKind::CachedResult:
-      return private_field(base, PrivateField::CachedResult);
-    case SourceKind::ExceptionArgs:
-    case SourceKind::ExceptionCause:
-    case SourceKind::ExceptionContext:
-    case SourceKind::ExceptionTraceback: {
-      if (!PyExceptionInstance_Check(base)) return nullptr;
-      auto* exception = as<PyBaseExceptionObject>(base);
-      if (kind == SourceKind::ExceptionArgs) return &exception->args;
-      if (kind == SourceKind::ExceptionCause) return &exception->cause;
-      if (kind == SourceKind::ExceptionContext) return &exception->context;
-      return &exception->traceback;
-    }
-    case SourceKind::GroupMessage:
-    case SourceKind::GroupExceptions: {
-      if (!PyObject_TypeCheck(base, as<PyTypeObject>(PyExc_BaseExceptionGroup)))
-        return nullptr;
-      auto* group = as<PyBaseExceptionGroupObject>(base);
-      return kind == SourceKind::GroupMessage ? &group->msg : &group->excs;
-    }
+#define MG_SOURCE(Kind, operand, printed)
+#define MG_FIELD(Kind, printed, place) \
+  case SourceKind::Kind:               \
+    return place;
+#include "guards/sources.def"
+#undef MG_SOURCE
+    // It reads as None where the pointer says so, too.
     case SourceKind::WeakrefTarget:
-      return PyWeakref_CheckRef(base) ? &as<PyWeakReference>(base)->wr_object
-                                      : nullptr;
+      return member_of(PyWeakref_CheckRef(base), base,
+                       &PyWeakReference::wr_object);
     default:
       return nullptr;
   }
@@ -371,57 +290,16 @@ Reading read_ThreadLocalDict(const Source&, PyObject* base) noexcept {
   return dict == nullptr ? Reading::unreadable() : Reading::of(dict);
 }
 
-// Rows that are one pointer in the object; null there reads as absent.
-#define MG_FIELD(Kind)                                          \
-  Reading read_##Kind(const Source&, PyObject* base) noexcept { \
-    PyObject** place = field_place(SourceKind::Kind, base);     \
-    return place == nullptr ? Reading::unreadable()             \
-                            : present_or_absent(*place);        \
+// Null in a field reads as absent.
+#define MG_SOURCE(Kind, operand, printed)
+#define MG_FIELD(Kind, printed, place)                           \
+  Reading read_##Kind(const Source&, PyObject* base) noexcept {  \
+    PyObject** field = field_place(SourceKind::Kind, base);      \
+    return field == nullptr ? Reading::unreadable()              \
+                            : present_or_absent(*field);         \
   }
-MG_FIELD(CellContents)
-MG_FIELD(InstanceDict)
-MG_FIELD(DefaultFactory)
-MG_FIELD(IteratedOver)
-MG_FIELD(ZippedIterators)
-MG_FIELD(MappedFunction)
-MG_FIELD(MappedIterators)
-MG_FIELD(FilterFunction)
-MG_FIELD(FilteredIterator)
-MG_FIELD(MappingProxyTarget)
-MG_FIELD(FunctionCode)
-MG_FIELD(FunctionDefaults)
-MG_FIELD(FunctionKwDefaults)
-MG_FIELD(FunctionClosure)
-MG_FIELD(TypeName)
-MG_FIELD(TypeQualifiedName)
-MG_FIELD(FunctionGlobals)
-MG_FIELD(FunctionName)
-MG_FIELD(FunctionQualifiedName)
-MG_FIELD(FunctionDoc)
-MG_FIELD(FunctionModule)
-MG_FIELD(FunctionAnnotations)
-MG_FIELD(MethodSelf)
-MG_FIELD(MethodFunction)
-MG_FIELD(BuiltinSelf)
-MG_FIELD(StaticMethodTarget)
-MG_FIELD(ClassMethodTarget)
-MG_FIELD(PropertyGetter)
-MG_FIELD(PropertySetter)
-MG_FIELD(PropertyDeleter)
-MG_FIELD(PartialFunction)
-MG_FIELD(PartialArgs)
-MG_FIELD(PartialKeywords)
-MG_FIELD(KeyFunction)
-MG_FIELD(KeyObject)
-MG_FIELD(CachedResults)
-MG_FIELD(CachedResult)
-MG_FIELD(ExceptionArgs)
-MG_FIELD(ExceptionCause)
-MG_FIELD(ExceptionContext)
-MG_FIELD(ExceptionTraceback)
-MG_FIELD(GroupMessage)
-MG_FIELD(GroupExceptions)
-#undef MG_FIELD
+#include "guards/sources.def"
+#undef MG_SOURCE
 
 Reading read_step(const Source& source, PyObject* base) noexcept {
   switch (source.kind) {

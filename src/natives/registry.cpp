@@ -12,6 +12,7 @@
 #include "natives/builtins/text.h"
 #include "natives/marks.h"
 #include "natives/pure.h"
+#include "natives/receiver_checks.h"
 #include "natives/signature.h"
 #include "natives/symbolic.h"
 #include "python/bind.h"
@@ -82,15 +83,6 @@ std::span<const NamelessType> nameless_types() {
 }
 
 // What a user calls it, for messages: math.sqrt, list.append.
-// The class that a descriptor belongs to, or null.
-PyTypeObject* owner_of(PyObject* callable) {
-  PyTypeObject* type = Py_TYPE(callable);
-  if (type == &PyMethodDescr_Type || type == &PyWrapperDescr_Type ||
-      type == &PyGetSetDescr_Type || type == &PyMemberDescr_Type)
-    return reinterpret_cast<PyDescrObject*>(callable)->d_type;
-  return nullptr;
-}
-
 // What the program has told PyTorch's compiler to trace in the callable's
 // place; None, or null with a Python error set.
 Ref substitute_of(PyObject* callable) {
@@ -119,102 +111,6 @@ Outcome<V> refuse(Context& ctx, PyObject* callable, const Arguments& args,
 }
 
 constexpr const char* kOutside = "call it outside of the compiled function";
-
-// A method, slot wrapper or getset of a C class: its first argument must be an
-// instance.
-Outcome<bool> check_receiver(Context& ctx, PyObject* callable,
-                             const Arguments& args) {
-  PyTypeObject* owner = owner_of(callable);
-  if (!owner) return true;
-  const std::string name = values::attribute_name(
-      reinterpret_cast<PyDescrObject*>(callable)->d_name);
-  const bool is_slot = Py_IS_TYPE(callable, &PyWrapperDescr_Type);
-  if (!args.count())
-    return is_slot
-               ? ctx.raise(PyExc_TypeError, "descriptor '" + name + "' of '" +
-                                                owner->tp_name +
-                                                "' object needs an argument")
-               : ctx.raise(PyExc_TypeError, std::string("unbound method ") +
-                                                python::short_name(owner) +
-                                                "." + name +
-                                                "() needs an argument");
-  V receiver = ctx.look(args.positional[0]);
-  if (PyType_IsSubtype(receiver->type, owner)) return true;
-  if (is_slot)
-    return ctx.raise(PyExc_TypeError, "descriptor '" + name + "' requires a '" +
-                                          owner->tp_name +
-                                          "' object but received a '" +
-                                          receiver->type->tp_name + "'");
-  MG_DO(values::expect_instance(ctx, callable, receiver));
-  return true;
-}
-
-// iterator.__next__() takes nothing.
-Status check_next(Context& ctx, const Arguments& args) {
-  if (args.has_keywords())
-    return ctx.raise(PyExc_TypeError,
-                     "wrapper __next__() takes no keyword arguments");
-  const size_t more = args.count() - 1;
-  if (!more) return done;
-  return ctx.raise(PyExc_TypeError,
-                   "expected 0 arguments, got " + std::to_string(more));
-}
-
-// The dict within an OrderedDict has another order, or other keys, than it:
-// only the methods that it inherits know it.
-Status check_ordered(Context& ctx, PyObject* callable, const Arguments& args) {
-  if (owner_of(callable) != &PyDict_Type) return done;
-  V receiver = ctx.look(args.positional[0]);
-  PyObject* name = reinterpret_cast<PyDescrObject*>(callable)->d_name;
-  if (!values::is_instance_of(receiver, &PyODict_Type) ||
-      python::mro_lookup(&PyODict_Type, name) == callable)
-    return done;
-  return ctx.graph_break("native-call",
-                         "dict." + values::attribute_name(name) +
-                             "() of an OrderedDict, which has its own",
-                         "use that of the OrderedDict");
-}
-
-// The first of the classes that `type` inherits from, or itself, that has no
-// __new__ written in Python.
-PyTypeObject* made_by(PyTypeObject* type) {
-  static const newfunc in_python = [] {
-    PyObject* has_own = find_object("abc.ABCMeta");
-    MG_CHECK(has_own, "a class with a __new__ in Python");
-    return reinterpret_cast<PyTypeObject*>(has_own)->tp_new;
-  }();
-  while (type->tp_base && type->tp_new == in_python) type = type->tp_base;
-  return type;
-}
-
-// base.__new__(type, ...): what typeobject.c's tp_new_wrapper asks for.
-Status check_new(Context& ctx, PyObject* callable, const Arguments& args) {
-  PyObject* self =
-      PyCFunction_Check(callable) ? PyCFunction_GET_SELF(callable) : nullptr;
-  if (!self || !PyType_Check(self) ||
-      std::string_view(
-          reinterpret_cast<PyCFunctionObject*>(callable)->m_ml->ml_name) !=
-          "__new__")
-    return done;
-  auto* base = reinterpret_cast<PyTypeObject*>(self);
-  const std::string call = std::string(base->tp_name) + ".__new__(";
-  if (!args.count())
-    return ctx.raise(PyExc_TypeError, call + "): not enough arguments");
-  V value = ctx.look(args.positional[0]);
-  if (!value->is_constant() || !PyType_Check(value->object))
-    return ctx.raise(PyExc_TypeError, call + "X): X is not a type object (" +
-                                          value->type->tp_name + ")");
-  auto* type = reinterpret_cast<PyTypeObject*>(value->object);
-  if (!PyType_IsSubtype(type, base))
-    return ctx.raise(PyExc_TypeError,
-                     call + type->tp_name + "): " + type->tp_name +
-                         " is not a subtype of " + base->tp_name);
-  if (made_by(type)->tp_new != base->tp_new)
-    return ctx.raise(PyExc_TypeError,
-                     call + type->tp_name + ") is not safe, use " +
-                         made_by(type)->tp_name + ".__new__()");
-  return done;
-}
 
 Outcome<V> call_pure(Context& ctx, PyObject* callable, const Arguments& args,
                      PyObject* (*convert)(Context&, V)) {

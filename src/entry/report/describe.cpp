@@ -76,7 +76,8 @@ void report_entry(const CodeCache& cache, const Entry& entry,
       .add("symbols", symbols.get())
       .add("bytecode", bytecode_text(code))
       .add("program", entry.program->print());
-  if (entry.program->graph()) details.add("graph", entry.program->graph());
+  const graph::CompiledGraph* graph = entry.program->graph();
+  if (graph && graph->callable()) details.add("graph", graph->callable());
   if (entry.rest)
     details.add("island", bytecode_text(entry.rest->island->code));
   report("compiled", cache, details);

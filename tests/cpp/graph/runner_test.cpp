@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "graph/runner.h"
 
+#include <vector>
+
+#include "graph/compiled_graph.h"
+#include "graph/function_object.h"
 #include "graph/graph_testing.h"
 
 namespace magneto::graph {
@@ -175,6 +179,77 @@ TEST_F(RunnerTest, AClearedRunnerRefusesToRun) {
   EXPECT_FALSE(runner.run(inputs));
   EXPECT_TRUE(PyErr_ExceptionMatches(PyExc_RuntimeError));
   PyErr_Clear();
+}
+
+// -- CompiledGraph
+
+class CompiledGraphTest : public RunnerTest {
+ protected:
+  // What comes out, one text for each output, or the error.
+  std::vector<std::string> outputs_of(Ref callable, size_t count,
+                                      std::vector<PyObject*> inputs) {
+    const auto compiled = compiled_graph_of(std::move(callable));
+    inputs.insert(inputs.begin(), nullptr);  // the place in front
+    std::vector<PyObject*> outputs(count, nullptr);
+    if (!compiled->run(std::span(inputs).subspan(1), outputs)) {
+      for (PyObject* output : outputs) EXPECT_EQ(output, nullptr);
+      return {take_error()};
+    }
+    std::vector<std::string> texts;
+    for (PyObject* output : outputs) texts.push_back(repr(Ref::steal(output)));
+    return texts;
+  }
+  static std::string take_error() {
+    PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
+    PyErr_Fetch(&type, &value, &traceback);
+    const Ref kind = Ref::steal(type), error = Ref::steal(value);
+    const Ref trace = Ref::steal(traceback);
+    const Ref text = Ref::steal(PyObject_Str(error));
+    return PyUnicode_AsUTF8(text);
+  }
+  Ref evaluated(const char* code) {
+    const Ref names = Ref::steal(PyDict_New());
+    return Ref::steal(PyRun_String(code, Py_eval_input, names, names));
+  }
+};
+
+TEST_F(CompiledGraphTest, ACapturedGraphGivesItsOutputsOneByOne) {
+  ASSERT_TRUE(init_function_type(nullptr));
+  NodeId x = input("x");
+  Ref one = number(1);
+  graph.output(graph.tuple({call("add", {x, x}), x,
+                            graph.list({x, graph.constant(one)}),
+                            graph.constant(one)}));
+  using Texts = std::vector<std::string>;
+  EXPECT_EQ(outputs_of(make_function(graph), 4, {keep(number(4))}),
+            (Texts{"8", "4", "[4, 1]", "1"}));
+  // The same through Python.
+  Ref function = make_function(graph);
+  Ref result = Ref::steal(PyObject_CallOneArg(function, keep(number(4))));
+  EXPECT_EQ(repr(result), "(8, 4, [4, 1], 1)");
+}
+
+TEST_F(CompiledGraphTest, ACallThatRaisesWritesNothing) {
+  ASSERT_TRUE(init_function_type(nullptr));
+  NodeId x = input("x");
+  graph.output(graph.tuple({x, call("add", {x, graph.none()})}));
+  EXPECT_EQ(outputs_of(make_function(graph), 2, {keep(number(4))}),
+            (std::vector<std::string>{
+                "unsupported operand type(s) for +: 'int' and 'NoneType'"}));
+}
+
+TEST_F(CompiledGraphTest, APythonBackendGivesATupleOrAList) {
+  using Texts = std::vector<std::string>;
+  const std::vector<PyObject*> inputs = {keep(number(4))};
+  EXPECT_EQ(outputs_of(evaluated("lambda x: (x, x + 1)"), 2, inputs),
+            (Texts{"4", "5"}));
+  EXPECT_EQ(outputs_of(evaluated("lambda x: [x]"), 1, inputs), (Texts{"4"}));
+  EXPECT_EQ(outputs_of(evaluated("lambda x: (x,)"), 2, inputs),
+            (Texts{"the compiled graph must return a tuple of 2 values, but it "
+                   "returned 1"}));
+  EXPECT_EQ(outputs_of(evaluated("lambda x: x"), 1, inputs),
+            (Texts{"the compiled graph must return a tuple of 1 values, but it "
+                   "returned a int"}));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "entry/backend_conditions.h"
+#include "entry/backend_guards.h"
 
+#include <algorithm>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -61,15 +62,63 @@ E expression_of(shapes::Environment& environment, PyObject* tree) {
   return made;
 }
 
-}  // namespace
+using Inputs = std::span<const guards::Request>;
 
-bool add_condition(values::Context& ctx, PyObject* tree) {
+// Each reads the tuple; false with a Python error set.
+bool add_same(values::Context& ctx, PyObject* guard, Inputs inputs) {
+  const char* tag = nullptr;
+  Py_ssize_t one = 0, other = 0;
+  if (!PyArg_ParseTuple(guard, "snn", &tag, &one, &other)) return false;
+  MG_CHECK(static_cast<size_t>(std::max(one, other)) < inputs.size(),
+           "a backend's guard relates two inputs of the graph");
+  ctx.guards.same_object(inputs[static_cast<size_t>(one)].source,
+                         inputs[static_cast<size_t>(other)].source);
+  return true;
+}
+
+bool add_condition(values::Context& ctx, PyObject* guard, Inputs) {
+  const char* tag = nullptr;
+  PyObject* tree = nullptr;
+  if (!PyArg_ParseTuple(guard, "sO", &tag, &tree)) return false;
   shapes::Environment& environment = *ctx.symbols.environment();
   E condition = expression_of(environment, tree);
   if (!condition) return false;
   const std::optional<bool> holds = environment.decide(condition);
   MG_CHECK(holds.value_or(false),
            "what a backend relies on holds for the call that is compiled");
+  return true;
+}
+
+bool add_forward_mode(values::Context& ctx, PyObject*, Inputs) {
+  ctx.guards.ambient(guards::Ambient::ForwardLevel);
+  return true;
+}
+
+constexpr struct {
+  std::string_view tag;
+  bool (*add)(values::Context& ctx, PyObject* guard, Inputs inputs);
+} kGuards[] = {
+    {"same", add_same},
+    {"condition", add_condition},
+    {"forward mode", add_forward_mode},
+};
+
+}  // namespace
+
+bool add_backend_guards(values::Context& ctx, PyObject* list, Inputs inputs) {
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i) {
+    PyObject* guard = PyList_GET_ITEM(list, i);
+    const char* tag =
+        PyTuple_Check(guard) && PyTuple_GET_SIZE(guard) > 0
+            ? PyUnicode_AsUTF8(PyTuple_GET_ITEM(guard, 0))
+            : nullptr;
+    const auto* const row =
+        tag ? std::ranges::find(kGuards, std::string_view(tag),
+                                [](const auto& each) { return each.tag; })
+            : std::end(kGuards);
+    MG_CHECK(row != std::end(kGuards), "a guard of a kind that backends have");
+    if (!row->add(ctx, guard, inputs)) return false;
+  }
   return true;
 }
 
