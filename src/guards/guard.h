@@ -7,7 +7,8 @@
 // skip guards whose containers have not changed.
 //
 // What a guard says must hold at the time of recording for the value as the
-// *call* brought it, not as the trace has changed it since (DESIGN.md rule 2).
+// *call* brought it, not as the trace has changed it since (docs/design.md,
+// rule 2).
 #pragma once
 
 #define PY_SSIZE_T_CLEAN
