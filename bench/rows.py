@@ -14,7 +14,7 @@ class Row:
     work: str
     unit: str  # s, µs, ms or MB
     target: float  # torch.compile's figure divided by magneto's, at least
-    aim: str  # the same as DESIGN.md writes it
+    aim: str  # the same as the table shows it
 
 
 ROWS = [

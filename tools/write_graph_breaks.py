@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writes the table of docs/graph_breaks.md from src/values/model/reasons.def, as the
-built extension knows it. `--check` only says whether the page is up to date.
+"""Writes the table of docs/graph_breaks.md from src/values/model/reasons.def,
+as the built extension knows it. `--check` only says whether it is up to date.
 """
 
 import sys
@@ -9,7 +9,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "graph_breaks.md"
 MARK = (
-    "<!-- made by tools/write_graph_breaks.py from src/values/model/reasons.def -->\n"
+    "<!-- made by tools/write_graph_breaks.py from "
+    "src/values/model/reasons.def -->\n"
 )
 
 

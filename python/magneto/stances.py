@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What `torch.compiler.set_stance` asks for, in terms of C++ (entry/callable/stance.h),
-and the stances that compile with another backend.
+"""What `torch.compiler.set_stance` asks for, in terms of C++
+(entry/callable/stance.h), and the stances that compile with another backend.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ EncodedCode encode(const VersionTable& version,
                    const PositionTable& positions,
                    std::span<const Handler> handlers, int32_t first_line);
 
-// `more` behind the whole of `code`, whose units stay what they are. Only
+// `more` after the whole of `code`, whose units stay what they are. Only
 // `more` has handlers. `code.bytecode` isn't quickened.
 EncodedCode join(const VersionTable& version, const RawCode& code,
                  const EncodedCode& more);

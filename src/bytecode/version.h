@@ -29,7 +29,7 @@ enum class Form : uint8_t {
 struct RawInfo {
   Op op = Op::Nop;
   Form form = Form::Invalid;
-  uint8_t caches = 0;  // code units of inline cache behind it
+  uint8_t caches = 0;  // code units of inline cache after it
   uint8_t base = 0;    // the opcode that it is, or is a specialised form of
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Runs a frame from what was compiled for it: finds the entry whose guards
 // hold, or compiles one, runs it, and where its graph broke runs the island and
-// goes on behind it, until the frame returns. All of that happens in one C++
+// goes on after it, until the frame returns. All of that happens in one C++
 // call, however often the graph breaks, so a loop with a break in it needs no
 // deeper stack.
 #pragma once

@@ -10,10 +10,10 @@
 
 namespace magneto::entry {
 
-// When another call of such a frame is taken for one, too: where what decides
-// about work in most programs is the same. That are None and the bools, the
-// tensors and the classes of what the call brings and of its attributes; not
-// numbers, texts, and what is in containers.
+// The guards under which another call of such a frame is taken for idle, too.
+// They are about what decides in most programs whether there is work: None and
+// bools, tensors, and classes of what the call brings and of its attributes;
+// not about numbers, texts and what is in containers.
 std::unique_ptr<guards::GuardProgram> guards_of_idle_frame(
     const values::Context& ctx);
 

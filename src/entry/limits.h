@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How often a frame is compiled: at each point of it for so many guards, and so
-// often in all. Behind that it runs in plain Python, and what it calls isn't
+// often in all. Beyond that it runs in plain Python, and what it calls isn't
 // compiled either.
 #pragma once
 

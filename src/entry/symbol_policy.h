@@ -51,7 +51,7 @@ class FrameSymbols final : public values::SymbolPolicy {
 
   const std::unordered_set<std::string>& varied_;
   std::unordered_set<std::string>& varies_too_much_;  // the code's
-  size_t locals_;  // what comes behind them is on the stack
+  size_t locals_;  // what comes after them is on the stack
   const guards::SourceTable& sources_;
   NamedSources named_;
   Mode mode_;

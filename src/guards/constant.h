@@ -23,8 +23,8 @@ bool is_plain_key(PyObject* key) noexcept;
 bool is_constant(PyObject* value) noexcept;
 
 // Exactly the same type and an equal value; floats by their bits, frozensets
-// with their order. False for
-// anything that is_constant() rejects, unless it is one object.
+// with their order. False for anything that is_constant() rejects, unless both
+// are the same object.
 bool same_constant(PyObject* a, PyObject* b) noexcept;
 
 // True if the set or frozenset has exactly the items of `items`, a frozenset

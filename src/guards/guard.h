@@ -7,7 +7,8 @@
 // skip guards whose containers have not changed.
 //
 // What a guard says must hold at the time of recording for the value as the
-// *call* brought it, not as the trace has changed it since (DESIGN.md rule 2).
+// *call* brought it, not as the trace has changed it since (docs/design.md,
+// rule 2).
 #pragma once
 
 #define PY_SSIZE_T_CLEAN
@@ -41,14 +42,14 @@ struct Guard {
   GuardKind kind;
   SourceId source;
   SourceId other;                        // SameObject
-  int64_t number = 0;                    // Length; TypeUnmodified: the tag
+  int64_t number = 0;                    // as the method of GuardSet says
   Ref object;                            // what it is compared with
   std::shared_ptr<const void> snapshot;  // Tensor
   std::vector<SourceId> members;         // Distinct, Views
   std::vector<uint32_t> bases;           // Views: see base_number()
 };
 
-// A number of the call's that a symbol stands for.
+// Which number of the caller's object a symbol stands for.
 enum class IntKind : uint8_t {
   Value,
   Length,
@@ -130,11 +131,11 @@ class GuardSet final : public UnseenJournaled {
   void present(SourceId source);
   // Of a list, tuple, dict, set, str or bytes.
   void length(SourceId source, Py_ssize_t n);
-  // The iterator of a range, or the enumerate, gives this number next.
-  // maxlen; -1: none.
+  // The deque's maxlen; -1: it has none.
   void deque_limit(SourceId source, Py_ssize_t n);
-  // Nor does anything run when one of its items dies.
+  // Nobody notices when an item of the deque dies: see guards/finalizer.h.
   void no_finalizer_in_deque(SourceId source);
+  // The iterator of a range, or the enumerate, gives this number next.
   void iterator_position(SourceId source, int64_t n);
   // One of itertools' iterators keeps these numbers: a tuple, by word, with
   // None for those that don't matter.

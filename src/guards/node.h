@@ -20,8 +20,7 @@ struct Check {
   PyObject* object = nullptr;
   const void* snapshot = nullptr;
   // DictKeys, InstanceKeys, SetTable; SetItems unless `object` has them;
-  // Identity: what
-  // the object holds, if that tells it apart (see Fields).
+  // Identity: what the object holds, if that tells it apart (see Fields).
   KeyList keys;
 };
 

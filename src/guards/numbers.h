@@ -30,8 +30,8 @@ struct NumberBinding {
 class Numbers {
  public:
   // `bindings`: one for each symbol that a condition or result has, and for
-  // each that is drawn, in their order. What needs
-  // slots below `volatile_nodes` only is checked early.
+  // each that is drawn, in the order of drawing. Conditions that need only
+  // slots below `volatile_nodes` are checked early.
   void compile(const NumberGuards& guards, std::vector<NumberBinding> bindings,
                std::span<const shapes::E> results, uint32_t volatile_nodes);
 

@@ -7,7 +7,7 @@
 // that the reads went through (type pointers, dict versions, item pointers).
 // While those words are unchanged, the steps below hold without being run, and
 // the slots still hold the right values. A changed word is not a failed guard:
-// the steps behind it run, and if they hold the word is renewed.
+// the steps below it run, and if they hold the word is renewed.
 // docs/internals/guards.md says why no freed memory is touched.
 //
 // A program keeps no object of the user's alive, except plain constants (ints,

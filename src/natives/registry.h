@@ -124,7 +124,7 @@ Outcome<V> call_row(Context& ctx, const Row& row, PyObject* callable,
 // names, called in the traced program.
 Outcome<V> call_polyfill(Context& ctx, const char* path, const Arguments& args);
 
-// Attributes of tensors (torch_attributes.cpp); see values::NativeTable.
+// Attributes of tensors (torch/attributes.cpp); see values::NativeTable.
 Outcome<V> tensor_attribute(Context& ctx, V tensor, PyObject* name);
 Status set_tensor_attribute(Context& ctx, V tensor, PyObject* name, V value);
 

@@ -19,11 +19,11 @@ void listen_to_bases() noexcept;
 // What `type` derives from may have been looked at, in some trace.
 void know_class(PyTypeObject* type);
 
-// Another number behind each write to the __bases__ of a class that is known,
-// or that one such derives from.
+// A number that changes with each write to the __bases__ of a class that is
+// known, or from which a known one derives.
 uint64_t class_hierarchy() noexcept;
 
-// The i-th of cls.__subclasses__(); borrowed, null behind the last.
+// The i-th of cls.__subclasses__(); borrowed, null after the last.
 PyObject* subclass_at(PyTypeObject* type, size_t i) noexcept;
 
 }  // namespace magneto::python

@@ -35,7 +35,7 @@ struct CodeChanges {
 Ref make_code(PyCodeObject* like, const bytecode::EncodedCode& encoded,
               const CodeChanges& changes);
 
-// `more` behind the whole of `code`, whose units stay what they are.
+// `more` after the whole of `code`, whose units stay what they are.
 bytecode::EncodedCode join(PyCodeObject* code,
                            const bytecode::EncodedCode& more);
 

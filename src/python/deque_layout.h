@@ -12,7 +12,7 @@ PyTypeObject* deque_type() noexcept;
 bool is_deque(PyObject* object) noexcept;
 // maxlen; -1 if there is none.
 Py_ssize_t deque_limit(PyObject* deque) noexcept;
-// Borrowed; null behind the end.
+// Borrowed; null after the end.
 PyObject* deque_item(PyObject* deque, Py_ssize_t i) noexcept;
 
 }  // namespace magneto::python

@@ -36,8 +36,8 @@ struct FrameRequest {
   // function's prologue (MakeCell, CopyFreeVars) still to be executed; else
   // that has been done.
   int32_t start = 0;
-  // start != 0: handlers of exceptions that the frame is in. The thread handles
-  // the innermost one's.
+  // start != 0: how many exception handlers the frame is in. The thread handles
+  // the exception of the innermost one.
   int32_t handlers = 0;
 
   size_t stack_depth() const {

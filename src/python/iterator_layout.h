@@ -23,7 +23,7 @@ struct SequenceIterator {
   Py_ssize_t step = 1;
 };
 SequenceIterator sequence_iterator(PyObject* object) noexcept;
-// What such an iterator gives after `i` others, borrowed; null behind the end.
+// What such an iterator gives after `i` others, borrowed; null after the end.
 // False if that would be a new object: letters beyond Latin-1.
 bool sequence_entry(const SequenceIterator& iterator, size_t i,
                     PyObject** item) noexcept;
@@ -50,7 +50,7 @@ struct TableIterator {
   Gives gives = Gives::Keys;
 };
 TableIterator table_iterator(PyObject* object) noexcept;
-// What such an iterator gives after `i` others; null behind the end. What isn't
+// What such an iterator gives after `i` others; null after the end. What isn't
 // a dict has keys only. Takes time with `i`.
 struct TableEntry {
   PyObject* key = nullptr;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the iterators of `itertools` keep: words behind the object's head, each
+// What the iterators of `itertools` keep: words after the object's head, each
 // an object or a number, in the order of their structures in C.
 #pragma once
 

@@ -10,8 +10,8 @@ namespace magneto::python {
 Ref make_key_token(Py_hash_t hash);
 // Whether it is one, or a tuple or frozenset with one in it.
 bool holds_key_token(PyObject* object) noexcept;
-// Whether one has been compared with anything else since the last question, by
-// this thread: only the key's own code knows whether those are equal.
+// Whether this thread has compared a token with another object since this was
+// last asked. Only the key's own code could tell whether those are equal.
 bool take_open_comparison() noexcept;
 
 }  // namespace magneto::python

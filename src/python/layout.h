@@ -109,8 +109,9 @@ struct CacheKeys {
 };
 CacheKeys cache_keys(PyObject* cached) noexcept;
 
-// It counts one call less that found its result: one is about to find what
-// another one, too much, has left.
+// The cache counts one hit less. A call that the tracer has made in advance has
+// put the result there, so the program's own call will count as a hit though
+// plain Python would have computed it.
 void uncount_cache_hit(PyObject* cached) noexcept;
 
 // ---- Abstract base classes --------------------------------------------------

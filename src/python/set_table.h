@@ -13,8 +13,9 @@ namespace magneto::python {
 // looks next included.
 Ref copy_of_set(PyObject* set);
 
-// Makes a fresh set, which nobody else has, a frozenset with the same table: by
-// methods a frozenset gets one that nothing was removed from.
+// Turns a new set, which nobody else holds, into a frozenset with the same
+// table. A frozenset that is made of its items would have a table without the
+// gaps that removed items leave.
 void freeze(PyObject* set) noexcept;
 
 // Adds an item without asking for its hash, which no other item has. False with

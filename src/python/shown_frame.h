@@ -62,7 +62,7 @@ PyObject* seen_object(const _PyInterpreterFrame* frame) noexcept;
 // `code` at this unit.
 void show_at(PyObject* shown, PyCodeObject* code, int unit) noexcept;
 
-// The call goes on behind a piece: its variables are its own again. Null if
+// The call goes on after a piece: its variables are its own again. Null if
 // nobody else has the object.
 void show_no_variables(Ref& shown) noexcept;
 

@@ -68,8 +68,7 @@ class AutocastScope {
   std::array<Autocast, kDeviceTypes> autocast_;
 };
 
-// ---- Numbers that are equal exactly when the state is equal
-// ------------------
+// ---- Numbers that are equal exactly when the state is equal -----------------
 // Whether hooks of the program's get what operators keep for backward
 // (torch.autograd.graph.saved_tensors_hooks, activation checkpoints).
 bool has_saved_tensor_hooks() noexcept;

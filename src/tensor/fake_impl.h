@@ -76,7 +76,7 @@ class FakeImpl final : public c10::TensorImpl {
   mutable c10::DimVector specialized_strides_;
 };
 
-// A storage of that many bytes without memory behind.
+// A storage of that many bytes that has no memory.
 c10::Storage make_storage(const Dim& bytes, c10::Device device);
 // Whether a storage is one of those.
 bool refuses_data(c10::StorageImpl* storage);

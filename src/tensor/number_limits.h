@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Numbers that vary from call to call, as operators take them. An operator
 // refuses those that its kernel's type doesn't hold, and sizes that are too
-// large, when the graph runs: behind a write, which can't always be undone. So
+// large, when the graph runs: after a write, which can't always be undone. So
 // guards ask there for numbers that are like those of the call that is traced.
 #pragma once
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What operators do that no result tells, nor always the version of a tensor:
 // they draw random numbers, they fail for what a tensor holds, they write to
-// memory that others have too, such as Tensor.data. Who wants to run a call
-// twice must know.
+// memory that other tensors share, such as Tensor.data. Whoever runs a call
+// twice must know of these.
 #pragma once
 
 #include <cstdint>

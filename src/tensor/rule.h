@@ -5,7 +5,7 @@
 // writes to its arguments unless it is the rule of an in-place operator.
 //
 // A rule for the functional form of an operator serves its in-place and out=
-// forms as well (delivery.h), so those need none of their own.
+// forms as well (out_variants.h), so those need none of their own.
 #pragma once
 
 #include <ATen/core/Generator.h>

@@ -17,8 +17,8 @@ using SavedTensorsPtr = std::shared_ptr<const SavedTensors>;
 // Null if together they have more than 256 MiB, or have no plain memory.
 SavedTensorsPtr save(std::span<PyObject* const> tensors) noexcept;
 
-// False, and nothing is changed, if more has become another since than values
-// shape and history: the memory, a view's history.
+// False, and nothing is changed, if more than values, shape and history is
+// different since: the memory itself, or the history of a view.
 bool put_back(const SavedTensorsPtr& saved) noexcept;
 
 }  // namespace magneto::tensor

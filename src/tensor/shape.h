@@ -16,8 +16,8 @@ DimVec channels_last_strides(DimList sizes);  // for 4 or 5 dimensions
 DimVec format_strides(DimList sizes, c10::MemoryFormat format);
 
 Dim numel(DimList sizes);
-// Questions that only the graph's run can answer have the usual answer here:
-// sizes are neither zero nor one, and differ.
+// Where only the graph's run could answer, these give the usual answer: a size
+// is neither zero nor one, and two sizes differ.
 bool is_empty(DimList sizes);
 bool is_one(const Dim& size);
 bool are_equal(DimList a, DimList b);
@@ -52,7 +52,7 @@ DimVec elementwise_strides(c10::ArrayRef<Operand> operands, DimList shape);
 
 // Wraps a dimension number, raising IndexError as torch does.
 int64_t wrap_dim(int64_t dim, int64_t ndim);
-// True where `strides` address every element of `sizes` exactly once and
+// Whether the tensor's strides address each of its elements exactly once and
 // without gaps.
 bool is_dense(const at::Tensor& tensor);
 

@@ -37,7 +37,7 @@ struct Frame {
   V function_name = nullptr;
   V qualified_name = nullptr;
   values::DirectCall direct;    // how it was called
-  int32_t handlers = 0;         // of exceptions, that it is in
+  int32_t handlers = 0;         // how many exception handlers it is in
   V handled = nullptr;          // of Yield: the exception it is handling
   V handled_outside = nullptr;  // what its caller handles while it runs
 

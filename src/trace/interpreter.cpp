@@ -472,7 +472,7 @@ bool is_cell_slot(const Frame& frame, int32_t slot) {
 const char* Interpreter::super_arguments(V* type, V* self) {
   Frame& frame = *frame_;
   if (frame.py_code->co_argcount == 0) return "super(): no arguments";
-  // A frame that goes on behind a break has cells of the caller's.
+  // A frame that goes on after a break has cells of the caller's.
   const auto content_of = [&](int slot) -> V {
     V cell = ctx.look(frame.locals[static_cast<size_t>(slot)]);
     return cell->kind == Kind::Cell ? ctx.heap[cell->heap].slots[0] : nullptr;
@@ -498,7 +498,7 @@ std::vector<std::pair<PyObject*, V>> Interpreter::current_locals() {
   Frame& frame = *frame_;
   for (size_t i = 0; i < frame.locals.size(); ++i) {
     V value = frame.locals[i];
-    // A frame that goes on behind a break has cells of the caller's.
+    // A frame that goes on after a break has cells of the caller's.
     if (value->kind == Kind::Lazy && PyCell_Check(value->object) &&
         is_cell_slot(frame, static_cast<int32_t>(i)))
       value = ctx.look(value);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What comes behind a graph break: the island, with the frames of the inlined
+// What comes after a graph break: the island, with the frames of the inlined
 // calls that it is in, and the rest of the frame in plain Python.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace magneto::entry {
 
-// What a frame has left behind where its graph broke.
+// What a frame has left where its graph broke.
 struct Broken {
   EntryHold entry;  // keeps `at` alive
   const ResumePoint* at = nullptr;
@@ -27,7 +27,7 @@ struct Broken {
   bool is_undone = false;
 };
 
-// The frame as it goes on behind an island.
+// The frame as it goes on after an island.
 struct Rest {
   CodeCache* cache;
   int32_t start;

@@ -66,7 +66,7 @@ bool is_tensor(V value) {
          (value->object && tensor::is_tensor(value->object));
 }
 
-// What the frame of a call lets go of behind a break would die at once, though
+// What the frame of a call lets go of after a break would die at once, though
 // its variable lives on: what the rest of the program gets hold of, as it may
 // put things in it that are seen to die. What the trace made and hands to
 // nobody stays as it is. `is_owner`: no other frame has the variable's object.

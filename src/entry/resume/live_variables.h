@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which of a frame's variables what comes behind a graph break gets.
+// Which of a frame's variables are handed on at a graph break.
 #pragma once
 
 #include <vector>
@@ -19,10 +19,10 @@ struct LiveSlots {
   // Those of the kept ones whose objects do nothing when they die: who runs the
   // pieces holds them, and no piece begins with them (held_variables.h).
   std::vector<std::vector<int32_t>> held;
-  // What other variables have that is let go of on one of the ways behind the
-  // break.
+  // The objects of other variables that are let go of on one of the ways after
+  // the break.
   std::vector<values::V> let_go;
-  // Whether the frames hold all inference modes that are entered again behind
+  // Whether the frames hold all inference modes that are entered again after
   // the break. One that nobody holds has died, and so has ended.
   bool hold_inference_modes = true;
   // Whether nothing that is seen to die is among the operands of a call that

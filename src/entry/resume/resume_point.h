@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a frame goes on behind a graph break: the instruction that runs in plain
+// How a frame goes on after a graph break: the instruction that runs in plain
 // Python, where its ways out lead, and which pieces are cached there.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a graph records as one call, named one by one in torch_graph.def.
+// What a graph records as one call, named one by one in graph.def.
 #include "natives/registry.h"
 
 namespace magneto::natives {

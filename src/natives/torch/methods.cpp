@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Tensor methods that are no node of the graph: Python's protocols, questions
-// about storage, and what a graph can't do. All others stand in
-// torch_graph.def.
+// about storage, and what a graph can't do. All others stand in graph.def.
 #include "graph/uses.h"
 #include "natives/torch/objects.h"
 #include "natives/torch/rows.h"

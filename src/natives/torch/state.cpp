@@ -137,7 +137,7 @@ void record_autograd_state(Context& ctx) {
 }
 
 // The context keeps its node and the state before it. Its own attribute, a C++
-// object, is there behind a graph break (torch_closing.h).
+// object, is there after a graph break (torch/closing.h).
 Outcome<V> enter_inference_mode(Context& ctx, const Arguments& args) {
   V self = ctx.look(args.positional[0]);
   MG_TRY(V mode, get_attribute(ctx, self, name<"mode">()));
@@ -270,7 +270,7 @@ Signal not_the_last_autocast(Context& ctx) {
 
 // Of one that was entered before this piece: what follows runs in the state
 // outside of it, which is entered in its place; the artifact leaves both
-// (torch_closing.h).
+// (torch/closing.h).
 Status leave_autocast(Context& ctx, V self, const AutocastSetting& outside) {
   const bool is_left = ctx.heap[self->heap].node.valid();
   if (!self->object || is_left || has_entered(ctx))

@@ -41,9 +41,9 @@ struct BrokenFrame {
   size_t index = 0;
   std::vector<V> stack;
   std::vector<V> locals;
-  int32_t handlers = 0;          // of exceptions, that it is in
-  V handled = nullptr;           // by them
-  Journal::Position before = 0;  // that instruction
+  int32_t handlers = 0;          // how many exception handlers it is in
+  V handled = nullptr;           // the exception that these handle
+  Journal::Position before = 0;  // of the journal, before that instruction
   V object = nullptr;            // in tracebacks; null if in none
   // C code holds what the call was given to its end (DirectCall).
   bool holds_operands = false;
@@ -62,7 +62,7 @@ struct Capture {
                           // (Null where CPython has NULL)
   std::vector<V> locals;  // Break: localsplus (Null: unbound; cell variables
                           // are Cells)
-  int32_t handlers = 0;   // Break: of exceptions, that it is in
+  int32_t handlers = 0;   // Break: how many exception handlers it is in
   V handled = nullptr;    // Break: the exception that is being handled
   // Break: the frames of the inlined calls that instruction `index` is in, each
   // in an instruction that calls the next; the last one's isn't supported.

@@ -16,9 +16,9 @@
 
 namespace magneto::values {
 
-// A caller's mapping (a dict, or an object's attributes) behind a DictState:
-// asked when a key is first read. Implemented by the Context, which guards what
-// it answers.
+// Answers for a caller's mapping (a dict, or an object's attributes) that a
+// DictState stands for, when a key is first read. Implemented by the Context,
+// which guards what it answers.
 class Backing {
  public:
   // The value under `token`, or null if there is none.
@@ -60,14 +60,14 @@ struct DictEntry {
   uint32_t deletion = 0;
   // An OrderedDict's, which has an order of its own over that of the dict
   // beneath: there, a key that move_to_end() moves stays where it was added.
-  uint32_t addition = 0;  // the how many-th it was
-  bool is_moved = false;  // came here so,
-  bool has_left = false;  // or went from here; one that went has no value
+  uint32_t addition = 0;  // its number, counting what was ever added
+  bool is_moved = false;  // move_to_end() put it here,
+  bool has_left = false;  // or took it from here; then it has no value
 };
 
 // A set took the items of another one, or of a dict, all at once, or dropped
-// them: its table then grows or shrinks in another way than by as many single
-// changes, which its order tells.
+// them. Its table then grows in another way than by as many single changes,
+// which shows in its order.
 struct SetMerge {
   Ref other;  // a real set or dict of plain constants, made as that was
   bool drops = false;
@@ -119,8 +119,8 @@ class Heap : public Journaled {
   ~Heap();
 
   HeapId make();
-  // From now on `into` gets what objects hold no more, of what the trace made;
-  // null: nobody does.
+  // From now on values are appended to `into` when an object that the trace
+  // made stops holding them; null: no longer.
   void note_drops(std::vector<V>* into) { drops_ = into; }
   const HeapObject& operator[](HeapId id) const {
     const HeapObject& object = at(id);

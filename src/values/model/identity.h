@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which of the caller's objects are one. A trace holds for calls whose objects
-// are the same and different ones as in the call that was traced, as far as the
-// program can tell: by `is`, by keys, and by writing to one and reading
-// another.
+// Which places hold the same object of the caller's. A trace is right for calls
+// in which the same places do, as far as the program can tell: by `is`, by
+// keys, and by writing to one object and reading another.
 #pragma once
 
 #include "values/model/context.h"
@@ -20,8 +19,8 @@ PyObject* callers_key(Context& ctx, V key, PyObject* token);
 // the trace made.
 V address_of(Context& ctx, V value);
 
-// To be called when the trace is complete. No two objects that were keys are
-// one; and objects of a type of which any was written to aren't, either.
+// To be called when the trace is complete. Guards that objects which were keys
+// are different ones, and so are those of a type of which one was written to.
 void guard_identities(Context& ctx);
 
 }  // namespace magneto::values

@@ -76,8 +76,8 @@ class SymbolPolicy {
   // Whether any number in a tuple of constants is; else it is one constant.
   virtual bool has_symbolic_items(PyObject* tuple, SourceId source) = 0;
   // Whether the piece of the frame has been compiled for enough values of the
-  // symbol, or of the constant, that is at this source: who needs to know it
-  // breaks the graph, and says so for the pieces behind.
+  // symbol, or of the constant, at this source. Then code that needs its value
+  // breaks the graph and calls leave(), which tells the pieces that follow.
   virtual bool has_enough_of_symbol(SourceId source) const = 0;
   virtual bool has_enough_of_constant(SourceId source) const = 0;
   virtual void leave(SourceId source) = 0;

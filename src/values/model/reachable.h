@@ -56,7 +56,7 @@ class Reachable {
     }
   }
 
-  // Also of the caller's object where it was found in another place.
+  // Also true if another value for the same object of the caller's is in it.
   bool contains(V value) const {
     if (!value) return false;
     value = ctx_.looked_at(value);

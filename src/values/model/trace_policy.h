@@ -20,7 +20,8 @@ struct TracePolicy {
   bool must_be_whole = false;
   // Whether numbers out of tensors are symbols; else the graph breaks there.
   bool takes_data = true;
-  // The same of an LSTM in training on a CPU; whether there is, or was, one.
+  // Whether the graph may have an LSTM on a CPU that is differentiated; whether
+  // the trace has met one.
   bool takes_lstm = true, has_lstm = false;
   // Whether what functions behind lru_cache make is made anew by each call, as
   // long as nobody touches it (Heap::share_since); else the graph breaks there.
@@ -31,7 +32,7 @@ struct TracePolicy {
   // between (trace/rehearsal.cpp).
   bool rehearses = false;
   // Whether instruction `index` of the code can be run in plain Python alone,
-  // so that its frame goes on behind it.
+  // so that its frame goes on after it.
   bool (*stands_alone)(PyCodeObject* code, int32_t index) = nullptr;
 
   Inliner* inliner = nullptr;

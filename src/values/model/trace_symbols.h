@@ -53,12 +53,13 @@ class TraceSymbols final : public tensor::DataEnvironment {
   shapes::E make(shapes::Number hint, const guards::IntSource& source,
                  shapes::Type type, shapes::Range range = {},
                  shapes::Range always = {});
-  // The same of a number that the piece draws: nothing is decided by it.
+  // The same for a random number that the piece draws: nothing is decided by
+  // its value.
   V drawn(const guards::IntSource& source, shapes::Type type,
           shapes::Range range);
-  // Whether what the call brings and the piece draws is all that it needs.
+  // Whether it can be computed from what the call brings and the piece draws.
   bool comes_of_draws(shapes::E number) const;
-  // Of the caller's int or float, where such a one varies; else null.
+  // A symbol for the caller's int or float if it is one that varies; else null.
   V wrap_number(PyObject* object, SourceId source);
   // Which sizes of an input are symbols, and its strides in terms of them;
   // nothing if none is.
@@ -69,7 +70,8 @@ class TraceSymbols final : public tensor::DataEnvironment {
   V simplified(V symbol);
   // The number of the call that is traced, under a guard.
   V specialized(V symbol);
-  // Who needs to know the value of what has varied enough breaks the graph.
+  // Breaks the graph: something needs the value of a number that has varied so
+  // often that it is not compiled for each value any more.
   [[noreturn]] void leave_varying(SourceId source, const std::string& name);
 
   // -- in the graph

@@ -23,8 +23,8 @@ Outcome<V> own_hash(Context& ctx, V value);
 // hash(value) by that method; null as above.
 Outcome<V> hash_by_own_method(Context& ctx, V value);
 
-// For whom looks at the slots: how a class of the program's hashes and compares
-// may change.
+// For code that has looked at a class's slots: guards how it hashes and
+// compares, which may change for a class of the program's.
 void rely_on_hash(Context& ctx, PyTypeObject* type);
 // Raises TypeError for a class whose objects have no hash.
 Status check_hashable(Context& ctx, PyTypeObject* type);

@@ -8,7 +8,7 @@
 
 namespace magneto::values {
 
-// -- attributes (attributes.cpp) ----------------------------------------------
+// -- attributes (attributes.cpp, attribute_writes.cpp, descriptors.cpp) -------
 Outcome<V> get_attribute(Context& ctx, V object, PyObject* name);
 // The same, with null instead of an AttributeError.
 Outcome<V> find_attribute(Context& ctx, V object, PyObject* name);
@@ -149,12 +149,14 @@ Outcome<V> iterate_and_ask(Context& ctx, V iterable);
 // list.extend
 Status list_extend(Context& ctx, V list, V iterable);
 
-// An iterator of the caller's, and its next value (begun_iterators.cpp). Null
-// if it is of a class that isn't known.
+// The value of an iterator that the caller passes, which may have begun
+// (types/caller_iterators.cpp); null if its class isn't known here.
 V caller_iterator(Context& ctx, PyObject* object, SourceId source);
+// Its next value, read from the real iterator.
 Outcome<V> next_begun(Context& ctx, V iterator);
-// Whether that is how its next value is had; else it goes over others, as one
-// that the trace made does.
+// Whether next_begun() gives its next value. Others (enumerate, zip, map,
+// filter, those of itertools) take theirs from further iterators, as those that
+// the trace made do.
 bool is_begun(V iterator);
 
 // Whether a number that isn't known, or a text with one, is in there: itself,

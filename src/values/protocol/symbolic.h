@@ -13,11 +13,11 @@ Outcome<V> symbolic_binary(Context& ctx, int op, V left, V right);
 Outcome<V> symbolic_compare(Context& ctx, int kind, V left, V right);
 Outcome<V> symbolic_negative(Context& ctx, V operand);
 Outcome<V> symbolic_invert(Context& ctx, V operand);
-// The condition that bool() of a number is.
-// Guards that a float is neither infinite nor no number: what has to be so for
-// Python to go on. False where it isn't so in this call.
+// Guards that a float is neither infinite nor NaN, for operations that raise
+// otherwise. False where it is one of these in the traced call.
 bool expect_finite(Context& ctx, shapes::E number);
-// Null where the condition would need more than 64 bits.
+// The condition that bool(number) stands for; null where it would need more
+// than 64 bits.
 shapes::E truth_of(Context& ctx, shapes::E number);
 // bool(value), decided.
 Outcome<bool> symbolic_truth(Context& ctx, V value);

@@ -10,12 +10,12 @@ namespace magneto::values {
 
 bool is_alias(PyObject* object);
 
-// The value of an alias that an operation has given: one that it made, or one
-// that others have, too.
+// The value of an alias that an operation has given: a new one, or one that the
+// program already had.
 Outcome<V> alias_value(Context& ctx, Ref alias);
 
-// The call that makes an equal one of an alias that the trace made; none for
-// anything else.
+// The call that makes an alias equal to one that the trace made; none for any
+// other object.
 std::optional<Construction> alias_construction(Context& ctx, PyObject* object);
 
 }  // namespace magneto::values

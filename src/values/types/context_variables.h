@@ -20,8 +20,8 @@ V set_variable(Context& ctx, V variable, V value);
 void reset_variable(Context& ctx, V variable, V token);
 enum TokenSlot : size_t { kVariable, kOldValue, kNewValue, kIsUsed, kEarlier };
 
-// The token that set() gives if the piece does nothing but set the variable to
-// what it has now; null if the trace has no such one.
+// The token that set() gives where the piece does no more than one set() to the
+// value that the variable has now; null if the trace has no such token.
 V token_of_now(Context& ctx, V variable);
 
 }  // namespace magneto::values

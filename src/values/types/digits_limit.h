@@ -7,11 +7,11 @@
 
 namespace magneto::values {
 
-// The limit may decide about the text of this object, or about the number that
-// it is read as.
+// Guards the limit if the object is a number or text so long that it may be
+// over it, or a tuple with one.
 void guard_digits_limit(Context& ctx, PyObject* object);
 
-// What the program has set it to.
+// The limit as it is now.
 int64_t digits_limit() noexcept;
 
 }  // namespace magneto::values

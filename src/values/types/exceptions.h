@@ -36,13 +36,13 @@ Signal raise_about_name(Context& ctx, PyObject* type,
                         const std::string& message, PyObject* name,
                         V object = nullptr);
 
-// An AttributeError that the program raised itself is told, too, for which name
-// and object it is, unless it says so.
+// Sets the name and object of an AttributeError that the program raised itself,
+// unless it has done so.
 void say_what_is_missing(Context& ctx, V exception, V object, PyObject* name);
 
-// Frames that an exception has gone through, and their callers' that outlive
-// them: objects with slots for the code, the globals, the code unit that the
-// frame has come to, its place among those that go on behind the piece (see
+// Frame objects, of frames that an exception has gone through and of callers
+// that outlive them. Slots: the code, the globals, the code unit that the frame
+// has come to, its place among the frames that go on after the piece (see
 // python::frame_maker), the caller's frame once it has ended (or None), and
 // from kFirstLocal on its localsplus (Null where unbound).
 enum FrameSlot : size_t {
@@ -53,8 +53,8 @@ enum FrameSlot : size_t {
   kBack,
   kFirstLocal
 };
-// What kPlace is of the outermost frame; of its inlined calls that go on it is
-// their number from 1 on, and kNoPlace of those that end within the piece.
+// kPlace of the outermost frame. Inlined calls that go on after the piece are
+// numbered from 1 on; those that end within it have kNoPlace.
 inline constexpr int64_t kOutermostPlace = 0;
 inline constexpr int64_t kNoPlace = -1;
 // One that shows no variables yet.

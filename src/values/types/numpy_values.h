@@ -11,9 +11,9 @@ namespace magneto::values {
 // while nobody has imported NumPy.
 bool is_numpy_number(PyTypeObject* type);
 
-// Whether an operator is NumPy's of a number and something that it doesn't
-// know: it makes arrays of both, and gives the other one's methods a Python
-// number.
+// Whether NumPy takes an operator's operands, of which one is its number and
+// the other an object that it doesn't know, for arrays: the other one's method
+// is then given a Python number.
 bool are_made_arrays(V left, V right);
 
 // While one exists that is active, NumPy raises FloatingPointError where it

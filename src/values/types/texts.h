@@ -15,7 +15,7 @@ bool is_text(V value);
 // A Symbol as format(value, format) writes it; `format` may be null. Null if
 // that might raise, or isn't said by the number's class alone.
 V text_of_number(Context& ctx, V number, PyObject* format);
-// Strs, one behind the other.
+// Strs joined together, in order.
 Outcome<V> concatenated(Context& ctx, std::span<const V> texts);
 inline Outcome<V> concatenated(Context& ctx, std::initializer_list<V> texts) {
   return concatenated(ctx, std::span<const V>(texts.begin(), texts.size()));
