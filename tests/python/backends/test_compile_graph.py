@@ -472,7 +472,7 @@ def test_compiling_does_not_import_torchs_compilers():
     code = (
         "import sys, torch\n"
         "from magneto import backends\n"
-        "from graph_recorder import linear_relu\n"
+        "from support.graph_recorder import linear_relu\n"
         "handle, inputs = linear_relu()\n"
         "for name in ('eager', 'inductor', 'aot_eager'):\n"
         "    backends.lookup_backend(name)\n"
