@@ -210,6 +210,18 @@ replaced = gm(*inputs[1])[0]
   EXPECT_TRUE(program.check("torch.equal(got, x.sin() + (x + w))"));
 }
 
+TEST_F(NestedModuleTest, PyTorchsCompilersTakeThem) {
+  program.run(R"(
+from magneto.backends import lookup_backend
+from magneto.backends.compile import compile_graph
+compiled = [
+    compile_graph(lookup_backend(name), handle, list(inputs[0]))
+    for name in ("eager", "aot_eager")
+]
+)");
+  EXPECT_TRUE(program.check("all(map(is_right, compiled))"));
+}
+
 TEST_F(NestedModuleTest, ACheckpointedBodyRunsAndIsDifferentiated) {
   Graph graph;
   Tracer stack(graph, nullptr);
