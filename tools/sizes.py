@@ -30,7 +30,6 @@ LONG_FUNCTIONS = {
         "artifact/run.cpp: act",
         "guards/explain.cpp: word_check",
         "guards/numbers.cpp: read_number",
-        "guards/read.cpp: field_place",
         "natives/registry.cpp: call_row",
         "shapes/apply.cpp: on_floats",
         "shapes/range.cpp: range_of",
@@ -74,7 +73,7 @@ LONG_FUNCTIONS = {
         "tensor/tensor_snapshot.cpp: explain_mismatch",
     ),
     "to be divided: steps that share many variables": (
-        "entry/compiler.cpp: Compilation::add",
+        "entry/compilation.cpp: Compilation::add",
         "entry/driver.cpp: run_entry",
         "entry/resume/island_run.cpp: run_island",
         "entry/resume/live_variables.cpp: live_slots",

@@ -317,9 +317,9 @@ class Run {
 
  private:
   bool call_graph(const Step& step) {
-    return program_.graph_->run({slots_, program_.graph_input_count_},
-                                {slots_ + std::max(step.target, 0),
-                                 program_.graph_output_count_});
+    return program_.graph_->run(
+        {slots_, program_.graph_input_count_},
+        {slots_ + std::max(step.target, 0), program_.graph_output_count_});
   }
 
   const DirectProgram& program_;

@@ -108,10 +108,9 @@ constexpr struct {
 bool add_backend_guards(values::Context& ctx, PyObject* list, Inputs inputs) {
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i) {
     PyObject* guard = PyList_GET_ITEM(list, i);
-    const char* tag =
-        PyTuple_Check(guard) && PyTuple_GET_SIZE(guard) > 0
-            ? PyUnicode_AsUTF8(PyTuple_GET_ITEM(guard, 0))
-            : nullptr;
+    const char* tag = PyTuple_Check(guard) && PyTuple_GET_SIZE(guard) > 0
+                          ? PyUnicode_AsUTF8(PyTuple_GET_ITEM(guard, 0))
+                          : nullptr;
     const auto* const row =
         tag ? std::ranges::find(kGuards, std::string_view(tag),
                                 [](const auto& each) { return each.tag; })

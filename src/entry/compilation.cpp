@@ -70,14 +70,12 @@ Compilation::Compilation(CodeCache& cache, const python::FrameRequest& request,
       must_not_break_(cache.settings()->fullgraph),
       modules_(module_count()) {
   ctx_.stands_alone = has_island;
-  ctx_.takes_data = cache.takes_data &&
-                    config_flag("capture_scalar_outputs") &&
+  ctx_.takes_data = cache.takes_data && config_flag("capture_scalar_outputs") &&
                     config_flag("capture_dynamic_output_shape_ops");
   ctx_.takes_lstm = cache.takes_lstm;
   ctx_.shares_cached = cache.shares_cached;
   ctx_.must_be_whole = cache.settings()->fullgraph;
-  ctx_.deferred_calls.allow(
-      config_functions("reorderable_logging_functions"));
+  ctx_.deferred_calls.allow(config_functions("reorderable_logging_functions"));
   ctx_.symbol_policy = &symbols_;
   static const bool rehearses = std::getenv("MAGNETO_REHEARSE") != nullptr;
   ctx_.rehearses = rehearses;

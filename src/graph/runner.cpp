@@ -97,8 +97,7 @@ Ref GraphRunner::run(PyObject* const* inputs) const {
   Frame frame(*this, inputs);
   if (!execute_all(frame)) return nullptr;
   if (!gives_tuple_) return Ref::share(frame.read(results_[0]));
-  Ref tuple =
-      Ref::steal(PyTuple_New(static_cast<Py_ssize_t>(results_.size())));
+  Ref tuple = Ref::steal(PyTuple_New(static_cast<Py_ssize_t>(results_.size())));
   for (size_t i = 0; tuple && i < results_.size(); ++i)
     PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i),
                      Ref::share(frame.read(results_[i])).release());

@@ -60,8 +60,7 @@ bool is_heap_type(PyObject* object) {
 }
 
 bool is_exception_group(PyObject* object) {
-  return PyObject_TypeCheck(object,
-                            as<PyTypeObject>(PyExc_BaseExceptionGroup));
+  return PyObject_TypeCheck(object, as<PyTypeObject>(PyExc_BaseExceptionGroup));
 }
 
 }  // namespace
@@ -292,11 +291,11 @@ Reading read_ThreadLocalDict(const Source&, PyObject* base) noexcept {
 
 // Null in a field reads as absent.
 #define MG_SOURCE(Kind, operand, printed)
-#define MG_FIELD(Kind, printed, place)                           \
-  Reading read_##Kind(const Source&, PyObject* base) noexcept {  \
-    PyObject** field = field_place(SourceKind::Kind, base);      \
-    return field == nullptr ? Reading::unreadable()              \
-                            : present_or_absent(*field);         \
+#define MG_FIELD(Kind, printed, place)                          \
+  Reading read_##Kind(const Source&, PyObject* base) noexcept { \
+    PyObject** field = field_place(SourceKind::Kind, base);     \
+    return field == nullptr ? Reading::unreadable()             \
+                            : present_or_absent(*field);        \
   }
 #include "guards/sources.def"
 #undef MG_SOURCE

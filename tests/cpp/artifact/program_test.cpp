@@ -31,8 +31,7 @@ TEST(DirectProgram, CallsTheGraphAndReturnsItsOutput) {
   builder.result(builder.graph_output(1));
   builder.result(builder.graph_output(0));
   DirectProgram program = builder.finish(2, true);
-  program.set_graph(
-        graph::compiled_graph_of(Ref::share(python.get("graph"))));
+  program.set_graph(graph::compiled_graph_of(Ref::share(python.get("graph"))));
   Ref two = number(2), five = number(5);
   Ref result = run(program, {two, five});
   python.set("result", result);
@@ -56,8 +55,7 @@ TEST(DirectProgram, ErrorsOfTheGraphAreRaised) {
   builder.call_graph();
   builder.result(builder.graph_output(0));
   DirectProgram program = builder.finish(0, true);
-  program.set_graph(
-        graph::compiled_graph_of(Ref::share(python.get("graph"))));
+  program.set_graph(graph::compiled_graph_of(Ref::share(python.get("graph"))));
   EXPECT_FALSE(run(program, {}));
   EXPECT_EQ(take_error(), "ValueError: no");
 }
@@ -69,8 +67,7 @@ TEST(DirectProgram, GraphThatReturnsSomethingElseIsAnError) {
     builder.call_graph();
     builder.result(builder.graph_output(0));
     DirectProgram program = builder.finish(0, true);
-    program.set_graph(
-        graph::compiled_graph_of(Ref::share(python.get(name))));
+    program.set_graph(graph::compiled_graph_of(Ref::share(python.get(name))));
     EXPECT_FALSE(run(program, {}));
     EXPECT_NE(take_error().find("must return a tuple of 1 values"),
               std::string::npos);

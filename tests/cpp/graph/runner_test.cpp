@@ -196,7 +196,10 @@ class CompiledGraphTest : public RunnerTest {
       return {take_error()};
     }
     std::vector<std::string> texts;
-    for (PyObject* output : outputs) texts.push_back(repr(Ref::steal(output)));
+    for (PyObject* output : outputs) {
+      const Ref owned = Ref::steal(output);
+      texts.push_back(repr(owned));
+    }
     return texts;
   }
   static std::string take_error() {
@@ -217,9 +220,9 @@ TEST_F(CompiledGraphTest, ACapturedGraphGivesItsOutputsOneByOne) {
   ASSERT_TRUE(init_function_type(nullptr));
   NodeId x = input("x");
   Ref one = number(1);
-  graph.output(graph.tuple({call("add", {x, x}), x,
-                            graph.list({x, graph.constant(one)}),
-                            graph.constant(one)}));
+  graph.output(
+      graph.tuple({call("add", {x, x}), x, graph.list({x, graph.constant(one)}),
+                   graph.constant(one)}));
   using Texts = std::vector<std::string>;
   EXPECT_EQ(outputs_of(make_function(graph), 4, {keep(number(4))}),
             (Texts{"8", "4", "[4, 1]", "1"}));
