@@ -158,7 +158,7 @@ std::optional<Compiled> Compilation::finish(Capture& capture) {
 }
 
 bool Compilation::make_plan(const Capture& capture, BreakInfo* why) {
-  slots_ = live_slots(ctx_, code_, capture);
+  slots_ = live_variables(ctx_, code_, capture);
   if (!slots_.hold_inference_modes) {
     *why = {"torch-state",
             "a torch.inference_mode is entered, and nothing holds it",

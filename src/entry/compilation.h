@@ -64,7 +64,7 @@ class Compilation {
   const std::string failed_before_;
   std::string& failure_;
   bool must_not_break_;
-  LiveSlots slots_;
+  LiveVariables slots_;
   std::unique_ptr<artifact::Plan> plan_;
   Py_ssize_t modules_;  // that there were
   values::Context ctx_;

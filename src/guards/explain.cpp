@@ -247,7 +247,7 @@ class Explainer {
     if (!program_.alive()) {
       return {"an object that the guards compare with no longer exists"};
     }
-    if (!program_.knows_classes())
+    if (!program_.is_hierarchy_unchanged())
       return {"the __bases__ of a class were written to"};
     if (program_.changed_fact_)
       return {together({program_.changed_fact_->text(),

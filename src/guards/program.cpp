@@ -79,7 +79,7 @@ bool GuardProgram::renew_class_facts() noexcept {
 }
 
 bool GuardProgram::all_hold(const CallView& view, PyObject** inputs) {
-  if (!alive() || !knows_classes()) return false;
+  if (!alive() || !is_hierarchy_unchanged()) return false;
   for (const AmbientGuard& guard : ambients_) {
     const auto read = hooks().ambient[static_cast<size_t>(guard.id)].read;
     if (read() != guard.value) return false;

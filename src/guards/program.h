@@ -85,12 +85,14 @@ class GuardProgram {
   // False once an object that the guards compare with has been freed.
   bool alive() const { return watch_.alive(); }
   // Whether each class derives from the same ones as when the trace began.
-  bool knows_classes() const { return hierarchy_ == python::class_hierarchy(); }
+  bool is_hierarchy_unchanged() const {
+    return hierarchy_ == python::class_hierarchy();
+  }
   // False if the program never matches again and can be dropped: for one of
   // these reasons, or since a class was registered with an abstract one that
   // the program takes it for no subclass of.
   bool can_match() const {
-    return alive() && knows_classes() && !changed_fact_;
+    return alive() && is_hierarchy_unchanged() && !changed_fact_;
   }
   // To be called when classes were registered with abstract ones since the
   // last run that succeeded, which is why no run does: true if nothing that

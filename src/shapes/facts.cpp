@@ -161,7 +161,7 @@ Range Environment::Facts::range(const Sum& sum) {
     narrow(range(factor), range(*others));
     break;
   }
-  if (!knows_sums) return result;
+  if (!has_sum_facts) return result;
 
   // Facts are about the sum without a constant, and with coprime coefficients.
   int64_t scale = common_divisor(sum);

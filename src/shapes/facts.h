@@ -94,7 +94,7 @@ struct Environment::Facts {
 
   std::vector<Fact> facts = {Fact{}};  // the first: nothing is known
   std::vector<uint32_t> places;        // by id, in `facts`
-  bool knows_sums = false;             // some fact is, or was, about a sum
+  bool has_sum_facts = false;          // some fact is, or was, about a sum
   std::vector<E> asserted;             // conditions, in the order of learning
   std::vector<Change> changes;         // what undo() takes back
 

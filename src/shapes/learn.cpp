@@ -21,7 +21,7 @@ void Environment::Facts::set(E e, const Fact& fact) {
     owner->journal_->record(owner, kFactChange);
   }
   facts[place] = fact;
-  knows_sums |= e->operation == Operation::Add;
+  has_sum_facts |= e->operation == Operation::Add;
   ++version_;
 }
 

@@ -214,9 +214,9 @@ bool is_left_by_operands(const Endings& endings, PyCodeObject* code,
 
 }  // namespace
 
-LiveSlots live_slots(const values::Context& ctx, PyCodeObject* code,
-                     const values::Capture& capture) {
-  LiveSlots slots;
+LiveVariables live_variables(const values::Context& ctx, PyCodeObject* code,
+                             const values::Capture& capture) {
+  LiveVariables slots;
   if (capture.ending != values::Ending::Break) return slots;
   const Endings endings(ctx, capture);
   slots.hold_inference_modes = hold_inference_modes(ctx, capture);
@@ -283,7 +283,7 @@ LiveSlots live_slots(const values::Context& ctx, PyCodeObject* code,
   return slots;
 }
 
-void guard_let_go(values::Context& ctx, const LiveSlots& slots) {
+void guard_let_go(values::Context& ctx, const LiveVariables& slots) {
   values::Reachable held(ctx);
   for (V value : slots.let_go)
     if (value->source.valid())

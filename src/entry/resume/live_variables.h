@@ -11,7 +11,7 @@ namespace magneto::entry {
 
 // Slots in localsplus, in order; of the outermost frame, then of those inside.
 // Empty where the graph doesn't break.
-struct LiveSlots {
+struct LiveVariables {
   std::vector<std::vector<int32_t>> live;
   // Those of them in which somebody may see an object die: it lives as long as
   // the variable does, read again or not.
@@ -30,11 +30,11 @@ struct LiveSlots {
   bool hold_operands = true;
 };
 
-LiveSlots live_slots(const values::Context& ctx, PyCodeObject* code,
-                     const values::Capture& capture);
+LiveVariables live_variables(const values::Context& ctx, PyCodeObject* code,
+                             const values::Capture& capture);
 
 // Guards that nothing happens when what they let go of dies, nor what the frame
 // began with and that holds.
-void guard_let_go(values::Context& ctx, const LiveSlots& slots);
+void guard_let_go(values::Context& ctx, const LiveVariables& slots);
 
 }  // namespace magneto::entry

@@ -97,7 +97,7 @@ ResumePoint::Way Ways::way(const ResumePoint& from,
 }  // namespace
 
 ResumePoint resume_point(CodeCache& cache, const values::Capture& capture,
-                         PyObject* globals, const LiveSlots& slots,
+                         PyObject* globals, const LiveVariables& slots,
                          std::span<const artifact::FrameShape> shapes) {
   Settings* const settings = cache.settings();
   std::unique_ptr<ResumePoint> inner;

@@ -15,7 +15,7 @@ namespace magneto::entry {
 // it stands in. `globals`: the outermost frame's; `shapes`: what each frame
 // leaves behind, the outermost first.
 ResumePoint resume_point(CodeCache& cache, const values::Capture& capture,
-                         PyObject* globals, const LiveSlots& slots,
+                         PyObject* globals, const LiveVariables& slots,
                          std::span<const artifact::FrameShape> shapes);
 
 }  // namespace magneto::entry

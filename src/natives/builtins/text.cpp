@@ -150,7 +150,7 @@ Outcome<V> repr_of_mapping(Context& ctx, V value) {
 Outcome<V> repr_of_ordered(Context& ctx, V value) {
   std::vector<V> pairs;
   if ((values::own_special(ctx, value->type, name<"items">()) ||
-       values::hears_of_look_ups(ctx, value)) &&
+       values::overrides_attribute_lookup(ctx, value)) &&
       !dict_entries(ctx, value).empty()) {
     MG_TRY(V items, values::call_method(ctx, value, name<"items">(), {}));
     MG_DO(unpack(ctx, items, pairs));
@@ -347,7 +347,7 @@ Outcome<V> plain_str(Context& ctx, V value) {
                : str_of(ctx, items[0]);
   }
   if (value->kind == Kind::Tensor) return data_in_text(ctx);
-  if (values::answers_in_c(ctx, value, interned().dunder_str))
+  if (values::is_implemented_in_c(ctx, value, interned().dunder_str))
     return ctx.graph_break(
         "native-call", std::string("the text of a ") + value->type->tp_name);
   return repr_for(ctx, value, "__str__");

@@ -212,7 +212,7 @@ Outcome<V> compare(Context& ctx, int kind, V left, V right) {
     const auto unknown = [&] {
       return unknown_operator(ctx, kCompare[kind].symbol, left, right);
     };
-    if (hears_of_look_ups(ctx, right)) return unknown();
+    if (overrides_attribute_lookup(ctx, right)) return unknown();
     const bool left_first = left->kind != Kind::Tensor &&
                             left->kind != Kind::Object &&
                             own_special(ctx, left->type, table.method[at]);
@@ -224,7 +224,7 @@ Outcome<V> compare(Context& ctx, int kind, V left, V right) {
       MG_TRY(V answer,
              answer_to(ctx, method, asked, other, name, kCompare[kind].symbol));
       if (answer) return answer;
-      if (hears_of_look_ups(ctx, left)) return unknown();
+      if (overrides_attribute_lookup(ctx, left)) return unknown();
       // Both have declined.
       if (is_other_sort(asked)) return compare_declined(ctx, kind, left, right);
       // The operator would ask the number again.
@@ -232,14 +232,14 @@ Outcome<V> compare(Context& ctx, int kind, V left, V right) {
       return record_function(ctx, table.function[mirrored],
                              {.positional = operands});
     }
-    if (hears_of_look_ups(ctx, left)) return unknown();
+    if (overrides_attribute_lookup(ctx, left)) return unknown();
     V operands[] = {left, right};
     return record_function(ctx, table.function[at], {.positional = operands});
   }
   const bool equality = kind == Py_EQ || kind == Py_NE;
   const auto mirrored = static_cast<size_t>(kCompare[kind].reflected);
-  if (answers_in_c(ctx, left, table.method[at]) ||
-      answers_in_c(ctx, right, table.method[mirrored]) ||
+  if (is_implemented_in_c(ctx, left, table.method[at]) ||
+      is_implemented_in_c(ctx, right, table.method[mirrored]) ||
       are_made_arrays(left, right))
     return unknown_operator(ctx, kCompare[kind].symbol, left, right);
   MG_TRY(V forward, python_method(ctx, left, table.method[at]));

@@ -47,7 +47,7 @@ Outcome<V> python_method(Context& ctx, V value, PyObject* name) {
   return bind_descriptor(ctx, found, value, value->type, name);
 }
 
-bool answers_in_c(Context& ctx, V value, PyObject* name) {
+bool is_implemented_in_c(Context& ctx, V value, PyObject* name) {
   if (value->kind != Kind::Object) return false;
   PyObject* found = type_lookup(ctx, value->type, name);
   return found && Py_IS_TYPE(found, &PyWrapperDescr_Type) &&
@@ -196,7 +196,7 @@ bool is_other_sort(V operand) {
          !(operand->is_constant() && PyNumber_Check(operand->object));
 }
 
-bool hears_of_look_ups(Context& ctx, V operand) {
+bool overrides_attribute_lookup(Context& ctx, V operand) {
   return operand->kind != Kind::Tensor &&
          (own_special(ctx, operand->type, interned().dunder_getattr) ||
           own_special(ctx, operand->type, interned().dunder_getattribute));

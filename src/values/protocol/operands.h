@@ -18,10 +18,10 @@ bool shows_memory(PyTypeObject* type);
 
 bool is_other_sort(V operand);
 // Whether C code of the object's class answers this, of which nothing is known.
-bool answers_in_c(Context& ctx, V value, PyObject* name);
+bool is_implemented_in_c(Context& ctx, V value, PyObject* name);
 // Whether the operand's class has a __getattr__ or __getattribute__ of its own:
 // a tensor asks the other operand for its __torch_function__, several times.
-bool hears_of_look_ups(Context& ctx, V operand);
+bool overrides_attribute_lookup(Context& ctx, V operand);
 
 // Whether a method declined.
 bool is_not_implemented(Context& ctx, V value);

@@ -326,8 +326,8 @@ Outcome<V> binary_operation(Context& ctx, int kind, V left, V right) {
       left->type == &PyUnicode_Type)
     return percent_format(ctx, left, right);
   if (left->kind == Kind::Tensor || right->kind == Kind::Tensor) {
-    if (hears_of_look_ups(ctx, right) ||
-        (hears_of_look_ups(ctx, left) &&
+    if (overrides_attribute_lookup(ctx, right) ||
+        (overrides_attribute_lookup(ctx, left) &&
          !own_special(ctx, left->type, table.method[at])))
       return unknown_operator(ctx, kBinary[op].symbol, left, right);
     // A class of the user's may take over with a reflected method.
@@ -401,9 +401,9 @@ Outcome<V> binary_operation(Context& ctx, int kind, V left, V right) {
       in_place_in_c = !is_users_method(method);
     }
   }
-  if ((in_place && answers_in_c(ctx, left, table.in_place_method[at])) ||
-      answers_in_c(ctx, left, table.method[at]) ||
-      answers_in_c(ctx, right, table.reflected[at]))
+  if ((in_place && is_implemented_in_c(ctx, left, table.in_place_method[at])) ||
+      is_implemented_in_c(ctx, left, table.method[at]) ||
+      is_implemented_in_c(ctx, right, table.reflected[at]))
     return unknown_operator(ctx, kBinary[op].symbol, left, right);
   MG_TRY(V forward, operator_method(ctx, op, left, table.method[at]));
   V backward = nullptr;
@@ -494,7 +494,7 @@ Outcome<V> unary_operation(Context& ctx, Unary kind, V operand) {
                            {.positional = {&operand, 1}});
   MG_TRY(V method, python_method(ctx, operand, operators().unary_method[at]));
   if (method) return call(ctx, method, {});
-  if (answers_in_c(ctx, operand, operators().unary_method[at]))
+  if (is_implemented_in_c(ctx, operand, operators().unary_method[at]))
     return unknown_operator(ctx, "a unary operator", operand);
   // A subclass of a number's that keeps its operators.
   if (operand->is_constant() &&

@@ -69,8 +69,8 @@ Outcome<bool> truth(Context& ctx, V value) {
       return truth(ctx, count);
     }
     case Kind::Object: {
-      if (answers_in_c(ctx, value, interned().dunder_bool) ||
-          answers_in_c(ctx, value, interned().dunder_len))
+      if (is_implemented_in_c(ctx, value, interned().dunder_bool) ||
+          is_implemented_in_c(ctx, value, interned().dunder_len))
         return unknown_operator(ctx, "the truth", value);
       MG_TRY(V len, python_method(ctx, value, interned().dunder_len));
       if (!len) return true;
@@ -262,7 +262,7 @@ Outcome<bool> plain_contains(Context& ctx, V container, V item) {
       return truth(ctx, result);
     }
     default:
-      if (answers_in_c(ctx, container, interned().dunder_contains))
+      if (is_implemented_in_c(ctx, container, interned().dunder_contains))
         return unknown_operator(ctx, "in", item, container);
       break;
   }

@@ -20,7 +20,7 @@ constexpr int kDeepest = 100;
 
 // Whether the operation may see other items in a container than it holds, or
 // none: a graph has plain ones only.
-bool says_its_items(Context& ctx, V value) {
+bool overrides_iteration(Context& ctx, V value) {
   switch (value->kind) {
     case Kind::Tuple:
     case Kind::List:
@@ -40,7 +40,7 @@ bool says_its_items(Context& ctx, V value) {
 
 // Whether torch may ask a number or text for another number, or for items: a
 // class derived from such may run code then, and does at each look.
-bool says_its_number(Context& ctx, V value) {
+bool overrides_conversion(Context& ctx, V value) {
   if (value->kind != Kind::Constant ||
       !(value->type->tp_flags & Py_TPFLAGS_HEAPTYPE) ||
       is_instance_of(value, &PyType_Type) ||
@@ -56,10 +56,10 @@ bool says_its_number(Context& ctx, V value) {
 
 // Whether torch may ask the class of something that a graph can hold for its
 // __torch_function__, which a graph doesn't.
-bool answers_to_torch(Context& ctx, V value) {
+bool may_have_torch_function(Context& ctx, V value) {
   return (value->type->tp_flags & Py_TPFLAGS_HEAPTYPE) &&
          value->kind != Kind::Tensor &&
-         (hears_of_look_ups(ctx, value) ||
+         (overrides_attribute_lookup(ctx, value) ||
           type_lookup(ctx, value->type, interned().dunder_torch_function));
 }
 
@@ -117,19 +117,19 @@ Outcome<Both> lower(Context& ctx, V value, Where where) {
                            "containers in containers without end as the "
                            "argument of a tensor operation");
   value = ctx.look_symbolic(value);
-  if (says_its_items(ctx, value))
+  if (overrides_iteration(ctx, value))
     return ctx.graph_break("graph-argument",
                            std::string("a ") + python::short_name(value->type) +
                                ", whose class says what its items are, as the "
                                "argument of a tensor operation",
                            "pass a plain tuple, list or dict");
-  if (says_its_number(ctx, value))
+  if (overrides_conversion(ctx, value))
     return ctx.graph_break("graph-argument",
                            std::string("a ") + python::short_name(value->type) +
                                ", whose class makes numbers or items itself, "
                                "as the argument of a tensor operation",
                            "pass a plain number or text");
-  if (answers_to_torch(ctx, value))
+  if (may_have_torch_function(ctx, value))
     return ctx.graph_break("graph-argument",
                            std::string("a ") + python::short_name(value->type) +
                                ", which torch may ask for its "

@@ -286,12 +286,17 @@ class Outputs {
 };
 
 // Whether an operand gets its base's history now, which allows writes to it
-// that torch refuses otherwise.
+// that torch refuses otherwise. A rollback takes it away again.
 bool makes_history(const Lowered& lowered) {
-  return std::ranges::any_of(lowered.reals, [](PyObject* real) {
-    return tensor::is_tensor(real) &&
-           tensor::history(real) == tensor::History::Due;
-  });
+  bool makes = false;
+  for (PyObject* real : lowered.reals) {
+    if (!tensor::is_tensor(real) ||
+        tensor::history(real) != tensor::History::Due)
+      continue;
+    tensor::record_metadata(real);
+    makes = true;
+  }
+  return makes;
 }
 
 }  // namespace
@@ -425,6 +430,7 @@ Status record_effect(Context& ctx, PyObject* callable, PyObject* run,
 Outcome<V> record_method(Context& ctx, PyObject* name, const Arguments& args) {
   Lowered lowered;
   MG_DO(lower_call(ctx, args, lowered));
+  const bool has_effect = makes_history(lowered);
   Ref result;
   MG_DO(run_call(ctx, args, lowered, {name, &Forms::methods}, result,
                  [&] { return run_method(name, args.count(), lowered); }));
@@ -434,6 +440,7 @@ Outcome<V> record_method(Context& ctx, PyObject* name, const Arguments& args) {
   graph::NodeId node =
       ctx.graph().call_method(name, lowered.args, lowered.keywords,
                               result.share(), ctx.inliner->origin());
+  if (has_effect) ctx.graph().set_has_effect(node);
   return lift(ctx, ctx.keep(std::move(result)), node);
 }
 

@@ -16,9 +16,10 @@ from support.paths import ROOT, TESTS
 
 FILES = [
     "surface/test_golden_texts.py",
-    "breaks/test_break_reasons.py",
     "library/test_lru_cache.py",
     "lifetimes/test_abandoned_generators.py",
+    "effects/test_side_effects.py",
+    "effects/test_views.py",
 ]
 
 

@@ -495,6 +495,19 @@ def reads_at_once(x, view, other, weight, notes):
     view.fill_(2)
 
 
+def calls_a_method(x, view, other, weight, notes):
+    x *= weight
+    magneto.graph_break()
+    view.sum()
+    view.fill_(2)
+
+
+def calls_a_method_at_once(x, view, other, weight, notes):
+    x *= weight
+    view.sum()
+    view.fill_(2)
+
+
 def reads_without_gradients(x, view, other, weight, notes):
     x *= weight
     with torch.no_grad():
@@ -520,6 +533,8 @@ def computes(x, view, other, weight, notes):
         asks_nobody,
         reads_what_is_not_used,
         reads_at_once,
+        calls_a_method,
+        calls_a_method_at_once,
         reads_without_gradients,
         computes,
     ],
