@@ -76,7 +76,7 @@ LONG_FUNCTIONS = {
         "entry/compilation.cpp: Compilation::add",
         "entry/driver.cpp: run_entry",
         "entry/resume/island_run.cpp: run_island",
-        "entry/resume/live_variables.cpp: live_slots",
+        "entry/resume/live_variables.cpp: live_variables",
         "natives/library/caches.cpp: trace_cached",
         "trace/capture.cpp: capture_frame",
         "trace/inline.cpp: callee_of",
