@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The files that `make test-quick` leaves out: those that take more than about
-three seconds of processor time, and the folder that needs a GPU.
+"""The files that `make test-quick` leaves out: those that take more than
+two seconds of processor time, and the folder that needs a GPU.
 
 A few that take a little more stay, so that each folder and each main subject
 has some. `pytest --durations=0 FILE` says how long the tests of a file take.
@@ -12,30 +12,43 @@ SLOW = frozenset(
     backends/test_compile_graph.py
     backends/test_compiler_caches.py
     backends/test_graph_module.py
+    backends/test_graphs_of_models.py
     backends/test_registered_backends.py
     backends/test_suite_behind_aot_eager.py
+    backends/test_threads.py
     backends/test_written_inputs.py
     breaks/test_endless_loops.py
     breaks/test_join_points.py
     builtins/test_buffer_protocol.py
+    builtins/test_builtin_functions.py
+    builtins/test_container_methods.py
     builtins/test_container_operations.py
     builtins/test_length_hints.py
     builtins/test_mapping_proxies.py
     builtins/test_methods_by_name.py
     builtins/test_numbers.py
     builtins/test_operators_of_c_types.py
+    builtins/test_overridden_methods.py
     builtins/test_sets.py
     builtins/test_str_int_and_tuple_subclasses.py
     builtins/test_strings.py
     builtins/test_subscripts_without_getitem.py
+    builtins/test_wrong_special_methods.py
+    effects/test_container_arguments.py
     effects/test_failures_after_writes.py
     effects/test_library_iterator_arguments.py
+    effects/test_numpy_random.py
+    effects/test_python_random.py
+    effects/test_return_values.py
     effects/test_tensor_data.py
+    effects/test_views.py
+    guards/test_callable_arguments.py
     guards/test_changed_classes.py
     guards/test_guard_strictness.py
     guards/test_number_of_graphs.py
     guards/test_redefinitions.py
     guards/test_similar_modules.py
+    guards/test_skipped_frames.py
     language/test_binary_operators.py
     language/test_bytecode.py
     language/test_context_managers.py
@@ -43,10 +56,13 @@ SLOW = frozenset(
     language/test_data_model.py
     language/test_deep_recursion.py
     language/test_generic_aliases.py
+    language/test_imports.py
     language/test_random_programs.py
     language/test_special_methods.py
     language/test_whole_programs.py
     library/test_copy_and_reduce.py
+    library/test_deques.py
+    library/test_numpy.py
     library/test_standard_library_functions.py
     lifetimes/test_abandoned_generators.py
     lifetimes/test_finalizers.py
@@ -58,14 +74,17 @@ SLOW = frozenset(
     models/test_inductor.py
     models/test_models.py
     models/test_varying_batches.py
+    shapes/test_cost_of_many_sizes.py
     shapes/test_data_dependent_errors.py
     shapes/test_data_dependent_sizes.py
     shapes/test_data_dependent_values.py
     shapes/test_dynamic_operators.py
     shapes/test_dynamic_sources.py
     shapes/test_mark_unbacked.py
+    shapes/test_refused_numbers.py
     shapes/test_symbolic_metadata.py
     shapes/test_symbols_under_compilers.py
+    shapes/test_varying_floats.py
     surface/test_command_line.py
     surface/test_compiled_functions.py
     surface/test_dynamo_settings.py
@@ -81,6 +100,7 @@ SLOW = frozenset(
     torch/test_fake_tensors_of_operators.py
     torch/test_global_state.py
     torch/test_higher_order_operators.py
+    torch/test_legacy_constructors.py
     torch/test_lr_schedulers.py
     torch/test_min_and_max_of_tensors.py
     torch/test_operator_errors.py
