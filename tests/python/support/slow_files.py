@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The files that `make test-quick` leaves out: those that take more than
-two seconds of processor time, and the folder that needs a GPU.
+"""The files that `make test-quick` leaves out: those that take more than about
+a second of processor time, and the folder that needs a GPU.
 
-A few that take a little more stay, so that each folder and each main subject
-has some. `pytest --durations=0 FILE` says how long the tests of a file take.
+A few that take more stay, so that each folder and each main subject has some.
+`pytest --durations=0 FILE` says how long the tests of a file take.
 """
 
 SLOW = frozenset(
@@ -17,6 +17,7 @@ SLOW = frozenset(
     backends/test_suite_behind_aot_eager.py
     backends/test_threads.py
     backends/test_written_inputs.py
+    breaks/test_builtin_iterators.py
     breaks/test_endless_loops.py
     breaks/test_join_points.py
     builtins/test_buffer_protocol.py
@@ -26,22 +27,27 @@ SLOW = frozenset(
     builtins/test_length_hints.py
     builtins/test_mapping_proxies.py
     builtins/test_methods_by_name.py
+    builtins/test_mutation_during_iteration.py
     builtins/test_numbers.py
     builtins/test_operators_of_c_types.py
     builtins/test_overridden_methods.py
     builtins/test_sets.py
+    builtins/test_sorting.py
     builtins/test_str_int_and_tuple_subclasses.py
     builtins/test_strings.py
     builtins/test_subscripts_without_getitem.py
+    builtins/test_unusual_arguments.py
     builtins/test_wrong_special_methods.py
     effects/test_container_arguments.py
     effects/test_failures_after_writes.py
+    effects/test_iterator_arguments.py
     effects/test_library_iterator_arguments.py
     effects/test_numpy_random.py
     effects/test_python_random.py
     effects/test_return_values.py
     effects/test_tensor_data.py
     effects/test_views.py
+    guards/test_argument_identity.py
     guards/test_callable_arguments.py
     guards/test_changed_classes.py
     guards/test_guard_strictness.py
@@ -55,6 +61,7 @@ SLOW = frozenset(
     language/test_cpython_tests.py
     language/test_data_model.py
     language/test_deep_recursion.py
+    language/test_exception_groups.py
     language/test_generic_aliases.py
     language/test_imports.py
     language/test_random_programs.py
@@ -62,19 +69,24 @@ SLOW = frozenset(
     language/test_whole_programs.py
     library/test_copy_and_reduce.py
     library/test_deques.py
+    library/test_lru_cache.py
     library/test_numpy.py
+    library/test_ordered_dicts.py
+    library/test_polyfills.py
+    library/test_random_generators.py
     library/test_standard_library_functions.py
     lifetimes/test_abandoned_generators.py
     lifetimes/test_finalizers.py
     lifetimes/test_kept_exceptions.py
-    lifetimes/test_memory.py
     lifetimes/test_namespaces.py
     lifetimes/test_weak_references.py
+    lifetimes/test_memory.py
     models/test_dynamic.py
     models/test_inductor.py
     models/test_models.py
     models/test_varying_batches.py
     shapes/test_cost_of_many_sizes.py
+    shapes/test_custom_operators.py
     shapes/test_data_dependent_errors.py
     shapes/test_data_dependent_sizes.py
     shapes/test_data_dependent_values.py
@@ -85,7 +97,9 @@ SLOW = frozenset(
     shapes/test_symbolic_metadata.py
     shapes/test_symbols_under_compilers.py
     shapes/test_varying_floats.py
+    shapes/test_varying_numbers.py
     surface/test_command_line.py
+    surface/test_compiled_classes.py
     surface/test_compiled_functions.py
     surface/test_dynamo_settings.py
     surface/test_environment_variables.py
@@ -97,15 +111,19 @@ SLOW = frozenset(
     surface/test_threads_and_signals.py
     surface/test_wrong_use.py
     torch/test_cost_of_contexts.py
+    torch/test_fake_tensors.py
     torch/test_fake_tensors_of_operators.py
+    torch/test_forward_mode.py
     torch/test_global_state.py
     torch/test_higher_order_operators.py
     torch/test_legacy_constructors.py
+    torch/test_legacy_variables.py
     torch/test_lr_schedulers.py
     torch/test_min_and_max_of_tensors.py
     torch/test_operator_errors.py
     torch/test_optimizers.py
     torch/test_recurrent_training.py
+    torch/test_scripted_functions.py
     torch/test_tensor_hooks.py
     torch/test_torch_function_lookup.py
     torch/test_torch_functions.py
