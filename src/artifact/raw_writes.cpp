@@ -5,19 +5,11 @@
 
 #include "python/deque_layout.h"
 #include "python/mro_lookup.h"
+#include "python/sequences.h"
 #include "support/check.h"
 
 namespace magneto::artifact {
 namespace {
-
-Ref list_of(std::span<PyObject* const> items) {
-  Ref list = Ref::steal(PyList_New(static_cast<Py_ssize_t>(items.size())));
-  if (!list) return nullptr;
-  for (size_t i = 0; i < items.size(); ++i)
-    PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i),
-                    Ref::share(items[i]).release());
-  return list;
-}
 
 // A method of the built-in type itself, whatever the object's class overrides.
 bool call_builtin_method(PyTypeObject* type, const char* name, PyObject* self,
@@ -112,7 +104,7 @@ bool move_to_end(PyObject* ordered_dict, PyObject* key) {
 }
 
 bool assign_items(PyObject* container, std::span<PyObject* const> items) {
-  Ref list = list_of(items);
+  Ref list = python::list_of(items);
   if (!list) return false;
   if (PyList_Check(container))
     return PyList_SetSlice(container, 0, PY_SSIZE_T_MAX, list) == 0;
@@ -139,7 +131,7 @@ bool shift_deque(PyObject* deque, PyObject* dropped,
 
 bool splice_list(PyObject* list, PyObject* start, PyObject* stop,
                  std::span<PyObject* const> items) {
-  Ref new_items = list_of(items);
+  Ref new_items = python::list_of(items);
   return new_items && PyList_SetSlice(list, PyLong_AsSsize_t(start),
                                       PyLong_AsSsize_t(stop), new_items) == 0;
 }

@@ -12,6 +12,7 @@
 #include "python/iterator_layout.h"
 #include "python/itertools_layout.h"
 #include "python/layout.h"
+#include "python/sequences.h"
 #include "python/set_table.h"
 #include "tensor/fake_tensor.h"
 
@@ -48,24 +49,6 @@ class Operands {
   size_t count_ = 0;
 };
 
-Ref tuple_of(std::span<PyObject* const> items) {
-  Ref tuple = Ref::steal(PyTuple_New(static_cast<Py_ssize_t>(items.size())));
-  if (!tuple) return nullptr;
-  for (size_t i = 0; i < items.size(); ++i)
-    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i),
-                     Ref::share(items[i]).release());
-  return tuple;
-}
-
-Ref make_list(std::span<PyObject* const> items) {
-  Ref list = Ref::steal(PyList_New(static_cast<Py_ssize_t>(items.size())));
-  if (!list) return nullptr;
-  for (size_t i = 0; i < items.size(); ++i)
-    PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i),
-                    Ref::share(items[i]).release());
-  return list;
-}
-
 Ref make_set(std::span<PyObject* const> items, bool frozen) {
   Ref set = Ref::steal(frozen ? PyFrozenSet_New(nullptr) : PySet_New(nullptr));
   if (!set) return nullptr;
@@ -77,7 +60,7 @@ Ref make_set(std::span<PyObject* const> items, bool frozen) {
 // class.__new__(class, items): tuple and frozenset subclasses, named tuples,
 // torch.Size, torch.return_types.
 Ref make_of(PyObject* type, std::span<PyObject* const> items) {
-  Ref tuple = tuple_of(items);
+  Ref tuple = python::tuple_of(items);
   if (!tuple) return nullptr;
   Ref args = Ref::steal(PyTuple_Pack(1, tuple.get()));
   if (!args) return nullptr;
@@ -117,7 +100,7 @@ Ref make_instance(PyObject* type) {
 }
 
 bool set_closure(PyObject* function, std::span<PyObject* const> cells) {
-  Ref closure = tuple_of(cells);
+  Ref closure = python::tuple_of(cells);
   return closure && PyFunction_SetClosure(function, closure) == 0;
 }
 
@@ -151,11 +134,11 @@ bool set_annotations(PyObject* function, PyObject* annotations) {
 Ref make(StepOp op, Operands& o, size_t count) {
   switch (op) {
     case StepOp::MakeTuple:
-      return tuple_of(o.from(0));
+      return python::tuple_of(o.from(0));
     case StepOp::MakeTupleOf:
       return make_of(o[0], o.from(1));
     case StepOp::MakeList:
-      return make_list(o.from(0));
+      return python::list_of(o.from(0));
     case StepOp::MakeDict:
       return Ref::steal(PyDict_New());
     case StepOp::MakeSet:

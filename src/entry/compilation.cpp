@@ -3,25 +3,18 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <exception>
 #include <memory>
 
-#include "artifact/plan.h"
 #include "entry/backend_guards.h"
-#include "entry/callable/foreign.h"
 #include "entry/callable/stance.h"
 #include "entry/callable/strict_regions.h"
 #include "entry/idle_frames.h"
-#include "entry/limits.h"
-#include "entry/misses.h"
 #include "entry/report/counters.h"
 #include "entry/report/describe.h"
 #include "entry/report/report.h"
 #include "entry/report/symbol_report.h"
 #include "entry/report/trace_report.h"
-#include "entry/resume/live_variables.h"
 #include "entry/resume/resume_point.h"
-#include "entry/symbol_policy.h"
 #include "entry/view.h"
 #include "graph/passes/passes.h"
 #include "graph/python_handle.h"

@@ -33,21 +33,7 @@ class Replacer {
     }
     const size_t before = count_;
     const std::vector<Arg> items = replaced(arg.items());
-    if (count_ == before) return arg;
-    switch (arg.tag()) {
-      case ArgTag::Tuple:
-        return graph_.tuple(items);
-      case ArgTag::List:
-        return graph_.list(items);
-      case ArgTag::Dict:
-        return graph_.dict(items);
-      case ArgTag::Slice:
-        return graph_.slice(items[0], items[1], items[2]);
-      case ArgTag::Constant:
-      case ArgTag::Node:
-        break;
-    }
-    return arg;
+    return count_ == before ? arg : graph_.container(arg.tag(), items);
   }
 
   std::vector<Arg> replaced(std::span<const Arg> items) {

@@ -65,6 +65,8 @@ class Graph final : public UnseenJournaled {
   // key, value, key, value, ...
   Arg dict(std::span<const Arg> keys_and_values);
   Arg slice(Arg start, Arg stop, Arg step);
+  // Whichever of them the tag says.
+  Arg container(ArgTag tag, std::span<const Arg> items);
   Arg tuple(std::initializer_list<Arg> items) {
     return tuple(std::span<const Arg>{items.begin(), items.size()});
   }
@@ -214,7 +216,6 @@ class Graph final : public UnseenJournaled {
   explicit Graph(Graph& parent);
   NodeId append(Node node);
   void put_in_order(NodeId id);
-  Arg container(ArgTag tag, std::span<const Arg> items);
   NodeId call(Op op, PyObject* target, std::span<const Arg> args,
               std::span<const Keyword> kwargs, Ref example, Origin origin);
   void arrange_inputs(std::span<const NodeId> placeholders);

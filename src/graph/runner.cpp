@@ -8,6 +8,7 @@
 
 #include "graph/runner_compiler.h"
 #include "python/pending_error.h"
+#include "python/sequences.h"
 
 namespace magneto::graph {
 
@@ -192,25 +193,14 @@ Ref GraphRunner::execute(const Instruction& instruction, Frame& frame) const {
 
 Ref GraphRunner::build(const Instruction& instruction,
                        std::span<PyObject*> items) const {
-  const auto size = static_cast<Py_ssize_t>(items.size());
   switch (instruction.code) {
-    case Code::BuildTuple: {
-      Ref tuple = Ref::steal(PyTuple_New(size));
-      for (Py_ssize_t i = 0; tuple && i < size; ++i) {
-        PyTuple_SET_ITEM(tuple.get(), i, Ref::share(items[i]).release());
-      }
-      return tuple;
-    }
-    case Code::BuildList: {
-      Ref list = Ref::steal(PyList_New(size));
-      for (Py_ssize_t i = 0; list && i < size; ++i) {
-        PyList_SET_ITEM(list.get(), i, Ref::share(items[i]).release());
-      }
-      return list;
-    }
+    case Code::BuildTuple:
+      return python::tuple_of(items);
+    case Code::BuildList:
+      return python::list_of(items);
     case Code::BuildDict: {
       Ref dict = Ref::steal(PyDict_New());
-      for (Py_ssize_t i = 0; dict && i < size; i += 2) {
+      for (size_t i = 0; dict && i < items.size(); i += 2) {
         if (PyDict_SetItem(dict, items[i], items[i + 1]) < 0) return nullptr;
       }
       return dict;

@@ -57,6 +57,17 @@ class UnseenJournaled : public Journaled {
   ~UnseenJournaled() = default;
 };
 
+// A store that is one part: a stack of contexts, a list of calls.
+class OnePartJournaled : public Journaled {
+ public:
+  std::optional<WrittenPart> written(uint64_t, uint64_t) const final {
+    return WrittenPart{};
+  }
+
+ protected:
+  ~OnePartJournaled() = default;
+};
+
 class Journal {
  public:
   using Position = size_t;

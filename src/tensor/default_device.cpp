@@ -97,10 +97,6 @@ std::vector<PyObject*> DefaultDevices::open() const {
   return devices;
 }
 
-std::optional<WrittenPart> DefaultDevices::written(uint64_t, uint64_t) const {
-  return WrittenPart{};
-}
-
 std::string DefaultDevices::part_name(uint64_t) const {
   return "the default device";
 }

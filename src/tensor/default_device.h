@@ -27,7 +27,7 @@ bool has_own_modes() noexcept;
 
 // The contexts that a trace has entered and not left. They are entered for
 // real; the journal, and GlobalStateScope at the end, leave them again.
-class DefaultDevices final : public Journaled {
+class DefaultDevices final : public OnePartJournaled {
  public:
   // False with a Python error set.
   bool enter(Journal& journal, PyObject* device);
@@ -38,7 +38,6 @@ class DefaultDevices final : public Journaled {
   // Outermost first.
   std::vector<PyObject*> open() const;
 
-  std::optional<WrittenPart> written(uint64_t what, uint64_t) const override;
   std::string part_name(uint64_t) const override;
   std::string part_content(uint64_t) const override;
   void undo(uint64_t what, uint64_t) noexcept override;

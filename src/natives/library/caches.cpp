@@ -10,6 +10,7 @@
 #include "python/hashed_dict.h"
 #include "python/layout.h"
 #include "python/names.h"
+#include "python/sequences.h"
 #include "values/model/speculation.h"
 #include "values/protocol/hashing.h"
 #include "values/protocol/symbolic.h"
@@ -71,11 +72,8 @@ Ref key_of(Context& ctx, PyObject* cached, const Arguments& args,
   if (parts.size() == 1 &&
       (PyLong_CheckExact(parts[0]) || PyUnicode_CheckExact(parts[0])))
     return Ref::share(parts[0]);
-  Ref key = Ref::steal(PyTuple_New(static_cast<Py_ssize_t>(parts.size())));
+  Ref key = python::tuple_of(parts);
   MG_CHECK(key, "out of memory");
-  for (size_t i = 0; i < parts.size(); ++i)
-    PyTuple_SET_ITEM(key.get(), static_cast<Py_ssize_t>(i),
-                     Ref::share(parts[i]).release());
   return key;
 }
 

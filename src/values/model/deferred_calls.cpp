@@ -61,10 +61,6 @@ void DeferredCalls::add(Context& ctx, LateCall call) {
   ctx.journal.record(this, 0);
 }
 
-std::optional<WrittenPart> DeferredCalls::written(uint64_t, uint64_t) const {
-  return WrittenPart{};
-}
-
 std::string DeferredCalls::part_name(uint64_t) const {
   return "the calls that wait for the end";
 }

@@ -17,7 +17,7 @@ namespace magneto::values {
 
 class Context;
 
-class DeferredCalls final : public Journaled {
+class DeferredCalls final : public OnePartJournaled {
  public:
   // Which functions may wait, a container of them; null: none.
   void allow(Ref functions) { functions_ = std::move(functions); }
@@ -30,7 +30,6 @@ class DeferredCalls final : public Journaled {
 
   std::span<const LateCall> calls() const { return calls_; }
 
-  std::optional<WrittenPart> written(uint64_t what, uint64_t) const override;
   std::string part_name(uint64_t) const override;
   std::string part_content(uint64_t) const override;
   void undo(uint64_t, uint64_t) noexcept override { calls_.pop_back(); }

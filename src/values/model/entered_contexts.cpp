@@ -17,10 +17,6 @@ void EnteredContexts::leave(Journal& journal) {
   journal.record(this, kLeave);
 }
 
-std::optional<WrittenPart> EnteredContexts::written(uint64_t, uint64_t) const {
-  return WrittenPart{};
-}
-
 std::string EnteredContexts::part_name(uint64_t) const {
   return "which autocasts and inference modes are entered";
 }

@@ -25,7 +25,7 @@ struct EnteredContext {
   HeapId manager;      // whose __enter__ or, OutsideOfAutocast, __exit__ it was
 };
 
-class EnteredContexts final : public Journaled {
+class EnteredContexts final : public OnePartJournaled {
  public:
   void enter(Journal& journal, EnteredContext context);
   // The innermost one; there must be one.
@@ -34,7 +34,6 @@ class EnteredContexts final : public Journaled {
   // Outermost first.
   std::span<const EnteredContext> open() const { return open_; }
 
-  std::optional<WrittenPart> written(uint64_t what, uint64_t) const override;
   std::string part_name(uint64_t) const override;
   std::string part_content(uint64_t) const override;
   void undo(uint64_t what, uint64_t) noexcept override;

@@ -13,8 +13,6 @@ Speculation::Speculation(Context& ctx)
       objects_(ctx.heap.size()),
       exception_(ctx.exception()) {}
 
-Speculation::~Speculation() = default;
-
 void Speculation::rollback() {
   ctx_.journal.rollback(begin_);
   ctx_.restore_exception(exception_);

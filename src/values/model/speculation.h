@@ -35,7 +35,6 @@ struct WrittenState {
 class Speculation {
  public:
   explicit Speculation(Context& ctx);
-  ~Speculation();
   Speculation(const Speculation&) = delete;
   Speculation& operator=(const Speculation&) = delete;
 

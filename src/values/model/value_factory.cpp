@@ -5,6 +5,7 @@
 
 #include "python/class_hierarchy.h"
 #include "python/layout.h"
+#include "python/sequences.h"
 #include "python/types.h"
 #include "values/model/context.h"
 #include "values/torch/tensor_choice.h"
@@ -20,12 +21,8 @@ V Arguments::keyword(PyObject* name) const {
 
 Ref names_of(const Arguments& args) {
   if (!args.has_keywords()) return nullptr;
-  Ref names = Ref::steal(
-      PyTuple_New(static_cast<Py_ssize_t>(args.keyword_names.size())));
+  Ref names = python::tuple_of(args.keyword_names);
   MG_CHECK(names, "out of memory");
-  for (size_t i = 0; i < args.keyword_names.size(); ++i)
-    PyTuple_SET_ITEM(names.get(), static_cast<Py_ssize_t>(i),
-                     Ref::share(args.keyword_names[i]).release());
   return names;
 }
 

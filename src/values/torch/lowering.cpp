@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "python/names.h"
+#include "python/sequences.h"
 #include "python/types.h"
 #include "values/protocol/operands.h"
 #include "values/protocol/protocol.h"
@@ -152,12 +153,8 @@ Outcome<Both> lower(Context& ctx, V value, Where where) {
       std::vector<graph::Arg> args;
       std::vector<PyObject*> reals;
       MG_DO(lower_all(ctx, tuple_items(value), args, reals, where));
-      Ref tuple =
-          Ref::steal(PyTuple_New(static_cast<Py_ssize_t>(reals.size())));
+      Ref tuple = python::tuple_of(reals);
       MG_CHECK(tuple, "out of memory");
-      for (size_t i = 0; i < reals.size(); ++i)
-        PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i),
-                         Ref::share(reals[i]).release());
       if (value->type == torch_types().size && !holds_symbol(ctx, value)) {
         if (PyObject* size = as_constant(ctx, value))
           return Both{ctx.graph().constant(size), size};

@@ -91,15 +91,11 @@ Status lower_call(Context& ctx, const Arguments& args, Lowered& out) {
   out.reals.reserve(args.count() + args.keyword_names.size());
   MG_DO(lower_all(ctx, args.positional, out.args, out.reals, out.where));
   if (!args.has_keywords()) return done;
-  out.names = Ref::steal(
-      PyTuple_New(static_cast<Py_ssize_t>(args.keyword_names.size())));
-  MG_CHECK(out.names, "out of memory");
+  out.names = names_of(args);
   for (size_t i = 0; i < args.keyword_names.size(); ++i) {
     MG_TRY(Both both, lower(ctx, args.keyword_values[i], out.where));
     out.keywords.push_back({args.keyword_names[i], both.arg});
     out.reals.push_back(both.real);
-    PyTuple_SET_ITEM(out.names.get(), static_cast<Py_ssize_t>(i),
-                     Ref::share(args.keyword_names[i]).release());
   }
   return done;
 }
