@@ -39,7 +39,6 @@ LONG_FUNCTIONS = {
         "values/protocol/iteration.cpp: next_item",
         "values/protocol/symbolic.cpp: symbolic_binary",
         "values/torch/lowering.cpp: lower",
-        "values/types/construction.cpp: construction",
         "values/types/percent.cpp: Percent::write",
     ),
     "cases in the order in which they must be tried": (
@@ -64,8 +63,6 @@ LONG_FUNCTIONS = {
         "values/protocol/calls.cpp: instantiate",
         "values/protocol/comparison.cpp: compare",
         "values/protocol/descriptors.cpp: bind_descriptor",
-        "values/protocol/operators.cpp: binary_operation",
-        "values/protocol/operators.cpp: container_operation",
         "values/protocol/truth.cpp: plain_contains",
         "values/protocol/truth.cpp: truth",
     ),

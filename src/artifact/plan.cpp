@@ -78,7 +78,7 @@ bool plan(Context& ctx, const values::Capture& capture,
           std::span<const std::vector<int32_t>> live, Plan& out,
           values::BreakInfo* why) {
   Rebuilder rebuilder(ctx, capture, frame, out);
-  Replay replay(ctx, rebuilder, out.builder);
+  Replay replay(ctx, rebuilder);
   rebuilder.replay_first([&](values::HeapId id) { replay.container(id); });
   out.builder.call_graph();
   std::vector<Operand> results;
@@ -118,7 +118,7 @@ bool plan(Context& ctx, const values::Capture& capture,
     rebuilder.expect_no_finalizers();
     for (const values::Construction& reentry : capture.reentries)
       rebuilder.call(reentry);
-  } catch (const CannotRebuild& cannot) {
+  } catch (const values::CannotRebuild& cannot) {
     *why = cannot.why;
     return false;
   }

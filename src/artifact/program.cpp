@@ -16,7 +16,7 @@ struct StepInfo {
 };
 constexpr std::array kSteps{
 #define MG_STEP(name, result) StepInfo{#name, result != 0},
-#include "artifact/steps.def"
+#include "values/model/steps.def"
 #undef MG_STEP
 };
 

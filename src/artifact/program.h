@@ -16,17 +16,13 @@
 
 #include "graph/compiled_graph.h"
 #include "python/ref.h"
+#include "values/model/step_writer.h"
 
 namespace magneto::artifact {
 
-enum class StepOp : uint8_t {
-#define MG_STEP(name, result) name,
-#include "artifact/steps.def"
-#undef MG_STEP
-};
+using values::StepOp;
 
-// Stands for NULL among the operands of FillGenerator. Lives as long as the
-// process.
+// Stands for NULL among a step's operands. Lives as long as the process.
 PyObject* null_token();
 
 // Where an operand is found: a slot (>= 0) or a constant (~index).

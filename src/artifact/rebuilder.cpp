@@ -14,8 +14,7 @@
 #include "values/protocol/protocol.h"
 #include "values/torch/torch_types.h"
 #include "values/types/aliases.h"
-#include "values/types/context_variables.h"
-#include "values/types/functions.h"
+#include "values/types/iterators.h"
 
 namespace magneto::artifact {
 
@@ -25,12 +24,6 @@ using values::DictEntry;
 using values::HeapObject;
 using values::Kind;
 using values::V;
-
-void cannot_rebuild(const std::string& what) {
-  throw CannotRebuild{{"cannot-rebuild",
-                       what + " would have to outlive the compiled part",
-                       "use it up before the graph break or return"}};
-}
 
 namespace {
 
@@ -122,9 +115,14 @@ Operand Rebuilder::build(V value) {
   if (!has_stack_room())
     cannot_rebuild("an object with so many others inside of each other");
   ctx_.heap.touch(value->heap);
-  Operand made = make(value);
+  Operand made = make_new(value);
   built_.emplace(value, made);
   return made;
+}
+
+Operand Rebuilder::build_or_null(V value) {
+  return value && !value->is_null() ? build(value)
+                                    : builder_.constant(null_token());
 }
 
 std::vector<Operand> Rebuilder::build_all(std::span<const V> values) {
@@ -136,7 +134,7 @@ std::vector<Operand> Rebuilder::build_all(std::span<const V> values) {
 
 // -- making -------------------------------------------------------------------
 
-Operand Rebuilder::make(V value) {
+Operand Rebuilder::make_new(V value) {
   switch (value->kind) {
     case Kind::Symbol:
       return of_number(as<values::SymbolValue>(value)->number);
@@ -151,8 +149,6 @@ Operand Rebuilder::make(V value) {
       return builder_.make(StepOp::MakeSlice,
                            build_all(values::tuple_items(value)));
     case Kind::Object:
-      if (value->type == &PyContextToken_Type) return make_token(value);
-      [[fallthrough]];
     case Kind::List:
     case Kind::Dict:
     case Kind::Set:
@@ -264,18 +260,6 @@ Operand Rebuilder::make_of_plain(V value) {
       {builder_.constant(std::move(maker)), type_of(value), build(plain)});
 }
 
-// What set() gives, if nothing else was set in the piece.
-Operand Rebuilder::make_token(V token) {
-  static PyObject* const set = PyObject_GetAttrString(
-      reinterpret_cast<PyObject*>(&PyContextVar_Type), "set");
-  const std::vector<V> slots = ctx_.heap[token->heap].slots;
-  V variable = slots[values::kVariable], value = slots[values::kNewValue];
-  if (token != values::token_of_now(ctx_, variable))
-    cannot_rebuild("a token of a ContextVar that was set more than once");
-  return builder_.make(StepOp::CallFunction,
-                       {builder_.constant(set), build(variable), build(value)});
-}
-
 Operand Rebuilder::make_tuple(V value) {
   std::vector<Operand> items = build_all(values::tuple_items(value));
   if (value->heap.valid()) to_fill_.push_back(value);
@@ -283,6 +267,12 @@ Operand Rebuilder::make_tuple(V value) {
     return builder_.make(StepOp::MakeTuple, items);
   items.insert(items.begin(), type_of(value));
   return builder_.make(StepOp::MakeTupleOf, items);
+}
+
+std::optional<values::Construction> Rebuilder::construction(V value) {
+  const auto construct = values::type_slot(&values::TypeRow::construct, value);
+  return construct && value->heap.valid() ? construct(ctx_, value)
+                                          : std::nullopt;
 }
 
 Operand Rebuilder::make_container(V value) {
@@ -313,7 +303,7 @@ Operand Rebuilder::make_container(V value) {
   }
   if (values::is_iterator_state(value)) return make_iterator(value);
   // What C code keeps of it; its items and attributes are filled in.
-  auto how = values::construction(ctx_, value);
+  const auto how = construction(value);
   const bool hashes = value->kind == Kind::Dict || value->kind == Kind::Set;
   (hashes ? to_fill_last_ : to_fill_).push_back(value);
   if (value->type == &PyList_Type) return builder_.make(StepOp::MakeList, {});
@@ -355,7 +345,7 @@ Operand Rebuilder::make_iterator(V value) {
   // What the number counts is the same for all of these.
   const bool in_order = values::goes_by_position(type);
   if (V inside = values::iterator_state(ctx_, value)) return build(inside);
-  if (auto how = values::construction(ctx_, value)) return make_by_call(*how);
+  if (auto how = construction(value)) return make_by_call(*how);
   if (!in_order)
     cannot_rebuild(std::string("a ") + type->tp_name + " that was started");
   if (state.slots[0]->kind == Kind::Object)
@@ -381,8 +371,8 @@ Operand Rebuilder::build_filled(V value) {
                                         : value;
   if (owner->source.valid())
     replay_(value->heap);
-  else if (auto made = built_.find(owner); made != built_.end())
-    fill(owner, made->second);
+  else if (built_.contains(owner))
+    fill(owner);
   return built;
 }
 

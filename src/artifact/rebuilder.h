@@ -9,18 +9,14 @@
 #include <unordered_set>
 
 #include "artifact/plan.h"
-#include "values/types/construction.h"
+#include "values/model/step_writer.h"
+#include "values/types/type_table.h"
 
 namespace magneto::artifact {
 
-// Thrown by the walk where a value can't be built; plan() catches it.
-struct CannotRebuild {
-  values::BreakInfo why;
-};
+using values::cannot_rebuild;
 
-[[noreturn]] void cannot_rebuild(const std::string& what);
-
-class Rebuilder {
+class Rebuilder final : public values::StepWriter {
  public:
   Rebuilder(values::Context& ctx, const values::Capture& capture,
             const python::FrameRequest& frame, Plan& plan)
@@ -39,13 +35,6 @@ class Rebuilder {
   Operand build(values::V value);
   // Fills what build() has made.
   void fill_all();
-  // Gives the dict at `target` the items that the trace wrote, or all.
-  void set_items(const values::DictState& dict, Operand target, bool all);
-  Operand hash_of(const values::DictEntry& entry);
-  // What was written to the tensor's `grad`, if anything.
-  void set_gradient(values::V tensor, Operand target);
-  // Does to the set at `target` what the trace has done to it, in order.
-  void change_set(const values::HeapObject& set, Operand target);
   void call(const values::Construction& what) { (void)make_by_call(what); }
   void call_late(StepOp how, const values::LateCall& call);
   // Generators that nobody has any more, and that would run code of the user's
@@ -56,22 +45,35 @@ class Rebuilder {
   Operand filler(PyCodeObject* code, size_t index, size_t operand);
   std::span<const graph::Arg> outputs() const { return outputs_; }
 
+  // -- StepWriter
+  using StepWriter::act;
+  using StepWriter::call;
+  void act(StepOp op, std::span<const values::V> operands) override;
+  void call(values::V callable, std::span<const values::V> arguments) override;
+  void make(values::V value) override { (void)build(value); }
+  bool is_easily_built(values::V value) const override {
+    return is_easily_built(value, 0);
+  }
+  const values::SuspendedFrame& suspended(values::V generator) const override;
+  void show_frames() override { plan_.shows_frames = true; }
+
  private:
   Operand from_source(guards::SourceId source);
   Operand of_node(graph::NodeId node);
   Operand of_number(shapes::E number);
-  Operand make(values::V value);
+  Operand make_new(values::V value);
   Operand make_text(values::V value);
-  Operand make_token(values::V token);
   Operand make_tuple(values::V value);
   Operand make_of_plain(values::V value);
   Operand make_bound(const values::MethodValue& method);
   Operand make_container(values::V value);
   Operand make_function(values::V value);
   Operand make_iterator(values::V value);
+  std::optional<values::Construction> construction(values::V value);
   Operand make_by_call(const values::Construction& how);
   Operand make_generator(values::V value);
   std::vector<Operand> build_all(std::span<const values::V> values);
+  Operand build_or_null(values::V value);
   // For code that looks inside: what the trace made is filled at once, what it
   // wrote to is replayed.
   Operand build_filled(values::V value);
@@ -88,18 +90,8 @@ class Rebuilder {
     return class_of(reinterpret_cast<PyObject*>(value->type));
   }
 
-  void fill(values::V value, Operand target);
-  void fill_attributes(const values::HeapObject& state, Operand target);
-  void fill_exception(const values::HeapObject& state, Operand target);
-  void fill_function(values::V value, Operand target);
-  void fill_generator(values::V value, Operand target);
-  void fill_frame(const values::HeapObject& state, Operand target);
-  bool is_easily_built(values::V value, int depth = 0) const;
-  void name_generator(values::V value, Operand target);
-  const values::SuspendedFrame& suspended(values::V generator) const;
-  Operand number(long value) {
-    return builder_.constant(Ref::steal(PyLong_FromLong(value)));
-  }
+  void fill(values::V value);
+  bool is_easily_built(values::V value, int depth) const;
 
   values::Context& ctx_;
   const values::Capture& capture_;

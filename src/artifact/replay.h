@@ -11,8 +11,8 @@ namespace magneto::artifact {
 
 class Replay {
  public:
-  Replay(values::Context& ctx, Rebuilder& rebuilder, ProgramBuilder& builder)
-      : ctx_(ctx), rebuilder_(rebuilder), builder_(builder) {}
+  Replay(values::Context& ctx, Rebuilder& rebuilder)
+      : ctx_(ctx), rebuilder_(rebuilder) {}
 
   // What was written to this container, unless it has been replayed already.
   void container(values::HeapId id);
@@ -22,19 +22,10 @@ class Replay {
  private:
   void object(values::HeapId id);
   void replay(const values::HeapObject& state);
-  void replay_list(values::V owner, const values::HeapObject& state);
-  void replay_deque(values::V owner, const values::HeapObject& state);
-  void replay_dict(values::V owner, const values::HeapObject& state);
-  void replay_set(values::V owner, const values::HeapObject& state);
   void replay_attributes(values::V object, const values::HeapObject& state);
-  void replay_cell(values::V owner, const values::HeapObject& state);
-  void replay_variable(values::V variable);
-  void replay_iterator(values::V owner, const values::HeapObject& state);
-  void replay_state(values::V iterator, const values::HeapObject& attributes);
 
   values::Context& ctx_;
   Rebuilder& rebuilder_;
-  ProgramBuilder& builder_;
   std::unordered_set<uint32_t> begun_;
   std::unordered_set<uint32_t> done_;
 };

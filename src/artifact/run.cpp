@@ -130,7 +130,8 @@ bool set_annotations(PyObject* function, PyObject* annotations) {
   return PyFunction_SetAnnotations(function, dict) == 0;
 }
 
-// What a step makes; null with a Python error set.
+// What a step makes; null with a Python error set. A step without a case
+// doesn't compile, here and in act().
 Ref make(StepOp op, Operands& o, size_t count) {
   switch (op) {
     case StepOp::MakeTuple:
@@ -163,10 +164,18 @@ Ref make(StepOp op, Operands& o, size_t count) {
     case StepOp::CallFunction:
       return Ref::steal(
           PyObject_Vectorcall(o[0], o.data() + 1, count - 1, nullptr));
-    default:
-      PyErr_SetString(PyExc_SystemError, "not a step that makes an object");
-      return nullptr;
+    case StepOp::CallGraph:
+#define MG_STEP(name, result) MG_CASE_##result(name)
+#define MG_CASE_0(name) case StepOp::name:
+#define MG_CASE_1(name)
+#include "values/model/steps.def"
+#undef MG_CASE_0
+#undef MG_CASE_1
+#undef MG_STEP
+      break;
   }
+  PyErr_SetString(PyExc_SystemError, "not a step that makes an object");
+  return nullptr;
 }
 
 // The arguments by keyword come last.
@@ -257,10 +266,17 @@ bool act(StepOp op, Operands& o) {
       return set_closure(o[0], o.from(1));
     case StepOp::FillGenerator:
       return fill_generator(o[0], o[1], o[2], o.from(3));
-    default:
-      PyErr_SetString(PyExc_SystemError, "not a step that acts");
-      return false;
+#define MG_STEP(name, result) MG_CASE_##result(name)
+#define MG_CASE_0(name)
+#define MG_CASE_1(name) case StepOp::name:
+#include "values/model/steps.def"
+#undef MG_CASE_0
+#undef MG_CASE_1
+#undef MG_STEP
+      break;
   }
+  PyErr_SetString(PyExc_SystemError, "not a step that acts");
+  return false;
 }
 
 }  // namespace

@@ -8,8 +8,8 @@
 #include "python/find.h"
 #include "python/names.h"
 #include "values/protocol/attributes.h"
-#include "values/types/construction.h"
 #include "values/types/exceptions.h"
+#include "values/types/generators.h"
 
 namespace magneto::natives {
 

@@ -6,7 +6,6 @@
 #include "natives/builtins/text.h"
 #include "natives/signature.h"
 #include "python/types.h"
-#include "values/types/construction.h"
 #include "values/types/dict_iterators.h"
 #include "values/types/sets.h"
 

@@ -7,8 +7,8 @@
 #include "python/names.h"
 #include "python/types.h"
 #include "values/protocol/hashing.h"
-#include "values/types/construction.h"
 #include "values/types/dict_iterators.h"
+#include "values/types/dict_views.h"
 #include "values/types/exceptions.h"
 
 namespace magneto::natives {

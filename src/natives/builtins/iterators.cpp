@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // range, iter, next, and the lazy builtins: enumerate, zip, map, filter,
-// reversed. How each keeps its state is written in
-// values/types/construction.cpp, which makes the real one of it.
+// reversed. How each keeps its state: values/types/iterators.h.
 #include "natives/builtins/iterators.h"
 
 #include <opcode.h>
 
 #include "natives/signature.h"
 #include "python/names.h"
-#include "values/types/construction.h"
 #include "values/types/dict_iterators.h"
 #include "values/types/exceptions.h"
+#include "values/types/iterators.h"
 
 namespace magneto::natives {
 

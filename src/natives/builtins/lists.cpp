@@ -9,8 +9,8 @@
 #include "natives/signature.h"
 #include "python/names.h"
 #include "python/types.h"
-#include "values/types/construction.h"
 #include "values/types/exceptions.h"
+#include "values/types/iterators.h"
 
 namespace magneto::natives {
 

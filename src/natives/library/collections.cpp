@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // collections: OrderedDict, defaultdict, deque, and the C parts of namedtuple
-// and Counter. How each keeps its state: values/types/construction.cpp.
+// and Counter. How each keeps its state: its file in
+// values/types/.
 #include "natives/builtins/descriptor_get.h"
 #include "natives/builtins/dicts.h"
 #include "natives/builtins/text.h"
@@ -11,8 +12,8 @@
 #include "python/names.h"
 #include "python/types.h"
 #include "values/protocol/hashing.h"
-#include "values/types/construction.h"
 #include "values/types/dict_iterators.h"
+#include "values/types/dict_views.h"
 #include "values/types/exceptions.h"
 #include "values/types/made_classes.h"
 

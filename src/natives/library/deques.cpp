@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // collections.deque: a List of that class; slot 0 is maxlen.
+#include "values/types/deques.h"
+
 #include "guards/finalizer.h"
 #include "natives/builtins/iterators.h"
 #include "natives/builtins/lists.h"
@@ -10,7 +12,6 @@
 #include "python/names.h"
 #include "python/types.h"
 #include "values/protocol/attributes.h"
-#include "values/types/construction.h"
 #include "values/types/exceptions.h"
 
 namespace magneto::natives {

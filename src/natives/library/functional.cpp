@@ -8,7 +8,6 @@
 #include "python/layout.h"
 #include "python/names.h"
 #include "values/protocol/symbolic.h"
-#include "values/types/construction.h"
 
 namespace magneto::natives {
 

@@ -2,15 +2,15 @@
 // itertools, and iter(function, sentinel): written in Python
 // (magneto/polyfills) as states, around each of which stands an iterator of the
 // original's class. What a real one is made of is said in
-// values/types/construction.cpp.
+// values/types/iterators.h.
 #include "natives/builtins/iterators.h"
 #include "natives/registry.h"
 #include "natives/signature.h"
 #include "python/find.h"
 #include "python/mro_lookup.h"
 #include "python/types.h"
-#include "values/types/construction.h"
 #include "values/types/exceptions.h"
+#include "values/types/iterators.h"
 
 namespace magneto::natives {
 

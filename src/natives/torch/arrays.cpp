@@ -4,7 +4,6 @@
 // wants more breaks the graph, and the array is made from what the graph gives.
 #include "natives/torch/rows.h"
 #include "tensor/fake_tensor.h"
-#include "values/types/construction.h"
 
 namespace magneto::natives {
 

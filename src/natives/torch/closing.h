@@ -8,8 +8,8 @@
 // chosen it puts back, and the artifact chooses them.
 #pragma once
 
+#include "values/model/construction.h"
 #include "values/model/context.h"
-#include "values/types/construction.h"
 
 namespace magneto::natives {
 

@@ -7,8 +7,8 @@
 #include <functional>
 
 #include "python/frame.h"
+#include "values/model/construction.h"
 #include "values/model/context.h"
-#include "values/types/construction.h"
 
 namespace magneto::values {
 

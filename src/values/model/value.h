@@ -41,7 +41,7 @@ enum class Kind : uint8_t {
   Function,     // FunctionValue: a Python function made by the trace
   BoundMethod,  // MethodValue
   Cell,         // heap: slot 0 is the content, or null
-  Iterator,     // heap: see types/construction.cpp
+  Iterator,     // heap: see types/iterators.h
   Generator,    // heap: a suspended frame of the trace room
   Super,        // MethodValue: function is the class after which to search
 };

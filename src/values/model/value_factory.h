@@ -35,6 +35,8 @@ class ValueFactory : public TraceStores {
   V list(std::span<const V> items, PyTypeObject* type = &PyList_Type);
   V dict(PyTypeObject* type = &PyDict_Type);
   V set(PyTypeObject* type = &PySet_Type);
+  // The same of one that the parts are given of, with its attributes.
+  V make_tuple(TupleValue value);
   V slice(V start, V stop, V step);
   V cell(V content);
   V method(V function, V self);
@@ -67,7 +69,6 @@ class ValueFactory : public TraceStores {
   // The trace that this is a part of.
   Context& whole();
   V make(Value value);
-  V make_tuple(TupleValue value);
 
   V null_ = nullptr, none_ = nullptr, true_ = nullptr, false_ = nullptr;
 

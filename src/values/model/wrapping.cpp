@@ -4,12 +4,8 @@
 #include <string_view>
 
 #include "guards/guard.h"
-#include "python/deque_layout.h"
 #include "python/find.h"
-#include "python/layout.h"
 #include "python/mro_lookup.h"
-#include "python/names.h"
-#include "python/set_items.h"
 #include "tensor/ambient.h"
 #include "tensor/tensor_snapshot.h"
 #include "values/model/callers_objects.h"
@@ -18,6 +14,7 @@
 #include "values/torch/torch_types.h"
 #include "values/types/numpy_values.h"
 #include "values/types/texts.h"
+#include "values/types/type_table.h"
 
 namespace magneto::values {
 
@@ -139,27 +136,12 @@ V Wrapping::wrap(PyObject* object, SourceId source, bool known) {
   V made = nullptr;
   if (tensor::is_tensor(object))
     made = wrap_tensor(object, source);
-  else if (PyTuple_Check(object))
-    made = wrap_tuple(object, source);
-  else if (PyList_Check(object))
-    made = wrap_list(object, source);
-  else if (PyDict_Check(object))
-    made = wrap_mapping(object, source);
-  else if (PyAnySet_Check(object))
-    made = wrap_set(object, source);
-  else if (python::is_deque(object))
-    made = wrap_deque(object, source);
-  else if (Py_IS_TYPE(object, &PyDictProxy_Type))
-    made = wrap_mapping_proxy(object, source);
+  else if (const auto wrap_it = type_slot(&TypeRow::wrap, type))
+    made = wrap_it(ctx, object, source);
   else if (V iterator = caller_iterator(ctx, object, source))
     made = iterator;
-  else if (type == &PyMethod_Type)
-    made = wrap_method(object, source);
-  else if (type == &PyCell_Type)
-    made = wrap_cell(object, source);
-  else {
-    made = callers_object(whole(), Kind::Object, object, source);
-  }
+  else
+    made = callers_object(ctx, Kind::Object, object, source);
   keep(Ref::share(object));
   seen_.add(object, made);
   return made;
@@ -248,128 +230,10 @@ V Wrapping::wrap_tensor(PyObject* object, SourceId source) {
   return made;
 }
 
-V Wrapping::wrap_tuple(PyObject* object, SourceId source) {
-  guards.type_is(source, Py_TYPE(object));
-  const auto count = static_cast<size_t>(PyTuple_GET_SIZE(object));
-  guards.length(source, static_cast<Py_ssize_t>(count));
-  std::vector<V> items(count);
-  for (size_t i = 0; i < count; ++i)
-    items[i] = lazy(PyTuple_GET_ITEM(object, static_cast<Py_ssize_t>(i)),
-                    sources.tuple_item(source, i));
-  TupleValue value{};
-  value.kind = Kind::Tuple;
-  value.source = source;
-  value.type = Py_TYPE(object);
-  value.object = object;
-  value.items = arena.copy(std::span<const V>(items));
-  return make_tuple(value);
-}
-
-V Wrapping::wrap_list(PyObject* object, SourceId source) {
-  V made = callers_object(whole(), Kind::List, object, source);
-  heap.initial(made->heap).is_unread = true;
-  return made;
-}
-
-V Wrapping::wrap_deque(PyObject* object, SourceId source) {
-  V made = wrap_list(object, source);
-  const Py_ssize_t limit = python::deque_limit(object);
-  guards.deque_limit(source, limit);
-  heap.initial(made->heap).slots = {limit < 0 ? none() : integer(limit)};
-  return made;
-}
-
-namespace {
-
-// Those of the caller's deque that what the trace has appended leaves there.
-std::vector<V> deque_items(Context& ctx, V deque) {
-  const auto count = static_cast<size_t>(Py_SIZE(deque->object));
-  ctx.guards.length(deque->source, static_cast<Py_ssize_t>(count));
-  const Py_ssize_t limit = python::deque_limit(deque->object);
-  const size_t all = count + ctx.heap[deque->heap].items.size();
-  const size_t excess = limit < 0 || all <= static_cast<size_t>(limit)
-                            ? 0
-                            : std::min(count, all - static_cast<size_t>(limit));
-  std::vector<V> items;
-  for (size_t i = 0; i < count; ++i) {
-    V item =
-        ctx.lazy(python::deque_item(deque->object, static_cast<Py_ssize_t>(i)),
-                 ctx.sources.deque_item(deque->source, i));
-    if (i < excess)
-      ctx.let_go(item);
-    else
-      items.push_back(item);
-  }
-  return items;
-}
-
-}  // namespace
-
 std::vector<V> Wrapping::items(V list) {
-  if (!PyList_Check(list->object)) return deque_items(whole(), list);
-  const auto count = static_cast<size_t>(PyList_GET_SIZE(list->object));
-  guards.length(list->source, static_cast<Py_ssize_t>(count));
-  std::vector<V> items(count);
-  for (size_t i = 0; i < count; ++i)
-    items[i] = lazy(PyList_GET_ITEM(list->object, static_cast<Py_ssize_t>(i)),
-                    sources.list_item(list->source, i));
-  return items;
-}
-
-namespace {
-
-// What is equal to nothing but itself, though Python code hashes it.
-bool is_enum_member(PyObject* object) {
-  PyTypeObject* type = Py_TYPE(object);
-  return PyType_IsSubtype(Py_TYPE(type), torch_types().enum_meta) &&
-         type->tp_richcompare == PyBaseObject_Type.tp_richcompare;
-}
-
-}  // namespace
-
-V Wrapping::wrap_set(PyObject* object, SourceId source) {
-  V made = callers_object(whole(), Kind::Set, object, source);
-  const HeapId id = made->heap;
-  heap.make_dict(id, true);
-  // In the set's own order, and not by an __iter__ written in Python.
-  python::SetItems items(object);
-  while (PyObject* item = items.next()) {
-    if (!guards::is_plain_key(item) && !PyCFunction_Check(item) &&
-        !is_enum_member(item))
-      throw BreakException{
-          {"set-item",
-           std::string("a set that holds a ") + Py_TYPE(item)->tp_name,
-           "use strings or numbers as items"}};
-    V value = fixed(item);
-    heap.dict_initial(id, value, value, Ref::share(item));
-  }
-  Ref frozen = Ref::steal(PyFrozenSet_New(object));
-  MG_CHECK(frozen, "out of memory");
-  guards.set_items(source, frozen);
-  return made;
-}
-
-V Wrapping::wrap_mapping_proxy(PyObject* object, SourceId source) {
-  Reading target = guards::read_field(SourceKind::MappingProxyTarget, object);
-  MG_CHECK(target.is_present(), "a proxy shows something");
-  V made = callers_object(whole(), Kind::Object, object, source);
-  heap.initial(made->heap).slots = {lazy(
-      target.value(), sources.field(source, SourceKind::MappingProxyTarget))};
-  return made;
-}
-
-V Wrapping::wrap_method(PyObject* object, SourceId source) {
-  guards.type_is(source, &PyMethod_Type);
-  MethodValue value{};
-  value.kind = Kind::BoundMethod;
-  value.source = source;
-  value.type = &PyMethod_Type;
-  value.object = object;
-  value.function = lazy(PyMethod_GET_FUNCTION(object),
-                        sources.field(source, SourceKind::MethodFunction));
-  value.self = lazy(PyMethod_GET_SELF(object),
-                    sources.field(source, SourceKind::MethodSelf));
-  return arena.make<MethodValue>(value);
+  const auto read_items = type_slot(&TypeRow::items, list);
+  MG_CHECK(read_items, "a List is of a class with items");
+  return read_items(whole(), list);
 }
 
 namespace {
@@ -408,18 +272,6 @@ V Wrapping::wrap_function(PyObject* object, SourceId source) {
   value.type = &PyFunction_Type;
   value.object = object;
   return arena.make<FunctionValue>(value);
-}
-
-V Wrapping::wrap_cell(PyObject* object, SourceId source) {
-  V made = callers_object(whole(), Kind::Cell, object, source);
-  SourceId contents = sources.cell_contents(source);
-  PyObject* content = PyCell_GET(object);
-  if (content == nullptr)
-    guards.absent(contents);
-  else
-    guards.present(contents);
-  heap.initial(made->heap).slots = {content ? lazy(content, contents) : null_};
-  return made;
 }
 
 }  // namespace magneto::values

@@ -24,6 +24,8 @@ class Wrapping : public ValueFactory, public Backing, public Callers {
   // A value for an object that is the same in each call, as a key that a guard
   // compares by identity: only what is read of it is guarded.
   V fixed(PyObject* object);
+  // A Dict for a mapping whose items are read one by one.
+  V wrap_mapping(PyObject* object, SourceId source);
   // What a value is if it has been looked at, or itself. Guards nothing.
   V looked_at(V value) const;
   // The value itself, guarded: every operation on a value looks at it first.
@@ -104,14 +106,6 @@ class Wrapping : public ValueFactory, public Backing, public Callers {
   V simplified(V symbol);
   V wrap(PyObject* object, SourceId source, bool known);
   V wrap_tensor(PyObject* object, SourceId source);
-  V wrap_tuple(PyObject* object, SourceId source);
-  V wrap_list(PyObject* object, SourceId source);
-  V wrap_deque(PyObject* object, SourceId source);
-  V wrap_mapping(PyObject* object, SourceId source);
-  V wrap_set(PyObject* object, SourceId source);
-  V wrap_mapping_proxy(PyObject* object, SourceId source);
-  V wrap_method(PyObject* object, SourceId source);
-  V wrap_cell(PyObject* object, SourceId source);
   V wrap_function(PyObject* object, SourceId source);
 
   JournaledMap<PyObject*, V> seen_{journal};  // objects that have an identity

@@ -14,6 +14,7 @@
 #include "values/types/aliases.h"
 #include "values/types/exceptions.h"
 #include "values/types/keys_by_place.h"
+#include "values/types/type_table.h"
 
 namespace magneto::values {
 
@@ -543,30 +544,13 @@ Outcome<V> first_size(Context& ctx, V tensor) {
 }
 
 Outcome<V> plain_length(Context& ctx, V container) {
-  switch (container->kind) {
-    case Kind::Constant: {
-      Py_ssize_t size = PyObject_Size(container->object);
-      if (size < 0) return ctx.raise_from_python();
-      return ctx.integer(size);
-    }
-    case Kind::Tuple:
-      return ctx.integer(static_cast<int64_t>(tuple_items(container).size()));
-    case Kind::List:
-      return ctx.integer(
-          static_cast<int64_t>(ctx.heap.items(container->heap).size()));
-    case Kind::Dict:
-    case Kind::Set:
-      ctx.heap.dict_complete(container->heap, ctx);
-      return ctx.integer(
-          static_cast<int64_t>(ctx.heap[container->heap].dict->live));
-    case Kind::Tensor: {
-      if (tensor::dim(fake_of(container)) == 0)
-        return ctx.raise(PyExc_TypeError, "len() of a 0-d tensor");
-      return first_size(ctx, container);
-    }
-    default:
-      break;
+  if (container->is_constant()) {
+    const Py_ssize_t size = PyObject_Size(container->object);
+    if (size < 0) return ctx.raise_from_python();
+    return ctx.integer(size);
   }
+  if (const auto length_of = type_slot(&TypeRow::length, container))
+    return length_of(ctx, container);
   MG_TRY(V count, call_special(ctx, container, interned().dunder_len, {}));
   if (count) return count;
   return ctx.raise(PyExc_TypeError, std::string("object of type '") +

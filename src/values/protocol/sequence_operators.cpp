@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "values/protocol/sequence_operators.h"
 
+#include "python/names.h"
 #include "values/protocol/operands.h"
 #include "values/protocol/protocol.h"
 #include "values/torch/torch_types.h"
@@ -19,6 +20,77 @@ Outcome<V> repetitions(Context& ctx, V count) {
       (count->is_constant() && PyLong_Check(count->object)))
     return PyIndex_Check(count->object) ? count : nullptr;
   return own_position(ctx, count);
+}
+
+bool repeats(V value) {
+  const PySequenceMethods* methods = value->type->tp_as_sequence;
+  return methods && methods->sq_repeat;
+}
+
+bool is_repeated(V value) {
+  const PyNumberMethods* numbers = value->type->tp_as_number;
+  return repeats(value) && !(numbers && numbers->nb_multiply);
+}
+
+bool is_repeated_deque(V value) { return is_deque(value) && repeats(value); }
+
+V repeated_sequence(V left, V right, bool in_place) {
+  if (repeats(left)) return left;
+  if (in_place && left->type->tp_as_sequence) return nullptr;
+  return repeats(right) ? right : nullptr;
+}
+
+namespace {
+
+Status check_repeated(Context& ctx, V left, V right, bool in_place) {
+  V sequence = repeated_sequence(left, right, in_place);
+  if (!sequence) return done;
+  V other = sequence == left ? right : left;
+  if (type_lookup(ctx, other->type, interned().dunder_index)) return done;
+  return ctx.raise(PyExc_TypeError,
+                   std::string("can't multiply sequence by non-int of type '") +
+                       other->type->tp_name + "'");
+}
+
+Status check_added(Context& ctx, V left, V right) {
+  if (left->type == torch_types().size)
+    return ctx.raise(PyExc_TypeError,
+                     std::string("can only concatenate tuple (not ") +
+                         right->type->tp_name + ") to torch.Size");
+  const bool is_bytes = PyType_IsSubtype(left->type, &PyBytes_Type);
+  if (is_bytes && shows_memory(right->type))
+    return unknown_operator(ctx, info(BinaryOperator::Add).symbol, left, right);
+  // A class that has an __add__ of its own has not the slot.
+  const PySequenceMethods* methods = left->type->tp_as_sequence;
+  if (!methods || !methods->sq_concat) return done;
+  if (is_bytes)
+    return ctx.raise(PyExc_TypeError, std::string("can't concat ") +
+                                          right->type->tp_name + " to " +
+                                          left->type->tp_name);
+  const char* what = PyType_IsSubtype(left->type, &PyUnicode_Type) ? "str"
+                     : is_list(left)                               ? "list"
+                     : is_tuple_like(left)                         ? "tuple"
+                                                                   : nullptr;
+  if (!what) return done;
+  return ctx.raise(PyExc_TypeError,
+                   std::string("can only concatenate ") + what + " (not \"" +
+                       right->type->tp_name + "\") to " + what);
+}
+
+}  // namespace
+
+Status check_concatenation(Context& ctx, BinaryOperator op, V left, V right,
+                           bool in_place) {
+  if (PyType_IsSubtype(left->type, &PyUnicode_Type) &&
+      PyType_IsSubtype(right->type, &PyUnicode_Type))
+    return done;
+  if (op == BinaryOperator::Add) return check_added(ctx, left, right);
+  if (op == BinaryOperator::Multiply)
+    return check_repeated(ctx, left, right, in_place);
+  if (op == BinaryOperator::Modulo &&
+      PyType_IsSubtype(left->type, &PyBytes_Type) && !as_constant(ctx, right))
+    return unknown_operator(ctx, info(op).symbol, left, right);
+  return done;
 }
 
 Outcome<V> sequence_add(Context& ctx, V left, V right, bool in_place) {

@@ -4,7 +4,8 @@
 // each call has its own, and their classes may die.
 #pragma once
 
-#include "values/types/construction.h"
+#include "values/model/construction.h"
+#include "values/model/context.h"
 
 namespace magneto::values {
 

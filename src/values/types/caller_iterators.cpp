@@ -4,7 +4,7 @@
 // is guarded is that there are as many items as the trace takes, and, if it
 // takes all of them, no more; how far the iterator was doesn't matter. Their
 // heap number is how many were taken, -1 at the end. Those around others have
-// the slots of ones that the trace made (construction.cpp). What was taken is
+// the slots of ones that the trace made (iterators.h). What was taken is
 // replayed when the piece ends.
 #include <opcode.h>
 

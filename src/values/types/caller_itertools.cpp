@@ -7,7 +7,7 @@
 #include "python/find.h"
 #include "python/itertools_layout.h"
 #include "values/protocol/protocol.h"
-#include "values/types/construction.h"
+#include "values/types/iterators.h"
 
 namespace magneto::values {
 
@@ -232,6 +232,14 @@ V iterator_of_state(Context& ctx, V state) {
   return slots.empty() ? nullptr : slots[0];
 }
 
+namespace {
+
+struct IteratorWrite {
+  size_t word;  // python/itertools_layout.h
+  V value;      // null: no object
+};
+
+// For what the attribute of the iterator's state now has.
 IteratorWrite iterator_write(Context& ctx, V iterator, PyObject* attribute,
                              V value) {
   const Row* row = row_of(iterator->type);
@@ -249,6 +257,19 @@ IteratorWrite iterator_write(Context& ctx, V iterator, PyObject* attribute,
     return {part.word, value};
   }
   MG_CHECK(false, "an attribute of the state");
+}
+
+}  // namespace
+
+void replay_iterator_state(Context& ctx, V iterator,
+                           const HeapObject& attributes, StepWriter& writer) {
+  for (const DictEntry& entry : attributes.dict->entries) {
+    if (!entry.written) continue;
+    const auto [word, value] =
+        iterator_write(ctx, iterator, entry.key->object, entry.value);
+    writer.act(StepOp::SetIteratorWord,
+               {iterator, ctx.integer(static_cast<int64_t>(word)), value});
+  }
 }
 
 }  // namespace magneto::values

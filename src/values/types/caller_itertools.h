@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "values/model/context.h"
+#include "values/model/step_writer.h"
 
 namespace magneto::values {
 
@@ -18,13 +19,9 @@ V caller_itertools_state(Context& ctx, PyObject* object, SourceId source);
 // The caller's iterator that a state is of; null for all other objects.
 V iterator_of_state(Context& ctx, V state);
 
-// What is to be written to such an iterator (python/itertools_layout.h).
-struct IteratorWrite {
-  size_t word;
-  V value;  // null: no object
-};
-// For what the attribute of its state now has.
-IteratorWrite iterator_write(Context& ctx, V iterator, PyObject* attribute,
-                             V value);
+// Writes to such an iterator what the trace has written to its state's
+// attributes.
+void replay_iterator_state(Context& ctx, V iterator,
+                           const HeapObject& attributes, StepWriter& writer);
 
 }  // namespace magneto::values

@@ -1,48 +1,37 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Objects of C classes that the trace made (iterators, partials, deques,
-// views): how a heap object keeps the state of each, and the call that makes a
-// real object of that state.
+// What the rows of types (type_table.h) make their calls of.
 #pragma once
 
-#include <optional>
-
+#include "values/model/construction.h"
 #include "values/model/context.h"
 
 namespace magneto::values {
 
-// `callable(*positional)` gives an equal object; for a List or Dict, an empty
-// one, to be filled afterwards.
-struct Construction {
-  V callable = nullptr;
-  std::vector<V> positional;
-};
+// An attribute of a module of the standard library, or of magneto's.
+V attribute_of_module(Context& ctx, const char* module, const char* name);
 
-// Nothing if the object's class isn't known here, or if there is no such call
-// for the state that it is in. May make new values.
-std::optional<Construction> construction(Context& ctx, V value);
+// The value's class.
+V class_value(Context& ctx, V value);
 
-// The State (magneto/polyfills/iterators.py) of an iterator that stands around
-// one; null for all others.
-V iterator_state(Context& ctx, V iterator);
-// Whether the value is such a state.
-bool is_iterator_state(V value);
-// What its step() gives at the end.
-PyObject* end_of_iterators();
+// A method that the class itself has.
+V method_of(Context& ctx, PyTypeObject* type, const char* name);
 
-// The slots of a generator: what it is called.
-enum GeneratorSlot : size_t { kGeneratorName, kGeneratorQualifiedName };
+// The class and its slots in the heap, in their order.
+Construction of_class(Context& ctx, V value);
 
-// Whether the deque has got another length since the iterator was made. Its
-// slots: the deque, the deque's number and its length then.
-bool is_outdated(const Context& ctx, V deque_iterator);
+// A function of magneto.construct.
+Construction by_helper(Context& ctx, const char* helper,
+                       std::vector<V> arguments);
 
-// An iterator by __getitem__, of a class made in Python.
-Construction sequence_iterator(Context& ctx, V iterator);
+// What `base`, written in C, makes of the arguments: an instance of the value's
+// class, without a __new__ or __init__ of the program's.
+Construction instance_of(Context& ctx, V value, PyTypeObject* base,
+                         std::vector<V> arguments);
 
-// The view that dict.keys, values or items (by name) gives.
-V dict_view(Context& ctx, V dict, std::string_view method);
+// An iterator that `iterate(iterable)` gives, after so many steps.
+Construction advanced(Context& ctx, V iterate, V iterable, int64_t count);
 
-// reversed(sequence), with `left` items to go.
-V reversed_iterator(Context& ctx, V sequence, size_t left);
+// The class of that tp_name that the value's class is or is derived from.
+PyTypeObject* base_named(V value, const char* name);
 
 }  // namespace magneto::values

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "values/types/context_variables.h"
 
-#include <array>
+#include "values/types/type_table.h"
 
 namespace magneto::values {
 
@@ -66,6 +66,38 @@ V token_of_now(Context& ctx, V variable) {
                  slots[kNewValue] == now && slots[kIsUsed] == ctx.boolean(false)
              ? token
              : nullptr;
+}
+
+namespace {
+
+std::optional<Construction> construct_token(Context& ctx, V token) {
+  static PyObject* const set = PyObject_GetAttrString(
+      reinterpret_cast<PyObject*>(&PyContextVar_Type), "set");
+  const std::vector<V> slots = ctx.heap[token->heap].slots;
+  V variable = slots[kVariable];
+  // What set() gives, if nothing else was set in the piece.
+  if (token != token_of_now(ctx, variable))
+    cannot_rebuild("a token of a ContextVar that was set more than once");
+  return Construction{ctx.constant_share(set), {variable, slots[kNewValue]}};
+}
+
+// A variable that had no value and has none again needs nothing.
+void replay(Context& ctx, V variable, StepWriter& writer) {
+  const V now = value_now(ctx, variable);
+  // Somebody may hold the token, which says what there was before.
+  if (V token = token_of_now(ctx, variable)) return writer.make(token);
+  if (now != value_before(ctx, variable) && !now->is_null())
+    writer.act(StepOp::SetContextVar, {variable, now});
+}
+
+}  // namespace
+
+std::span<const TypeRow> context_variable_types() {
+  static const TypeRow rows[] = {
+      {.type = &PyContextVar_Type, .replay = replay},
+      {.type = &PyContextToken_Type, .construct = construct_token},
+  };
+  return rows;
 }
 
 }  // namespace magneto::values

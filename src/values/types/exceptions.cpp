@@ -6,6 +6,9 @@
 #include "python/code_units.h"
 #include "python/names.h"
 #include "values/protocol/protocol.h"
+#include "values/types/construction.h"
+#include "values/types/exception_groups.h"
+#include "values/types/type_table.h"
 
 namespace magneto::values {
 
@@ -276,6 +279,52 @@ bool set_exception_field(Context& ctx, V exception, PyObject* name, V value) {
   if (*slot == kCause)
     ctx.heap.set_slot(exception->heap, kSuppressContext, ctx.boolean(true));
   return true;
+}
+
+namespace {
+
+// Not through a __new__ or __init__ of the program's. Those that C code raises
+// have fields of their own, which their constructor tells by the arguments.
+std::optional<Construction> construct(Context& ctx, V exception) {
+  const std::vector<V> slots = ctx.heap[exception->heap].slots;
+  if (slots.empty()) return std::nullopt;
+  if (is_group_type(exception->type)) {
+    Ref make =
+        Ref::steal(PyObject_GetAttrString(PyExc_BaseExceptionGroup, "__new__"));
+    MG_CHECK(make, "every class has __new__");
+    return Construction{
+        ctx.constant(std::move(make)),
+        {class_value(ctx, exception), slots[kMessage], slots[kExceptions]}};
+  }
+  std::vector<V> args;
+  const Status unpacked = unpack(ctx, slots[kArgs], args);
+  MG_CHECK(unpacked, "a tuple can be unpacked");
+  if (!has_own_fields(exception->type, args.size(), false)) return std::nullopt;
+  return Construction{class_value(ctx, exception), args};
+}
+
+void fill(Context& ctx, V exception, StepWriter& writer) {
+  const std::vector<V>& slots = ctx.heap[exception->heap].slots;
+  if (slots.empty()) return;
+  const auto names = exception_slot_names(exception->type);
+  const size_t count = settable_fields(exception->type);
+  for (size_t i = 0; i < count; ++i) {
+    Ref name = Ref::steal(PyUnicode_InternFromString(names[i]));
+    writer.act(StepOp::SetAttribute,
+               {exception, ctx.constant(std::move(name)), slots[i]});
+  }
+}
+
+}  // namespace
+
+std::span<const TypeRow> exception_types() {
+  static const TypeRow rows[] = {
+      {.type = reinterpret_cast<PyTypeObject*>(PyExc_BaseException),
+       .derived = true,
+       .construct = construct,
+       .fill = fill},
+  };
+  return rows;
 }
 
 }  // namespace magneto::values

@@ -7,6 +7,7 @@
 #include "python/names.h"
 #include "values/protocol/attributes.h"
 #include "values/protocol/protocol.h"
+#include "values/types/type_table.h"
 
 namespace magneto::values {
 
@@ -174,6 +175,59 @@ Status set_function_field(Context& ctx, V function, FunctionField field,
   if (is_none && field == FunctionField::Annotations) value = ctx.dict();
   ctx.heap.set_slot(function->heap, static_cast<size_t>(field), value);
   return done;
+}
+
+namespace {
+
+void fill(Context& ctx, V value, StepWriter& writer) {
+  const auto* function = as<FunctionValue>(value);
+  const auto is_written = [&](FunctionField field) {
+    return written_field(ctx, value, field) != nullptr;
+  };
+  for (size_t i = 0; i < kFunctionFields; ++i) {
+    const auto field = static_cast<FunctionField>(i);
+    if (V written = written_field(ctx, value, field))
+      writer.act(
+          StepOp::SetAttribute,
+          {value, ctx.constant_share(function_field_name(field)), written});
+  }
+  if (function->defaults && !is_written(FunctionField::Defaults))
+    writer.act(StepOp::SetDefaults, {value, function->defaults});
+  if (function->kwdefaults && !is_written(FunctionField::KeywordDefaults))
+    writer.act(StepOp::SetKwDefaults, {value, function->kwdefaults});
+  if (function->annotations && !is_written(FunctionField::Annotations))
+    writer.act(StepOp::SetAnnotations, {value, function->annotations});
+  if (function->closure.empty()) return;
+  std::vector<V> operands{value};
+  operands.insert(operands.end(), function->closure.begin(),
+                  function->closure.end());
+  writer.act(StepOp::SetClosure, operands);
+}
+
+V wrap_method(Context& ctx, PyObject* object, SourceId source) {
+  using guards::SourceKind;
+  ctx.guards.type_is(source, &PyMethod_Type);
+  MethodValue value{};
+  value.kind = Kind::BoundMethod;
+  value.source = source;
+  value.type = &PyMethod_Type;
+  value.object = object;
+  value.function =
+      ctx.lazy(PyMethod_GET_FUNCTION(object),
+               ctx.sources.field(source, SourceKind::MethodFunction));
+  value.self = ctx.lazy(PyMethod_GET_SELF(object),
+                        ctx.sources.field(source, SourceKind::MethodSelf));
+  return ctx.arena.make<MethodValue>(value);
+}
+
+}  // namespace
+
+std::span<const TypeRow> function_types() {
+  static const TypeRow rows[] = {
+      {.type = &PyMethod_Type, .wrap = wrap_method},
+      {.kind = Kind::Function, .fill = fill},
+  };
+  return rows;
 }
 
 }  // namespace magneto::values

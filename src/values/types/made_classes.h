@@ -4,7 +4,8 @@
 // anybody sees it (see aliases.h).
 #pragma once
 
-#include "values/types/construction.h"
+#include "values/model/construction.h"
+#include "values/model/context.h"
 
 namespace magneto::values {
 

@@ -2,6 +2,8 @@
 #include "values/types/texts.h"
 
 #include "support/check.h"
+#include "values/protocol/sequence_operators.h"
+#include "values/types/type_table.h"
 
 namespace magneto::values {
 
@@ -106,6 +108,52 @@ V known_text(Context& ctx, V text) {
   Ref whole = joined(all);
   MG_CHECK(whole, "out of memory");
   return ctx.constant(std::move(whole));
+}
+
+namespace {
+
+// Of constants, where a derived class has declined. A class that has an
+// operator of its own has not the slot of the base's.
+Outcome<V> concatenate(Context& ctx, V left, V right, bool in_place) {
+  const PySequenceMethods* methods = left->type->tp_as_sequence;
+  PyTypeObject* base = PyType_IsSubtype(left->type, &PyUnicode_Type)
+                           ? &PyUnicode_Type
+                           : &PyBytes_Type;
+  if (!left->is_constant() || !right->is_constant() || !methods->sq_concat ||
+      !PyType_IsSubtype(Py_TYPE(right->object), base))
+    return nullptr;
+  Ref joined = Ref::steal(methods->sq_concat(left->object, right->object));
+  if (!joined) return ctx.raise_from_python();
+  return ctx.constant(std::move(joined));
+}
+
+Outcome<V> repeat_text(Context& ctx, V sequence, V other, bool in_place) {
+  if (!sequence->is_constant()) return nullptr;
+  MG_TRY(V count, repetitions(ctx, other));
+  if (!count) return nullptr;
+  const Py_ssize_t times =
+      PyNumber_AsSsize_t(count->object, PyExc_OverflowError);
+  if (times == -1 && PyErr_Occurred()) return ctx.raise_from_python();
+  Ref all = Ref::steal(
+      sequence->type->tp_as_sequence->sq_repeat(sequence->object, times));
+  if (!all) return ctx.raise_from_python();
+  return ctx.constant(std::move(all));
+}
+
+}  // namespace
+
+std::span<const TypeRow> text_types() {
+  static const TypeRow rows[] = {
+      {.type = &PyUnicode_Type,
+       .derived = true,
+       .concatenate = concatenate,
+       .repeat = repeat_text},
+      {.type = &PyBytes_Type,
+       .derived = true,
+       .concatenate = concatenate,
+       .repeat = repeat_text},
+  };
+  return rows;
 }
 
 }  // namespace magneto::values
