@@ -37,8 +37,8 @@ struct FrameShape {
 
 // A program whose graph is not cleaned up yet.
 struct Plan {
-  ProgramBuilder builder;
-  // What ProgramBuilder::input(n) are.
+  DirectProgramBuilder builder;
+  // What DirectProgramBuilder::input(n) are.
   std::vector<guards::Request> requests;
   // Ending::Break: of the frame, and of the inlined calls that it is in.
   std::vector<FrameShape> shapes;

@@ -105,7 +105,7 @@ class Rebuilder {
   const values::Capture& capture_;
   const python::FrameRequest& frame_;
   Plan& plan_;
-  ProgramBuilder& builder_;
+  DirectProgramBuilder& builder_;
   std::function<void(values::HeapId)> replay_;
   std::unordered_map<values::V, Operand> built_;
   std::unordered_map<PyObject*, Operand> aliases_;

@@ -11,7 +11,8 @@ namespace magneto::artifact {
 
 class Replay {
  public:
-  Replay(values::Context& ctx, Rebuilder& rebuilder, ProgramBuilder& builder)
+  Replay(values::Context& ctx, Rebuilder& rebuilder,
+         DirectProgramBuilder& builder)
       : ctx_(ctx), rebuilder_(rebuilder), builder_(builder) {}
 
   // What was written to this container, unless it has been replayed already.
@@ -34,7 +35,7 @@ class Replay {
 
   values::Context& ctx_;
   Rebuilder& rebuilder_;
-  ProgramBuilder& builder_;
+  DirectProgramBuilder& builder_;
   std::unordered_set<uint32_t> begun_;
   std::unordered_set<uint32_t> done_;
 };

@@ -293,9 +293,9 @@ class Run {
     return slots_[step.target] != nullptr;
   }
 
-  PyObject* at(Place place) const {
-    return place >= 0 ? slots_[place]
-                      : program_.constants_[constant_index(place)].get();
+  PyObject* at(SlotOrConstant operand) const {
+    return operand >= 0 ? slots_[operand]
+                        : program_.constants_[constant_index(operand)].get();
   }
 
  private:

@@ -58,8 +58,8 @@ void Decoder::run() {
     const uint32_t arg = extended << 8 | bytes_[at + 1];
     if (!inside) fusion_.start = unit;
     next_ = unit + 1 + raw.caches;
-    extended = raw.form == Form::ExtendedArg ? arg : 0;
-    inside = raw.form == Form::ExtendedArg;
+    extended = raw.kind == OpcodeKind::ExtendedArg ? arg : 0;
+    inside = raw.kind == OpcodeKind::ExtendedArg;
     if (inside) continue;
     step(raw, static_cast<int32_t>(arg));
     inside = fusion_.is_open();
@@ -74,21 +74,22 @@ void Decoder::run() {
 }
 
 inline void Decoder::step(const RawInfo& raw, int32_t arg) {
-  if (raw.form == Form::Own) return version_.decode_own(raw.base, arg, fusion_);
+  if (raw.kind == OpcodeKind::Own)
+    return version_.decode_own(raw.base, arg, fusion_);
   MG_CHECK(!fusion_.is_open(),
            "the opcodes of one instruction must follow one another");
-  switch (raw.form) {
-    case Form::Plain:
+  switch (raw.kind) {
+    case OpcodeKind::Plain:
       return fusion_.emit(raw.op, arg);
-    case Form::Forward:
+    case OpcodeKind::Forward:
       return emit_jump(raw.op, int64_t{next_} + arg);
-    case Form::Backward:
+    case OpcodeKind::Backward:
       return emit_jump(raw.op, int64_t{next_} - arg);
-    case Form::NoInterrupt:
+    case OpcodeKind::NoInterrupt:
       return emit_jump(raw.op, int64_t{next_} - arg, kNoInterruptCheck);
-    case Form::Own:
-    case Form::ExtendedArg:
-    case Form::Invalid:
+    case OpcodeKind::Own:
+    case OpcodeKind::ExtendedArg:
+    case OpcodeKind::Invalid:
       MG_CHECK(false, "bytecode has an opcode that this CPython doesn't");
   }
 }

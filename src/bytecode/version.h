@@ -16,7 +16,7 @@
 namespace magneto::bytecode {
 
 // What decode does with an opcode.
-enum class Form : uint8_t {
+enum class OpcodeKind : uint8_t {
   Invalid,
   Plain,        // one instruction with the same operand
   Forward,      // a jump; operand: code units after this instruction
@@ -28,7 +28,7 @@ enum class Form : uint8_t {
 
 struct RawInfo {
   Op op = Op::Nop;
-  Form form = Form::Invalid;
+  OpcodeKind kind = OpcodeKind::Invalid;
   uint8_t caches = 0;  // code units of inline cache after it
   uint8_t base = 0;    // the opcode that it is, or is a specialised form of
 };
@@ -98,8 +98,8 @@ struct VersionTable {
   uint8_t extended_arg;
   uint8_t jump_without_interrupt_check;  // backward
 
-  // A base opcode of form Own: writes an instruction, or leaves the fusion open
-  // for the next raw one. Any other form must find it closed.
+  // A base opcode of kind Own: writes an instruction, or leaves the fusion open
+  // for the next raw one. Any other kind must find it closed.
   void (*decode_own)(uint8_t opcode, int32_t arg, Fusion& fusion);
   // What an instruction that doesn't jump becomes; `opcode` is its form.
   RawInstructions (*encode_own)(const Instruction& instruction, uint8_t opcode);

@@ -103,9 +103,9 @@ bool Compilation::keeps_promises() {
     return true;
   std::vector<std::string> stack;
   if (broken->place.valid())
-    for (const values::Place& place : ctx_.stack_of(broken->place))
-      stack.push_back(place.file + ":" + std::to_string(place.line) + " in " +
-                      place.function);
+    for (const values::FrameSummary& frame : ctx_.stack_of(broken->place))
+      stack.push_back(frame.file + ":" + std::to_string(frame.line) + " in " +
+                      frame.function);
   Details details;
   details.add("size", broken->size)
       .add("value", broken->value)
@@ -207,7 +207,7 @@ Compiled Compilation::add_raising(const Capture& capture) {
 std::unique_ptr<guards::GuardProgram> Compilation::compile_guards(
     std::span<const guards::Request> requests) {
   std::vector<shapes::Decision> conditions;
-  std::vector<std::vector<values::Place>> stacks;
+  std::vector<std::vector<values::FrameSummary>> stacks;
   guards::NumberGuards numbers;
   if (ctx_.symbols.exist()) {
     conditions = ctx_.symbols.environment()->guards();

@@ -61,7 +61,7 @@ class Numbers {
 
   std::span<const shapes::E> conditions() const { return conditions_; }
   // Where the program has asked for the n-th condition; empty if it hasn't.
-  std::span<const Place> stack(size_t n) const {
+  std::span<const FrameSummary> stack(size_t n) const {
     if (n >= stacks_.size()) return {};
     return stacks_[n];
   }
@@ -79,7 +79,7 @@ class Numbers {
 
   std::shared_ptr<const shapes::Environment> environment_;  // of conditions_
   std::vector<shapes::E> conditions_;
-  std::vector<std::vector<Place>> stacks_;  // of conditions_
+  std::vector<std::vector<FrameSummary>> stacks_;  // of conditions_
   std::vector<NumberBinding> bindings_;
   Part early_;
   Part late_;

@@ -107,7 +107,7 @@ class GuardProgram {
   // outermost frame first), where that is known.
   struct Explained {
     std::string text;
-    std::span<const Place> stack = {};
+    std::span<const FrameSummary> stack = {};
   };
   Explained first_failure(const CallView& view) const;
 
@@ -132,7 +132,7 @@ class GuardProgram {
   size_t word_count() const;
 
  private:
-  friend class ProgramBuilder;
+  friend class GuardProgramBuilder;
   friend class Explainer;
 
   GuardProgram() = default;

@@ -89,13 +89,14 @@ struct Expressions::Table {
   static constexpr size_t kRemembered = 2048;  // a power of two
   std::vector<Made> made_;
 
-  struct Place {
+  struct LookupResult {
     E found;  // null: it would be made in this slot
     size_t slot;
     uint64_t hash;
   };
-  Place look_up(Operation operation, Type type, std::span<const E> operands,
-                Number value, SymbolId symbol) const;
+  LookupResult look_up(Operation operation, Type type,
+                       std::span<const E> operands, Number value,
+                       SymbolId symbol) const;
   E dispatch(Operation operation, Type type, std::span<const E> operands);
   void grow();
 };

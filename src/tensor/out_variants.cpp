@@ -48,7 +48,7 @@ void resize_tensor(const at::Tensor& tensor, DimList sizes, DimList strides) {
 }
 
 void deliver(const OpInfo& op, c10::IValue* args, Outputs& outputs) {
-  if (op.form == Form::InPlace) {
+  if (op.kind == SchemaKind::InPlace) {
     deliver_in_place(outputs[0].toTensor(), args[0].toTensor());
     outputs[0] = args[0];
     return;

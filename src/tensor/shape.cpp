@@ -185,9 +185,10 @@ enum class FastLayout { kNone, kContiguous, kChannelsLast, kSame };
 
 // What TensorIterator answers without looking at single dimensions, when all
 // operands have the output's shape.
-FastLayout fast_layout(c10::ArrayRef<Operand> operands, DimList shape) {
+FastLayout fast_layout(c10::ArrayRef<ElementwiseOperand> operands,
+                       DimList shape) {
   bool contiguous = true, channels_last = true, dense = true;
-  for (const Operand& operand : operands) {
+  for (const ElementwiseOperand& operand : operands) {
     if (!are_equal(operand.sizes, shape)) return FastLayout::kNone;
     contiguous = contiguous && operand.contiguous;
     channels_last = channels_last && operand.channels_last;
@@ -196,7 +197,7 @@ FastLayout fast_layout(c10::ArrayRef<Operand> operands, DimList shape) {
   if (contiguous) return FastLayout::kContiguous;
   if (channels_last) return FastLayout::kChannelsLast;
   if (!dense) return FastLayout::kNone;
-  for (const Operand& operand : operands.slice(1)) {
+  for (const ElementwiseOperand& operand : operands.slice(1)) {
     if (!are_equal(operand.strides, operands[0].strides))
       return FastLayout::kNone;
   }
@@ -206,7 +207,7 @@ FastLayout fast_layout(c10::ArrayRef<Operand> operands, DimList shape) {
 // Dimensions from the innermost to the outermost.
 class DimOrder {
  public:
-  DimOrder(c10::ArrayRef<Operand> operands, DimList shape)
+  DimOrder(c10::ArrayRef<ElementwiseOperand> operands, DimList shape)
       : operands_(operands), shape_(shape), order_(shape.size()) {
     std::iota(order_.rbegin(), order_.rend(), 0);
     // Insertion sort that stops at a definite answer and walks on over an
@@ -236,7 +237,7 @@ class DimOrder {
 
   // 1: `a` must come after (outside of) `b`; -1: before; 0: no telling.
   int compare(size_t a, size_t b) const {
-    for (const Operand& operand : operands_) {
+    for (const ElementwiseOperand& operand : operands_) {
       Dim stride_a = stride(operand, a);
       Dim stride_b = stride(operand, b);
       if (holds(stride_a.sym_eq(0)) || holds(stride_b.sym_eq(0))) continue;
@@ -250,7 +251,7 @@ class DimOrder {
   }
 
   // The stride with which the operand walks dimension `dim` of the output.
-  Dim stride(const Operand& operand, size_t dim) const {
+  Dim stride(const ElementwiseOperand& operand, size_t dim) const {
     size_t offset = shape_.size() - operand.sizes.size();
     if (dim < offset) return 0;
     const Dim& size = operand.sizes[dim - offset];
@@ -258,7 +259,7 @@ class DimOrder {
     return operand.strides[dim - offset];
   }
 
-  c10::ArrayRef<Operand> operands_;
+  c10::ArrayRef<ElementwiseOperand> operands_;
   DimList shape_;
   c10::SmallVector<size_t, 5> order_;
 };
@@ -280,7 +281,7 @@ bool agree(DimList sizes, DimList a, DimList b) {
 
 }  // namespace
 
-Operand::Operand(const at::Tensor& tensor)
+ElementwiseOperand::ElementwiseOperand(const at::Tensor& tensor)
     : sizes(tensor.sym_sizes()),
       strides(tensor.sym_strides()),
       contiguous(tensor.is_contiguous_or_false()),
@@ -288,7 +289,8 @@ Operand::Operand(const at::Tensor& tensor)
           tensor.is_contiguous_or_false(c10::MemoryFormat::ChannelsLast)),
       dense(is_dense(tensor)) {}
 
-Operand::Operand(const at::Tensor& tensor, DimList temporary_strides)
+ElementwiseOperand::ElementwiseOperand(const at::Tensor& tensor,
+                                       DimList temporary_strides)
     : sizes(tensor.sym_sizes()),
       strides(temporary_strides),
       contiguous(agree(sizes, strides, contiguous_strides(sizes))),
@@ -311,7 +313,7 @@ DimVec packed_strides(const at::Tensor& tensor) {
   // The same for symbols.
   DimVec packed(sizes.size());
   Dim next = 1;
-  const Operand operand(tensor);
+  const ElementwiseOperand operand(tensor);
   const DimOrder order(operand, sizes);
   for (size_t dim : order.order()) {
     packed[dim] = next;
@@ -328,7 +330,8 @@ DimVec preserved_strides(const at::Tensor& tensor) {
   return packed_strides(tensor);
 }
 
-DimVec elementwise_strides(c10::ArrayRef<Operand> operands, DimList shape) {
+DimVec elementwise_strides(c10::ArrayRef<ElementwiseOperand> operands,
+                           DimList shape) {
   switch (fast_layout(operands, shape)) {
     case FastLayout::kContiguous:
       return contiguous_strides(shape);

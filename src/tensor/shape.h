@@ -33,11 +33,11 @@ DimVec preserved_strides(const at::Tensor& tensor);
 DimVec strides_like(const at::Tensor& tensor, c10::MemoryFormat format);
 
 // One operand of an elementwise operation, as far as strides go.
-struct Operand {
-  explicit Operand(const at::Tensor& tensor);
+struct ElementwiseOperand {
+  explicit ElementwiseOperand(const at::Tensor& tensor);
   // A dense temporary copy of `tensor`, which TensorIterator makes on the CPU
   // for an operand whose dtype isn't the common one.
-  Operand(const at::Tensor& tensor, DimList temporary_strides);
+  ElementwiseOperand(const at::Tensor& tensor, DimList temporary_strides);
 
   DimList sizes;
   DimList strides;
@@ -48,7 +48,8 @@ struct Operand {
 // The strides of the fresh output of an elementwise operation: contiguous or
 // channels last if all operands are, else dense in the order of the operands'
 // strides, ties and broadcast dimensions resolved as at::TensorIterator does.
-DimVec elementwise_strides(c10::ArrayRef<Operand> operands, DimList shape);
+DimVec elementwise_strides(c10::ArrayRef<ElementwiseOperand> operands,
+                           DimList shape);
 
 // Wraps a dimension number, raising IndexError as torch does.
 int64_t wrap_dim(int64_t dim, int64_t ndim);

@@ -117,21 +117,21 @@ Details& Details::add_place(PyCodeObject* code, int32_t instruction) {
   return add("line", line_of(python::decoded(code), instruction));
 }
 
-Ref stack_object(std::span<const values::Place> stack) {
+Ref stack_object(std::span<const values::FrameSummary> stack) {
   Ref list = Ref::steal(PyList_New(0));
-  for (const values::Place& at : stack) {
-    Ref file = text_object(at.file), function = text_object(at.function);
-    Ref place =
+  for (const values::FrameSummary& frame : stack) {
+    Ref file = text_object(frame.file), function = text_object(frame.function);
+    Ref tuple =
         Ref::steal(file && function ? Py_BuildValue("(OiO)", file.get(),
-                                                    at.line, function.get())
+                                                    frame.line, function.get())
                                     : nullptr);
-    if (!list || !place || PyList_Append(list, place) != 0) return nullptr;
+    if (!list || !tuple || PyList_Append(list, tuple) != 0) return nullptr;
   }
   return list;
 }
 
 Details& Details::add_break(const values::BreakInfo& info) {
-  const values::Reason::Row& reason = info.reason.row();
+  const values::Reason::Definition& reason = info.reason.definition();
   const Ref stack = stack_object(info.stack);
   return add("reason", std::string(reason.id))
       .add("meaning", std::string(reason.meaning))

@@ -31,7 +31,7 @@ bool config_flag(const char* name);
 Ref config_functions(const char* name);
 
 // A list of (file, line, function). Null with a Python error set.
-Ref stack_object(std::span<const values::Place> stack);
+Ref stack_object(std::span<const values::FrameSummary> stack);
 
 // A dict of details, filled key by key.
 class Details {

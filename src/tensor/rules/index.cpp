@@ -173,7 +173,7 @@ at::Tensor index_strided(const at::Tensor& self, TensorIndices indices,
         wide_steps[place + i] = index->sym_strides()[i - missing];
     walked.push_back(make_view(*index, wide, wide_steps, 0));
   }
-  c10::SmallVector<Operand, 4> operands;
+  c10::SmallVector<ElementwiseOperand, 4> operands;
   for (const at::Tensor& each : walked) operands.emplace_back(each);
   return make_tensor(sizes, elementwise_strides(operands, sizes),
                      self.scalar_type(), self.device());

@@ -10,7 +10,7 @@
 
 namespace magneto::values {
 
-using guards::Place;
+using guards::FrameSummary;
 
 // A graph break under way: why, what about, and what the user can do (empty:
 // what the reason's row says).
@@ -20,7 +20,7 @@ struct BreakInfo {
   std::string hint;
   // Where in the user's program, the outermost frame of the trace first. Empty:
   // where the trace began.
-  std::vector<Place> stack = {};
+  std::vector<FrameSummary> stack = {};
   // The whole frame runs in plain Python, and so does what it calls.
   bool skips_calls = false;
 };

@@ -110,8 +110,8 @@ std::string text_of(PyObject* name) {
 
 }  // namespace
 
-std::vector<Place> Signals::stack_of(graph::LocationId location) const {
-  std::vector<Place> stack;
+std::vector<FrameSummary> Signals::stack_of(graph::LocationId location) const {
+  std::vector<FrameSummary> stack;
   while (location.valid()) {
     const graph::Location& at = whole().graph().locations()[location.index];
     const PyCodeObject* code = at.code.get();
@@ -124,7 +124,7 @@ std::vector<Place> Signals::stack_of(graph::LocationId location) const {
   return stack;
 }
 
-std::vector<Place> Signals::exception_stack() const {
+std::vector<FrameSummary> Signals::exception_stack() const {
   return stack_of(raised_at_);
 }
 

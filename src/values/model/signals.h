@@ -35,9 +35,9 @@ class Signals {
   bool exception_is(PyObject* type) const;
   const BreakInfo& break_info() const { return break_; }  // after Signal::Break
   // Where a call of the graph stands, as BreakInfo::stack.
-  std::vector<Place> stack_of(graph::LocationId location) const;
+  std::vector<FrameSummary> stack_of(graph::LocationId location) const;
   // Where the exception was raised, as BreakInfo::stack.
-  std::vector<Place> exception_stack() const;
+  std::vector<FrameSummary> exception_stack() const;
 
  protected:
   Signals() = default;
