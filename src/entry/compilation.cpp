@@ -159,7 +159,7 @@ bool Compilation::make_plan(const Capture& capture, BreakInfo* why) {
     return false;
   }
   if (!slots_.hold_operands) return false;  // the call breaks instead
-  guard_let_go(ctx_, slots_);
+  guard_dropped(ctx_, slots_);
   plan_ = std::make_unique<artifact::Plan>();
   return artifact::plan(ctx_, capture, request_, slots_.live, *plan_, why);
 }

@@ -146,7 +146,7 @@ Piece run_entry(Running& at, size_t index, PyObject** slots, PyObject** result,
     broken->entry = std::move(entry);
     return Piece::Raises;
   }
-  if (!at.held.empty() && at.held.run_code_at_death(entry->overwritten))
+  if (!at.held.empty() && at.held.have_finalizers(entry->overwritten))
     return Piece::Plain;
   cache.raised_in_a_row = 0;
   const artifact::DirectProgram& program = *entry->program;
@@ -387,9 +387,9 @@ Reached run_to_break(Running& at, PyObject** result, Broken* broken) {
   MG_CHECK(false, "a piece ends in one of these ways");
 }
 
-// The arguments that the rest of the call holds itself. What it has let go of
-// is held to the call's end.
-void let_go_of_owned(const python::FrameRequest& request, Broken& broken) {
+// Drops the frame's own references to arguments that the rest of the call holds
+// itself. An argument that it has dropped is held to the call's end.
+void drop_owned_arguments(const python::FrameRequest& request, Broken& broken) {
   const std::vector<int32_t>& variables = broken.at->shape.locals;
   for (size_t i = 0; i < variables.size(); ++i) {
     const auto slot = static_cast<size_t>(variables[i]);
@@ -473,7 +473,7 @@ Ran run_frame(CodeCache& cache, const python::FrameRequest& request,
       case Reached::End:
         return Ran::Done;
       case Reached::Break:
-        let_go_of_owned(request, broken);
+        drop_owned_arguments(request, broken);
         *result = go_on(request, std::move(broken), cache.settings());
         return Ran::Done;
     }

@@ -106,7 +106,7 @@ void fill(Context& ctx, Frame& frame, const python::FrameRequest& request,
 
 namespace {
 
-// The arguments that only the frame holds: they die where it lets go of them.
+// The arguments that only the frame holds: they die where it drops them.
 std::vector<PyObject*> held_alone(const python::FrameRequest& request) {
   std::vector<PyObject*> held;
   for (PyObject* argument : request.owned)

@@ -27,8 +27,8 @@ V Interpreter::make_generator(Frame& frame) {
   return generator;
 }
 
-// Whether close() would run code that does more than to end. Tried, and undone.
-bool Interpreter::closing_is_noticed(V generator) {
+// Whether closing the generator has an effect. It is closed and rolled back.
+bool Interpreter::generator_has_finalizer(V generator) {
   // The frames of a break that is under way stay what they are.
   std::vector<values::BrokenFrame> broken = std::exchange(broken_, {});
   values::Speculation closing(ctx);
@@ -55,7 +55,7 @@ std::vector<values::SuspendedFrame> Interpreter::suspended_frames() {
   for (size_t i = 0; i < generators_.size(); ++i) {
     const bool has_finalizer =
         is_in_block(*generators_[i]) &&
-        closing_is_noticed(generators_[i]->frame.generator);
+        generator_has_finalizer(generators_[i]->frame.generator);
     const GeneratorState* state = generators_[i].get();
     const Frame& frame = state->frame;
     values::SuspendedFrame suspended{.code = frame.py_code,
@@ -93,7 +93,7 @@ void Interpreter::set_phase(size_t generator, GeneratorState::Phase phase) {
   state.phase = phase;
   std::erase(unfinished_, generator);
   if (phase != GeneratorState::Finished && !state.frame.code->handlers.empty())
-    expect_to_end(generator);
+    expect_finalization(generator);
 }
 
 std::optional<WrittenPart> Interpreter::written(uint64_t what,

@@ -82,7 +82,7 @@ Outcome<Next> Interpreter::run(Frame& frame) {
           *this, frame, instruction);
       if (frame.object) [[unlikely]]
         show_end(frame, next);
-      next = look_at_lost(frame, next, std::move(frame_before));
+      next = after_step(frame, next, std::move(frame_before));
       if (!next) [[unlikely]] {
         Signal signal = next.signal();
         if (signal == Signal::Raised) signal = trace_back(frame);
@@ -214,7 +214,7 @@ Outcome<Next> Interpreter::run_outermost(Frame& frame) {
     frame_ = &frame;
     if (frame.object) [[unlikely]]
       show_end(frame, next);
-    next = look_at_lost(frame, next, std::move(frame_before));
+    next = after_step(frame, next, std::move(frame_before));
     if (--ctx.steps_to_check < 0) [[unlikely]]
       MG_DO(check_progress());
     if (!next) [[unlikely]] {
@@ -347,8 +347,8 @@ void Interpreter::show_end(Frame& frame, const Outcome<Next>& next) {
     show(frame, unit_of(ctx, *frame.code, frame.current));
 }
 
-// Frames that go on behind the compiled piece show no variables: they would be
-// what the piece doesn't keep.
+// The frame objects of frames that go on after the compiled piece show no
+// variables: these would be values that the piece doesn't keep.
 void Interpreter::show_left() {
   if (frame_->object)
     values::show_in_frame(ctx, frame_->object,

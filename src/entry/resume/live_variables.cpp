@@ -17,9 +17,10 @@ namespace {
 
 using values::V;
 
-// Whether somebody may see the death of `object`, by a weak reference to it or
-// to what it holds, or since it calls back at another's death. Tensors aren't
-// looked at: what they hold is worth more.
+// Whether the program may see the death of `object`: by a weak reference to it
+// or to what it holds, or because it is itself a weak reference with a
+// callback. Tensors aren't looked at: it matters more that their memory is
+// freed.
 bool is_seen_from_outside(PyObject* object, int depth = 0) {
   constexpr int kDeepest = 2;
   constexpr Py_ssize_t kMost = 64;  // more items are like the first ones
@@ -28,7 +29,7 @@ bool is_seen_from_outside(PyObject* object, int depth = 0) {
   if (PyType_SUPPORTS_WEAKREFS(type) || PyWeakref_Check(object) ||
       type->tp_finalize)
     return true;
-  // Somebody else may put things in it that are.
+  // Something else may put an object into it whose death is seen.
   if (depth > 0 && !python::is_held_only_here(object) &&
       (PyDict_CheckExact(object) || PyList_CheckExact(object)))
     return true;
@@ -66,10 +67,11 @@ bool is_tensor(V value) {
          (value->object && tensor::is_tensor(value->object));
 }
 
-// What the frame of a call lets go of after a break would die at once, though
-// its variable lives on: what the rest of the program gets hold of, as it may
-// put things in it that are seen to die. What the trace made and hands to
-// nobody stays as it is. `is_owner`: no other frame has the variable's object.
+// Whether the object of a dead variable must be kept after a break; otherwise
+// it would die at once, although the variable lives on. It must where its death
+// may be seen, and where the rest of the program gets hold of it and may put
+// objects into it whose deaths are seen. `is_owner`: no other frame has the
+// variable's object.
 bool is_kept(const values::Context& ctx, V value,
              const values::Reachable& handed_on, bool is_outermost,
              bool is_owner) {
@@ -113,8 +115,9 @@ void add_written(const values::Context& ctx, values::Reachable& handed_on) {
   }
 }
 
-// The traces of the pieces look for where such a variable lets go of it.
-bool runs_code_at_death(const values::Context& ctx, V value) {
+// Whether the variable's object has a finalizer. Such variables are kept live:
+// the traces of the pieces look for where the object is dropped.
+bool has_finalizer(const values::Context& ctx, V value) {
   if (value->kind == values::Kind::Cell) value = ctx.heap[value->heap].slots[0];
   return value && value->object && guards::has_finalizer(value->object);
 }
@@ -251,7 +254,7 @@ LiveVariables live_variables(const values::Context& ctx, PyCodeObject* code,
           !is_kept(ctx, locals[i], handed_on, depth == 0, is_owner(locals[i])))
         continue;
       kept.push_back(slot);
-      if (!is_watched && !runs_code_at_death(ctx, locals[i]))
+      if (!is_watched && !has_finalizer(ctx, locals[i]))
         slots.held[depth].push_back(slot);
     }
     for (int32_t slot : kept)
@@ -261,7 +264,7 @@ LiveVariables live_variables(const values::Context& ctx, PyCodeObject* code,
       if (std::ranges::find(kept, i) == kept.end() &&
           !(std::ranges::binary_search(live, i) &&
             is_live_behind(of, static_cast<int32_t>(index), i)))
-        slots.let_go.push_back(locals[static_cast<size_t>(i)]);
+        slots.dropped.push_back(locals[static_cast<size_t>(i)]);
     for (int32_t slot : live) handed_on.add(locals[static_cast<size_t>(slot)]);
     handed_on.add(stack);
   };
@@ -283,17 +286,17 @@ LiveVariables live_variables(const values::Context& ctx, PyCodeObject* code,
   return slots;
 }
 
-void guard_let_go(values::Context& ctx, const LiveVariables& slots) {
+void guard_dropped(values::Context& ctx, const LiveVariables& slots) {
   values::Reachable held(ctx);
-  for (V value : slots.let_go)
+  for (V value : slots.dropped)
     if (value->source.valid())
-      ctx.guard_death(value);
+      ctx.guard_no_finalizer(value);
     else
       held.add(value);
   for (V value : held)
     if (value->source.valid() &&
         ctx.sources[value->source].kind == guards::SourceKind::Local)
-      ctx.guard_death(value);
+      ctx.guard_no_finalizer(value);
 }
 
 }  // namespace magneto::entry

@@ -31,7 +31,7 @@ struct SuspendedFrame {
   std::vector<V> locals;  // localsplus; Null where unbound
   std::vector<V> stack;
   V handled = nullptr;         // the exception that is being handled in it
-  bool has_finalizer = false;  // closing it does what others may notice
+  bool has_finalizer = false;  // whether closing it has an effect
 };
 
 // The frame of an inlined call in which the graph breaks.
@@ -75,7 +75,7 @@ struct Capture {
   // Break: objects of torch.inference_mode that are entered again: each mode
   // ends with its object.
   std::vector<V> inference_modes;
-  // Break: something that the frame had when it began runs code when it dies.
+  // Break: something that the frame held when it began has a finalizer.
   bool has_finalizers = false;
   bool calls_in_blocks = false;  // Return, Break: the graph has calls from
                                  // inside a with or try block

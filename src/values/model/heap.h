@@ -36,9 +36,9 @@ class Callers {
  public:
   // The items of a list, guarded as a whole.
   virtual std::vector<V> items(V list) = 0;
-  // Told what an object is about to lose by a write. Throws where that can't
-  // wait until the compiled piece ends.
-  virtual void let_go(V value) = 0;
+  // An object is about to drop the value by a write. Throws BreakException
+  // where the drop can't wait until the compiled piece ends.
+  virtual void check_drop(V value) = 0;
   // In the user's terms, the same for values that a program can't tell apart:
   // "x.size(0)", "[1, 'a']", "a float32[2, 3] tensor".
   virtual std::string describe(V value) const = 0;
@@ -252,7 +252,7 @@ class Heap : public Journaled {
   void note_read(HeapId id) const {
     if (is_callers(id)) ++reads_of_written_;
   }
-  void let_go(HeapId id, V value);
+  void drop(HeapId id, V value);
   void read_items(HeapId id);
   void splice_known(HeapId id, size_t position, size_t removed,
                     std::span<const V> inserted);

@@ -76,7 +76,7 @@ class Inliner {
   // For dump(Context&): what the interpreter goes on with.
   virtual std::string dump() const = 0;
   // Whether an object that the caller's weak reference gave when the trace
-  // began is surely still alive, whatever the program has let go of since.
+  // began is surely still alive, whatever the program has dropped since.
   virtual bool surely_lives(PyObject* object) const = 0;
 
  protected:

@@ -296,7 +296,7 @@ std::vector<V> deque_items(Context& ctx, V deque) {
         ctx.lazy(python::deque_item(deque->object, static_cast<Py_ssize_t>(i)),
                  ctx.sources.deque_item(deque->source, i));
     if (i < excess)
-      ctx.let_go(item);
+      ctx.check_drop(item);
     else
       items.push_back(item);
   }

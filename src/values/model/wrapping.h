@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How an object of the caller's becomes a value, and what is guarded of it;
-// what it has under names and keys; and what it means to let go of it.
+// what it has under names and keys; and what it means to drop it.
 #pragma once
 
 #include <unordered_map>
@@ -78,15 +78,15 @@ class Wrapping : public ValueFactory, public Backing, public Callers {
 
   // -- Callers
   std::vector<V> items(V list) override;
-  // What dies (finalizers.cpp): breaks the graph where user code runs when the
-  // value dies: the program must see it run here.
-  void let_go(V value) override;
+  // For what the program drops (finalization.cpp). Breaks the graph if the
+  // value has a finalizer, since the program must see that run here; else
+  // guards that it has none.
+  void check_drop(V value) override;
   std::string describe(V value) const override;
-  // The same of what the caller's mapping has under a key that wasn't read.
-  void let_go_unread(HeapId dict, V key, PyObject* token);
-  // The piece is for calls in which nothing happens where the value dies, if
-  // nothing does in this one.
-  void guard_death(V value);
+  // The same for what the caller's mapping has under a key that wasn't read.
+  void check_drop_unread(HeapId dict, V key, PyObject* token);
+  // Guards that the value has no finalizer, unless it has one in this call.
+  void guard_no_finalizer(V value);
 
  protected:
   Wrapping() : ValueFactory(this) {}

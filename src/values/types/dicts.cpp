@@ -78,7 +78,7 @@ Status dict_set(Context& ctx, V dict, V key, V value) {
   settle_keys(ctx, dict);
   if (!ctx.heap[dict->heap].dict->complete &&
       ctx.heap.find(dict->heap, token) < 0)
-    ctx.let_go_unread(dict->heap, key, token);
+    ctx.check_drop_unread(dict->heap, key, token);
   ctx.heap.dict_set(dict->heap, key, value, token);
   expect_closed_comparisons();
   return done;
