@@ -193,7 +193,6 @@ std::span<const Rule> convolution_rules();
 std::span<const Rule> copy_rules();
 std::span<const Rule> data_rules();
 std::span<const Rule> factory_rules();
-std::span<const Rule> image_rules();
 std::span<const Rule> index_rules();
 std::span<const Rule> like_rules();
 std::span<const Rule> loss_rules();

@@ -358,4 +358,13 @@ DimVec elementwise_strides(c10::ArrayRef<ElementwiseOperand> operands,
   return strides;
 }
 
+at::Tensor make_image(const at::Tensor& self, DimList sizes,
+                      size_t batch_ndim) {
+  c10::MemoryFormat format = sizes.size() == batch_ndim && self.is_cpu()
+                                 ? self.suggest_memory_format()
+                                 : c10::MemoryFormat::Contiguous;
+  return make_tensor(sizes, format_strides(sizes, format), self.scalar_type(),
+                     self.device());
+}
+
 }  // namespace magneto::tensor

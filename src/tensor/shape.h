@@ -32,7 +32,12 @@ DimVec preserved_strides(const at::Tensor& tensor);
 // The same with the format that a factory function was given.
 DimVec strides_like(const at::Tensor& tensor, c10::MemoryFormat format);
 
-// One operand of an elementwise operation, as far as strides go.
+// A fresh tensor of images of these sizes, with the dtype and device of `self`.
+// Where it is a batch (it has `batch_ndim` dimensions) on the CPU, it keeps the
+// memory format of `self`; else it is contiguous.
+at::Tensor make_image(const at::Tensor& self, DimList sizes, size_t batch_ndim);
+
+// An operand of an elementwise operation: what its strides decide.
 struct ElementwiseOperand {
   explicit ElementwiseOperand(const at::Tensor& tensor);
   // A dense temporary copy of `tensor`, which TensorIterator makes on the CPU
