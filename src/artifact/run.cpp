@@ -76,8 +76,8 @@ bool advance(PyObject* iterator, Py_ssize_t count) {
   return true;
 }
 
-// Asks those that programs can derive classes from by the base's own function:
-// one of the derived class was called while tracing.
+// Classes that programs can derive from are read by the base class's own
+// function; a method of the derived class was called while tracing.
 Ref iterator_of(PyObject* iterable) {
   for (PyTypeObject* base :
        {&PyTuple_Type, &PyList_Type, &PyUnicode_Type, &PyBytes_Type})
@@ -178,8 +178,8 @@ Ref called(PyObject* function, PyObject* names,
                                         by_name ? names : nullptr));
 }
 
-// What comes of it is known. False with a Python error set that is no
-// Exception.
+// The result is known, so it is ignored, and so is an Exception. False with a
+// Python error set that is no Exception.
 bool use_cache(PyObject* function, PyObject* names,
                std::span<PyObject* const> arguments) {
   const Ref result = called(function, names, arguments);

@@ -17,8 +17,8 @@ int32_t index_of_unit(std::span<const Instruction> instructions, int32_t unit) {
   return static_cast<int32_t>(after - instructions.begin()) - 1;
 }
 
-// The walk over the code units. Jumps are first written with the code unit they
-// go to, and pointed to instructions when all of these are known.
+// The walk over the code units. A jump is first written with the code unit that
+// it goes to, which becomes an instruction's index when all are known.
 class Decoder {
  public:
   Decoder(const VersionTable& version, const RawCode& raw, Code& code)
@@ -51,7 +51,7 @@ class Decoder {
 void Decoder::run() {
   instructions_.reserve(static_cast<size_t>(unit_count_));
   uint32_t extended = 0;
-  bool inside = false;  // behind a prefix of the current instruction
+  bool inside = false;  // after a prefix of the current instruction
   for (int32_t unit = 0; unit < unit_count_; unit = next_) {
     const size_t at = static_cast<size_t>(unit) * 2;
     const RawInfo raw = version_.opcodes[bytes_[at]];
@@ -154,7 +154,8 @@ const PositionTable& Code::position_table() const {
         instruction.op == Op::Call && instruction.aux >= 0;
     const Position first = has_keywords ? at(instruction.offset) : Position{};
     const int32_t end = i + 1 < size() ? (*this)[i + 1].offset : unit_count_;
-    // The last unit speaks for an instruction: that of a fused call is CALL's.
+    // An instruction has the source range of its last unit: of CALL's, if
+    // fused.
     positions_.all.push_back(at(end - 1));
     if (has_keywords && first != positions_.all.back()) {
       positions_.keywords.push_back({i, first});

@@ -65,15 +65,15 @@ struct Position {
 
 // The source ranges of a sequence of instructions.
 struct PositionTable {
-  // CPython gives the keyword names of a method call that spans lines a place
-  // of their own, where a debugger stops.
+  // In a method call that spans lines, CPython gives the keyword names a source
+  // range of their own, at which a debugger stops.
   struct Keywords {
     int32_t index;  // a Call's
     Position position;
     friend bool operator==(const Keywords&, const Keywords&) = default;
   };
   std::vector<Position> all;       // parallel to the instructions
-  std::vector<Keywords> keywords;  // sorted; only where not the Call's own
+  std::vector<Keywords> keywords;  // sorted; only those unlike the Call's own
 
   friend bool operator==(const PositionTable&, const PositionTable&) = default;
 };

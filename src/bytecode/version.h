@@ -35,7 +35,7 @@ struct RawInfo {
 
 inline constexpr uint8_t kNoRawOp = 0xff;
 
-// A canonical op's opcode; of a jump the forward and the backward form.
+// The opcode of a canonical op; for a jump its forward and backward form.
 struct RawForms {
   uint8_t forward = kNoRawOp;  // or the only form
   uint8_t backward = kNoRawOp;
@@ -46,8 +46,8 @@ struct RawForms {
 struct Fusion {
   std::vector<Instruction>& out;
   int32_t start = 0;   // code unit of the first raw one
-  int32_t names = -1;  // what has been said so far: keyword names,
-  int32_t count = -1;  // a number of arguments
+  int32_t names = -1;  // of a call, if known yet: its keyword names' constant
+  int32_t count = -1;  // ... and the number of its arguments
 
   bool is_open() const { return names >= 0 || count >= 0; }
   void close() { names = count = -1; }
@@ -56,14 +56,14 @@ struct Fusion {
   }
 };
 
-// One opcode with its operand, before that is split by prefixes.
+// One opcode with its operand, which isn't split into EXTENDED_ARGs yet.
 struct RawInstruction {
   uint8_t opcode;
   uint32_t arg;
   bool names_keywords = false;  // see PositionTable::Keywords
 };
 
-// What a canonical instruction becomes.
+// The raw instructions that a canonical one becomes.
 class RawInstructions {
  public:
   // Throws InternalError for a negative operand.
@@ -85,7 +85,7 @@ struct RawHandler {
   bool push_lasti;
 };
 
-// An entry of the line table: so many code units come from one place.
+// An entry of the line table: this many code units have one source range.
 struct LineEntry {
   int32_t units;
   Position position;
@@ -106,14 +106,15 @@ struct VersionTable {
 
   std::vector<RawHandler> (*read_handlers)(std::span<const uint8_t> table);
   void (*write_handler)(const RawHandler& handler, std::vector<uint8_t>& table);
-  // Lines are told by the distance from the one before, `line` at first.
+  // Each line is stored as its distance from the one before; the first one as
+  // its distance from `line`.
   std::vector<LineEntry> (*read_lines)(std::span<const uint8_t> table,
                                        int32_t line);
   std::vector<uint8_t> (*write_lines)(std::span<const LineEntry> entries,
                                       int32_t line);
 };
 
-// Of the CPython that this build is for.
+// The table of the CPython that this build is for.
 const VersionTable& running_version() noexcept;
 
 }  // namespace magneto::bytecode

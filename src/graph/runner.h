@@ -87,8 +87,8 @@ class GraphRunner {
   bool execute_all(Execution& execution) const;
   Ref execute(const Instruction& instruction, Execution& execution) const;
   bool calls(const Instruction& instruction, const Ref& function) const;
-  // After a failure at `failed`: what the calls before it have changed of the
-  // thread's state is put back. The Python error stays.
+  // After a failure at `failed`: undoes what the calls before it have changed
+  // of the thread's state. The Python error stays set.
   void restore_state(const Instruction* failed, bool grad_enabled,
                      Execution& execution) const;
   Ref build(const Instruction& instruction, std::span<PyObject*> items) const;

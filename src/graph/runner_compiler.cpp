@@ -75,7 +75,7 @@ void GraphRunner::Compiler::find_last_uses() {
   }
   for (NodeId id : graph_.live()) {
     if (!is_call(graph_.node(id).op)) continue;
-    // What nobody uses dies at once.
+    // A value that nothing uses dies at once.
     const uint32_t last = last_use_[id.index];
     dying_[last == kNever ? id.index : last].push_back(id.index);
   }

@@ -35,9 +35,9 @@ class GraphRunner::Compiler {
   const Graph& graph_;
   PyObject* callables_;  // see GraphRunner's constructor
   GraphRunner& runner_;
-  NodeId node_;                     // that instructions are emitted for
+  NodeId node_;                     // the one being compiled
   std::vector<uint32_t> last_use_;  // by NodeId: the node that uses it last
-  std::vector<std::vector<uint32_t>> dying_;  // by NodeId: who dies after it
+  std::vector<std::vector<uint32_t>> dying_;  // by NodeId: last used by it
   std::vector<RunnerOperand> node_operands_;  // by NodeId
   std::vector<uint32_t> free_slots_;
   std::vector<uint32_t> temporaries_;  // slots of built arguments of a call

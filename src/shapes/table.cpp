@@ -205,7 +205,7 @@ E Expressions::Table::dispatch(Operation operation, Type type,
     default:
       break;
   }
-  // Floats are never reordered: more than two are taken from the left.
+  // Operations on floats are never reordered: they go from left to right.
   if (operands.size() > 2) {
     E result = binary(operation, a, b);
     for (E operand : operands.subspan(2)) {

@@ -33,7 +33,7 @@ constexpr auto kTables = {
     &resample_rules,
     &scatter_rules,
     &view_rules,
-    // Last: rules of our own are found first.
+    // Last, so that the tables above take precedence.
     &structured_rules,
 };
 
@@ -152,8 +152,8 @@ OpInfo::OpInfo(const c10::OperatorHandle& op)
     }
   }
   using Key = c10::DispatchKey;
-  // Of a library's own operator, only the Python mode knows the fake kernel;
-  // what is registered for all backends may be a kernel that reads data.
+  // For an operator that isn't torch's, only the Python mode knows the fake
+  // kernel; a kernel that is registered for all backends may read data.
   const bool is_torchs = schema.name().starts_with("aten::") ||
                          schema.name().starts_with("prims::");
   for (Key key :
@@ -161,8 +161,8 @@ OpInfo::OpInfo(const c10::OperatorHandle& op)
         Key::CompositeExplicitAutogradNonFunctional}) {
     if (!op.hasKernelForDispatchKey(key)) continue;
     if (!is_torchs && key != Key::CompositeImplicitAutograd) continue;
-    // Of an operator with kernels of its own, this one shows what is computed
-    // but not how the result is laid out.
+    // If the operator has a kernel for the CPU, too, this one gives the same
+    // numbers, but perhaps other strides.
     if (key == Key::CompositeExplicitAutogradNonFunctional &&
         op.hasKernelForDispatchKey(Key::CPU)) {
       continue;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the fallback needs to know of an operator, worked out at its first call.
+// What the fallback needs to know about an operator, found at its first call.
 #pragma once
 
 #include <ATen/core/dispatch/Dispatcher.h>

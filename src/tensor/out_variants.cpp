@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The generic half of in-place and out= operators.
+// How in-place and out= operators deliver the results of a functional rule.
 #include "tensor/out_variants.h"
 
 #include "tensor/metadata_log.h"

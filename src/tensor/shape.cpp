@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sizes and strides only; nothing here makes a tensor.
 #include "tensor/shape.h"
 
 #include <ATen/ExpandUtils.h>
@@ -101,7 +100,7 @@ bool is_equal(const Dim& x, const Dim& y) {
   return plainly ? *plainly : x.sym_eq(y).guard_or_false(__FILE__, __LINE__);
 }
 
-// None where only the graph's run tells.
+// Nothing if only the graph's run can tell.
 std::optional<bool> decided_equal(const Dim& x, const Dim& y) {
   const auto plainly = plainly_equal(x, y);
   return plainly ? plainly : decided(x.sym_eq(y));
@@ -133,7 +132,7 @@ std::optional<Dim> broadcast(const Dim& x, const Dim& y) {
   if (same == true) return x;
   if (x_is_one == false && y_is_one == false)
     return must_hold(x.sym_eq(y)) ? std::optional(x) : std::nullopt;
-  // Whatever isn't one is the result's size, if the operator doesn't raise.
+  // If the operator doesn't raise, the result has the size that isn't one.
   if (x_is_one == false) return x;
   if (y_is_one == false) return y;
   return unbacked_size(0, x.max(y));
@@ -235,13 +234,13 @@ class DimOrder {
     return condition.guard_or_false(__FILE__, __LINE__);
   }
 
-  // 1: `a` must come after (outside of) `b`; -1: before; 0: no telling.
+  // 1: `a` must come after (outside of) `b`; -1: before; 0: undecided.
   int compare(size_t a, size_t b) const {
     for (const ElementwiseOperand& operand : operands_) {
       Dim stride_a = stride(operand, a);
       Dim stride_b = stride(operand, b);
       if (holds(stride_a.sym_eq(0)) || holds(stride_b.sym_eq(0))) continue;
-      // Where sizes are zero or one, the order is of no account.
+      // For sizes of zero or one the order doesn't matter.
       if (usually(stride_a.sym_lt(stride_b))) return -1;
       if (usually(stride_a.sym_gt(stride_b))) return 1;
       if (stride_a != stride_b) continue;
@@ -268,8 +267,8 @@ class DimOrder {
 
 namespace {
 
-// Whether strides mean the same; those of a size of one don't matter, and with
-// no elements none does.
+// Whether strides mean the same. The stride of a dimension of size one doesn't
+// matter; without elements no stride does.
 bool agree(DimList sizes, DimList a, DimList b) {
   bool same = true;
   for (size_t i = 0; i < sizes.size(); ++i) {

@@ -21,8 +21,9 @@ Dim numel(DimList sizes);
 bool is_empty(DimList sizes);
 bool is_one(const Dim& size);
 bool are_equal(DimList a, DimList b);
-// The shape that both are expanded to. Where only the graph's run tells whether
-// a size is one, that of the result may be one that it tells, too.
+// The shape that both are broadcast to. If only the graph's run can tell
+// whether a size is one, the size of the result may be one that only it can
+// tell, too.
 DimVec broadcast(DimList a, DimList b);
 
 // The strides that empty_like(tensor) gives under torch.preserve_format: the

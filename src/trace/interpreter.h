@@ -51,8 +51,8 @@ class Interpreter final : public values::Inliner, public Journaled {
   Interpreter(const Interpreter&) = delete;
 
   Context& ctx;
-  // The exception that is being handled, as sys.exc_info has it, or None; the
-  // caller's isn't looked at before somebody asks.
+  // The exception that is being handled, as sys.exc_info has it, or None. What
+  // the caller handles is looked at only if the program asks.
   JournaledValue<V> handled;
 
   // Notes what the outermost frame holds (finalization.cpp). `arguments`: those
@@ -68,8 +68,8 @@ class Interpreter final : public values::Inliner, public Journaled {
   // frame.current is the instruction that has not been executed.
   Outcome<Next> run_outermost(Frame& frame);
 
-  // Whether the exception came as an object, from a `raise` or a handler, and
-  // not from C code, which may have given its class and argument only.
+  // Whether the exception was raised as an object, by a `raise` or a handler;
+  // C code may raise one by its class and argument only.
   bool is_raised_object(V exception) const {
     return exception == raised_object_;
   }
@@ -93,13 +93,13 @@ class Interpreter final : public values::Inliner, public Journaled {
   std::string dump() const override;
   bool surely_lives(PyObject* object) const override;
 
-  // After a break: the frames inside of the outermost one that are gone on with
-  // by themselves, outermost first.
+  // After a break: the frames inside of the outermost one that go on by
+  // themselves, outermost first.
   std::vector<values::BrokenFrame> broken() const {
     return {broken_.rbegin(), broken_.rend()};
   }
-  // The graph breaks at the call of the innermost of them instead, or of one
-  // around it: what was traced in there is undone.
+  // Moves the break to the call of the innermost of them, or of one around it:
+  // what was traced inside of the call is undone.
   void break_at_call();
   // Whether a call was recorded from inside a with or try block, in any frame.
   bool calls_in_blocks() const { return calls_in_blocks_; }
@@ -107,8 +107,8 @@ class Interpreter final : public values::Inliner, public Journaled {
   // finalizer.
   bool has_finalizers() const { return has_finalizers_; }
 
-  // Where the outermost frame has returned: its variables that still have what
-  // they had when it began.
+  // After the outermost frame has returned: the variables that still have the
+  // values that it began with.
   const std::vector<int32_t>& unchanged() const { return unchanged_; }
   // The variables of the outermost frame that have been written to, or unbound.
   std::vector<int32_t> written(const Frame& outermost) const;
@@ -180,7 +180,7 @@ class Interpreter final : public values::Inliner, public Journaled {
     Phase phase = Created;
   };
   bool unwind(Frame& frame);
-  // What the journal takes back.
+  // The kinds of undo records in the journal.
   enum Undo : uint64_t {
     kGeneratorMade,
     kGeneratorResumed,
@@ -188,7 +188,7 @@ class Interpreter final : public values::Inliner, public Journaled {
     kDropsTaken,
   };
   Signal trace_back(Frame& frame);
-  // Its frame object, made if it has none yet.
+  // The frame's object, made if it has none yet.
   V object_of(Frame& frame);
   void forget_object(uint64_t id) noexcept;
   void show(Frame& frame, V unit);
@@ -196,7 +196,7 @@ class Interpreter final : public values::Inliner, public Journaled {
   void show_left();
   // Every so many steps: whether the trace should go on.
   Status check_progress();
-  // Whether it was left inside of a with or try block.
+  // Whether the generator is suspended inside of a with or try block.
   static bool is_in_block(const GeneratorState& state) {
     return state.phase == GeneratorState::Suspended &&
            state.frame.code->handler_for(state.frame.pc - 1);
@@ -243,7 +243,7 @@ class Interpreter final : public values::Inliner, public Journaled {
   Journal::Position before_outermost_ = 0;   // before its last instruction
   int64_t checks_ = 0;                       // see check_progress()
   std::vector<std::unique_ptr<GeneratorState>> generators_;
-  // Of one that is entered, for undo().
+  // A generator before it was resumed, for undo().
   struct SavedGenerator {
     GeneratorState state;
     std::vector<size_t> unfinished;
@@ -265,7 +265,7 @@ bool is_polyfill(const Frame& frame);
 struct Defaults {
   std::vector<V> positional;     // of the last parameters
   V keyword = nullptr;           // Dict value or null
-  PyObject* function = nullptr;  // the caller's that they belong to
+  PyObject* function = nullptr;  // the caller's object that they belong to
   guards::SourceId source;       // where that is found
 };
 Status bind_arguments(Context& ctx, Frame& frame, PyObject* function_name,

@@ -24,7 +24,7 @@ constexpr OpcodeKind opcode_kind(RawOp raw, int jump) {
   switch (raw) {
     case RawOp::EXTENDED_ARG:
       return OpcodeKind::ExtendedArg;
-    case RawOp::CACHE:  // part of what is before it
+    case RawOp::CACHE:  // belongs to the instruction before it
       return OpcodeKind::Invalid;
     case RawOp::LOAD_GLOBAL:
     case RawOp::KW_NAMES:

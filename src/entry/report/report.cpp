@@ -21,8 +21,8 @@ Ref text_object(const std::string& text) {
       text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
 }
 
-// A pending call: raises where the main thread runs Python next. Unlike a
-// signal, it doesn't ask what the program does about SIGINT.
+// A pending call: it raises KeyboardInterrupt where the main thread runs Python
+// next. Unlike a signal, it doesn't call the program's handler of SIGINT.
 int raise_interrupt(void*) {
   PyErr_SetNone(PyExc_KeyboardInterrupt);
   return -1;
@@ -100,8 +100,8 @@ Details& Details::add(const char* key, const std::vector<std::string>& lines) {
 
 namespace {
 
-// Of what CPython adds (where a handler begins) it has no line: then that of
-// the code before it.
+// Instructions that CPython adds (where a handler begins) have no line; then it
+// is that of the code before them.
 int64_t line_of(const bytecode::Code& code, int32_t instruction) {
   for (; instruction >= 0; --instruction)
     if (const int32_t line = code.position(instruction).line; line > 0)

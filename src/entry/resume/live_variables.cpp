@@ -23,7 +23,7 @@ using values::V;
 // freed.
 bool is_seen_from_outside(PyObject* object, int depth = 0) {
   constexpr int kDeepest = 2;
-  constexpr Py_ssize_t kMost = 64;  // more items are like the first ones
+  constexpr Py_ssize_t kMost = 64;  // further items are taken to be alike
   if (tensor::is_tensor(object)) return false;
   PyTypeObject* type = Py_TYPE(object);
   if (PyType_SUPPORTS_WEAKREFS(type) || PyWeakref_Check(object) ||
@@ -139,9 +139,8 @@ bool hold_inference_modes(const values::Context& ctx,
                              [&](V mode) { return held.contains(mode); });
 }
 
-// Those values of the trace at whose death something happens: an inference
-// mode or a generator that has something left to do ends, or what runs code
-// when it dies.
+// The values of the trace that have a finalizer: inference modes, generators
+// that are suspended in a block, and caller's objects with finalizers.
 class Endings {
  public:
   Endings(const values::Context& ctx, const values::Capture& capture)
@@ -192,8 +191,8 @@ bool is_shared(std::span<const values::BrokenFrame> inner, V value) {
          });
 }
 
-// Whether what comes behind the instruction reads the variable on each way.
-bool is_live_behind(PyCodeObject* code, int32_t index, int32_t slot) {
+// Whether what comes after the instruction reads the variable on each way.
+bool is_live_after(PyCodeObject* code, int32_t index, int32_t slot) {
   CodeRecord& record = CodeRecord::of(code);
   const bytecode::Liveness& liveness = record.liveness(code);
   const artifact::Island* island = record.island(code, index);
@@ -206,8 +205,8 @@ bool is_live_behind(PyCodeObject* code, int32_t index, int32_t slot) {
          (!handler || liveness.is_live(handler->target, slot));
 }
 
-// Whether the instruction of a frame that calls the next one has no operand at
-// whose death something happens.
+// Whether the instruction by which a frame calls the next one has no operand
+// with a finalizer.
 bool is_left_by_operands(const Endings& endings, PyCodeObject* code,
                          size_t index, std::span<const V> stack) {
   const auto count = static_cast<size_t>(artifact::operand_count(code, index));
@@ -263,7 +262,7 @@ LiveVariables live_variables(const values::Context& ctx, PyCodeObject* code,
     for (int32_t i = 0; i < std::ssize(locals); ++i)
       if (std::ranges::find(kept, i) == kept.end() &&
           !(std::ranges::binary_search(live, i) &&
-            is_live_behind(of, static_cast<int32_t>(index), i)))
+            is_live_after(of, static_cast<int32_t>(index), i)))
         slots.dropped.push_back(locals[static_cast<size_t>(i)]);
     for (int32_t slot : live) handed_on.add(locals[static_cast<size_t>(slot)]);
     handed_on.add(stack);

@@ -33,7 +33,7 @@ constexpr IteratorWords kIterators[] = {
 };
 constexpr size_t kIteratorCount = sizeof(kIterators) / sizeof(IteratorWords);
 
-// Empty if the object is no such iterator.
+// The object's fields; empty if it isn't one of these iterators.
 std::string_view words_of(PyObject* object) {
   static const auto* const types = forever([] {
     struct Types {
@@ -93,7 +93,7 @@ void set_iterator_word(PyObject* iterator, size_t word,
       int overflow = 0;
       const int64_t number = PyLong_AsLongLongAndOverflow(value, &overflow);
       *place<int64_t>(iterator, word) = overflow ? PY_SSIZE_T_MAX : number;
-      // Where itertools.count has come to its end it goes on with objects.
+      // Past PY_SSIZE_T_MAX, itertools.count goes on with int objects.
       if (overflow) set_iterator_word(iterator, word + 1, value);
       return;
     }

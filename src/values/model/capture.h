@@ -25,7 +25,7 @@ enum class Ending : uint8_t {
 struct SuspendedFrame {
   PyCodeObject* code = nullptr;
   PyObject* globals = nullptr;
-  V function = nullptr;  // that it holds
+  V function = nullptr;  // the one that the generator holds
   python::GeneratorPhase phase = python::GeneratorPhase::Created;
   int32_t pc = 0;         // the instruction to go on with
   std::vector<V> locals;  // localsplus; Null where unbound
@@ -45,7 +45,7 @@ struct BrokenFrame {
   V handled = nullptr;           // the exception that these handle
   Journal::Position before = 0;  // of the journal, before that instruction
   V object = nullptr;            // in tracebacks; null if in none
-  // C code holds what the call was given to its end (DirectCall).
+  // C code holds the call's arguments to its end (DirectCall).
   bool holds_operands = false;
 };
 
@@ -82,8 +82,8 @@ struct Capture {
   BreakInfo info;                // Break, Skip
 };
 
-// Whether all that a capture with inner frames leaves can be handed to them. If
-// not, the graph breaks at the call of the innermost one instead.
+// Whether a capture with inner frames can hand them all that they need. If not,
+// the graph breaks at the call of the innermost one instead.
 using CanLeave = std::function<bool(const Capture&)>;
 
 }  // namespace magneto::values

@@ -331,7 +331,7 @@ void Heap::dict_complete(HeapId id, Backing& backing) {
   for (V key : keys) {
     size_t position = old_position(key->object);
     if (added[position]) continue;
-    // It may have been found by another one that is equal.
+    // The entry may have been found by another key that is equal.
     old[position].key = key;
     take(old[position]);
   }

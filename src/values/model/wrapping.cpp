@@ -70,7 +70,7 @@ V Wrapping::known(PyObject* object, SourceId source) {
 
 namespace {
 
-// Objects that are what they are: a guard on their identity says all.
+// Objects for which a guard on their identity is enough.
 bool is_identity_constant(PyObject* object) {
   PyTypeObject* type = Py_TYPE(object);
   const TorchTypes& torch = torch_types();
@@ -236,7 +236,7 @@ V Wrapping::wrap_tensor(PyObject* object, SourceId source) {
     spec.kind = type == torch.parameter ? graph::InputKind::Parameter
                                         : graph::InputKind::Buffer;
   }
-  // What the call brings is an input of the whole graph.
+  // A tensor that the call brings is an input of the outermost graph.
   graph::Graph& root = tracer.root();
   const graph::NodeRef node{root.id(), root.placeholder(spec, fake.share())};
   TensorValue value{};
@@ -281,7 +281,7 @@ V Wrapping::wrap_deque(PyObject* object, SourceId source) {
 
 namespace {
 
-// Those of the caller's deque that what the trace has appended leaves there.
+// The items that a caller's deque still has after what the trace has appended.
 std::vector<V> deque_items(Context& ctx, V deque) {
   const auto count = static_cast<size_t>(Py_SIZE(deque->object));
   ctx.guards.length(deque->source, static_cast<Py_ssize_t>(count));
@@ -318,7 +318,7 @@ std::vector<V> Wrapping::items(V list) {
 
 namespace {
 
-// What is equal to nothing but itself, though Python code hashes it.
+// Whether an object is equal only to itself, although Python code hashes it.
 bool is_enum_member(PyObject* object) {
   PyTypeObject* type = Py_TYPE(object);
   return PyType_IsSubtype(Py_TYPE(type), torch_types().enum_meta) &&
@@ -331,7 +331,7 @@ V Wrapping::wrap_set(PyObject* object, SourceId source) {
   V made = callers_object(whole(), Kind::Set, object, source);
   const HeapId id = made->heap;
   heap.make_dict(id, true);
-  // In the set's own order, and not by an __iter__ written in Python.
+  // In the set's own order, without calling an __iter__ written in Python.
   python::SetItems items(object);
   while (PyObject* item = items.next()) {
     if (!guards::is_plain_key(item) && !PyCFunction_Check(item) &&
@@ -382,7 +382,7 @@ bool may_have_twins(PyObject* function) {
   const auto* code = reinterpret_cast<PyCodeObject*>(real->func_code);
   if (code->co_flags & CO_NESTED) return true;
   PyObject* name = code->co_qualname;
-  // Those of a class are found in it.
+  // Functions of a class are found in the class.
   if (PyUnicode_FindChar(name, '.', 0, PyUnicode_GET_LENGTH(name), 1) >= 0)
     return false;
   return PyDict_GetItemWithError(real->func_globals, name) != function;
@@ -390,9 +390,9 @@ bool may_have_twins(PyObject* function) {
 
 }  // namespace
 
-// Functions that the call brings are told by their code if there may be others
-// of the same. What is found from a fixed object is told by its identity, which
-// takes one guard.
+// Functions that the call brings are guarded by their code if there may be
+// others with the same code. What is found from a fixed object is guarded by
+// its identity, which takes one guard.
 V Wrapping::wrap_function(PyObject* object, SourceId source) {
   SourceId root = source;
   while (sources[root].base.valid()) root = sources[root].base;

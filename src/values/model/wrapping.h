@@ -57,18 +57,18 @@ class Wrapping : public ValueFactory, public Backing, public Callers {
   V constant_attribute(V constant, PyObject* name);
   // The dictionary of a Constant that is a function or a module, or null.
   V constant_namespace(V constant);
-  // `cls.__dict__`, of a class that is guarded as a whole, and the class whose
-  // the Constant is; null if it is no such.
+  // `cls.__dict__` of a class that is guarded as a whole; and the class that
+  // such a Constant belongs to, null if it isn't one.
   V class_namespace(PyTypeObject* type);
   PyTypeObject* class_of_namespace(V constant) const;
   // The attributes that a class has itself, for writes: see
-  // class_attributes.h. Null of a class whose __dict__ the program has in hand.
+  // class_attributes.h. Null for a class whose __dict__ the program has got.
   V class_attributes(PyTypeObject* type);
-  // The same, null of a class that hasn't been written to.
+  // The same, null for a class that hasn't been written to.
   V written_class(PyTypeObject* type) const;
-  // Whether class_attributes() was asked for, by what was rolled back, too.
+  // Whether class_attributes() was ever called, even if it was rolled back.
   bool has_written_classes() const { return has_written_classes_; }
-  // What the class has under that name in its MRO is guarded.
+  // Guards what the class has under that name in its MRO.
   void guard_type_attribute(PyTypeObject* type, PyObject* name,
                             PyObject* found);
 
@@ -116,10 +116,10 @@ class Wrapping : public ValueFactory, public Backing, public Callers {
 
   JournaledMap<PyObject*, V> seen_{journal};  // objects that have an identity
   JournaledMap<V, V> looked_{journal};        // lazy -> looked at
-  // Instances' own dictionaries -> whose. Not undone: what is too much here can
-  // only be in the way of a dictionary that is an instance's.
+  // Instances' dictionaries -> the instance. Not undone: an entry too many only
+  // concerns a dictionary that is an instance's anyway.
   std::unordered_map<PyObject*, PyObject*> instance_dicts_;
-  // Classes' dictionaries that the program asked for -> whose. Not undone.
+  // Classes' dictionaries that the program asked for -> the class. Not undone.
   std::unordered_map<PyObject*, PyTypeObject*> class_dicts_;
   bool has_written_classes_ = false;
 };

@@ -19,7 +19,7 @@ enum class Holds : uint8_t {
   Number,
   OrUnlimited,  // a number, -1 of which stands for None
   Flag,
-  Zero,  // a number that must be 0: of no attribute
+  Zero,  // a number that must be 0; no attribute has it
 };
 
 struct Part {
@@ -38,7 +38,7 @@ constexpr Part kCompress[] = {{"data", 0, Holds::Object},
                               {"selectors", 1, Holds::Object}};
 constexpr Part kCount[] = {{"number", 0, Holds::Number},
                            {"by", 2, Holds::Object}};
-// One whose numbers are any objects.
+// An itertools.count whose numbers aren't machine words.
 constexpr Part kCountObjects[] = {{"number", 1, Holds::Object},
                                   {"by", 2, Holds::Object}};
 constexpr Part kCycle[] = {{"it", 0, Holds::Object},

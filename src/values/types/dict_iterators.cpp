@@ -72,7 +72,7 @@ Status expect_unchanged(Context& ctx, V iterator) {
     return raise_changed(ctx, is_ordered(dict) ? "OrderedDict changed size"
                                                : "dictionary changed size");
   }
-  // As many keys as before, but others: which come next is C's affair.
+  // As many keys as before, but others: which come next only CPython knows.
   if (has_other_keys)
     return ctx.graph_break("c-protocol", "keys that change during an iteration",
                            "iterate over a copy of the keys");
