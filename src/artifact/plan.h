@@ -14,9 +14,9 @@
 
 namespace magneto::artifact {
 
-// What of a frame goes on after a graph break, and in which order the program's
-// results hold it: the live locals, then the stack without its NULLs, then, if
-// it is in handlers, the exception that is being handled.
+// What a frame needs to go on after a graph break, in the order in which the
+// program's results hold it: the live locals, then the stack without its NULLs,
+// then, if the frame is in handlers, the exception that is being handled.
 struct FrameShape {
   std::vector<int32_t> locals;      // localsplus slots, ascending
   std::vector<bool> stack_is_null;  // bottom first
@@ -37,8 +37,8 @@ struct FrameShape {
 
 // A program whose graph is not cleaned up yet.
 struct Plan {
-  ProgramBuilder builder;
-  // What ProgramBuilder::input(n) are.
+  DirectProgramBuilder builder;
+  // What DirectProgramBuilder::input(n) are.
   std::vector<guards::Request> requests;
   // Ending::Break: of the frame, and of the inlined calls that it is in.
   std::vector<FrameShape> shapes;

@@ -25,7 +25,7 @@ const StepInfo& info(StepOp op) { return kSteps[static_cast<size_t>(op)]; }
 std::string text_of(PyObject* constant) {
   if (PyType_Check(constant))
     return reinterpret_cast<PyTypeObject*>(constant)->tp_name;
-  // Only of such whose repr is C code and free of addresses.
+  // Only for objects whose repr is C code and shows no address.
   if (constant == Py_None || PyLong_CheckExact(constant) ||
       PyUnicode_CheckExact(constant) || PyFloat_CheckExact(constant) ||
       PyBool_Check(constant)) {
@@ -41,7 +41,7 @@ std::string text_of(PyObject* constant) {
 
 // -- writing ------------------------------------------------------------------
 
-Operand ProgramBuilder::constant(Ref object) {
+Operand DirectProgramBuilder::constant(Ref object) {
   MG_CHECK(object, "a constant is an object");
   for (size_t i = 0; i < constants_.size(); ++i)
     if (constants_[i].get() == object.get())
@@ -50,43 +50,44 @@ Operand ProgramBuilder::constant(Ref object) {
   return {Operand::Kind::Constant, constants_.size() - 1};
 }
 
-Operand ProgramBuilder::input(size_t n) {
+Operand DirectProgramBuilder::input(size_t n) {
   inputs_ = std::max(inputs_, n + 1);
   return {Operand::Kind::Input, n};
 }
 
-Operand ProgramBuilder::graph_output(size_t n) {
+Operand DirectProgramBuilder::graph_output(size_t n) {
   graph_outputs_ = std::max(graph_outputs_, n + 1);
   return {Operand::Kind::GraphOutput, n};
 }
 
-void ProgramBuilder::call_graph() {
+void DirectProgramBuilder::call_graph() {
   MG_CHECK(!calls_graph_, "a program calls the graph once");
   calls_graph_ = true;
   add(StepOp::CallGraph, {}, -1);
 }
 
-Operand ProgramBuilder::make(StepOp op, std::span<const Operand> operands) {
+Operand DirectProgramBuilder::make(StepOp op,
+                                   std::span<const Operand> operands) {
   MG_CHECK(info(op).has_result, "this step makes nothing");
   const size_t temporary = temporaries_++;
   add(op, operands, static_cast<int32_t>(temporary));
   return {Operand::Kind::Temporary, temporary};
 }
 
-void ProgramBuilder::act(StepOp op, std::span<const Operand> operands) {
+void DirectProgramBuilder::act(StepOp op, std::span<const Operand> operands) {
   MG_CHECK(!info(op).has_result, "what this step makes would be lost");
   add(op, operands, -1);
 }
 
-void ProgramBuilder::add(StepOp op, std::span<const Operand> operands,
-                         int32_t temporary) {
+void DirectProgramBuilder::add(StepOp op, std::span<const Operand> operands,
+                               int32_t temporary) {
   steps_.push_back({op, static_cast<uint32_t>(operands_.size()),
                     static_cast<uint32_t>(operands.size()), temporary});
   operands_.insert(operands_.end(), operands.begin(), operands.end());
 }
 
-DirectProgram ProgramBuilder::finish(size_t graph_inputs,
-                                     bool graph_has_calls) {
+DirectProgram DirectProgramBuilder::finish(size_t graph_inputs,
+                                           bool graph_has_calls) {
   const bool calls_graph =
       calls_graph_ && (graph_has_calls || graph_outputs_ != 0);
   MG_CHECK(calls_graph || graph_outputs_ == 0,
@@ -95,17 +96,17 @@ DirectProgram ProgramBuilder::finish(size_t graph_inputs,
   // temporaries.
   const size_t outputs = graph_inputs + inputs_;
   const size_t temporaries = outputs + graph_outputs_;
-  auto place = [&](Operand operand) -> Place {
-    const auto index = static_cast<Place>(operand.index_);
+  auto assign = [&](Operand operand) -> SlotOrConstant {
+    const auto index = static_cast<SlotOrConstant>(operand.index_);
     switch (operand.kind_) {
       case Operand::Kind::Constant:
         return ~index;
       case Operand::Kind::Input:
-        return static_cast<Place>(graph_inputs) + index;
+        return static_cast<SlotOrConstant>(graph_inputs) + index;
       case Operand::Kind::GraphOutput:
-        return static_cast<Place>(outputs) + index;
+        return static_cast<SlotOrConstant>(outputs) + index;
       case Operand::Kind::Temporary:
-        return static_cast<Place>(temporaries) + index;
+        return static_cast<SlotOrConstant>(temporaries) + index;
     }
     return -1;
   };
@@ -116,14 +117,16 @@ DirectProgram ProgramBuilder::finish(size_t graph_inputs,
   program.graph_output_count_ = graph_outputs_;
   program.calls_graph_ = calls_graph;
   program.operands_.reserve(operands_.size());
-  for (Operand operand : operands_) program.operands_.push_back(place(operand));
-  for (Operand operand : results_) program.results_.push_back(place(operand));
+  for (Operand operand : operands_)
+    program.operands_.push_back(assign(operand));
+  for (Operand operand : results_) program.results_.push_back(assign(operand));
   for (const PendingStep& step : steps_) {
-    Place target = -1;
+    SlotOrConstant target = -1;
     if (step.op == StepOp::CallGraph && !calls_graph) continue;
-    if (step.op == StepOp::CallGraph) target = static_cast<Place>(outputs);
+    if (step.op == StepOp::CallGraph)
+      target = static_cast<SlotOrConstant>(outputs);
     if (step.temporary >= 0)
-      target = static_cast<Place>(temporaries) + step.temporary;
+      target = static_cast<SlotOrConstant>(temporaries) + step.temporary;
     program.steps_.push_back({step.op, step.first, step.count, target});
   }
   program.constants_ = std::move(constants_);
@@ -133,9 +136,9 @@ DirectProgram ProgramBuilder::finish(size_t graph_inputs,
 // -- printing -----------------------------------------------------------------
 
 std::string DirectProgram::print() const {
-  auto name = [&](Place place) -> std::string {
-    if (place < 0) return text_of(constants_[constant_index(place)]);
-    const auto slot = static_cast<size_t>(place);
+  auto name = [&](SlotOrConstant operand) -> std::string {
+    if (operand < 0) return text_of(constants_[constant_index(operand)]);
+    const auto slot = static_cast<size_t>(operand);
     if (slot < graph_input_count_) return "graph_input" + std::to_string(slot);
     if (slot < input_count_)
       return "input" + std::to_string(slot - graph_input_count_);
@@ -156,7 +159,7 @@ std::string DirectProgram::print() const {
     text += ")\n";
   }
   text += "results";
-  for (Place place : results_) text += " " + name(place);
+  for (SlotOrConstant result : results_) text += " " + name(result);
   return text + "\n";
 }
 

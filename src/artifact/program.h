@@ -4,8 +4,8 @@
 // values that the frame returns (or has on its stack and in its locals where
 // the graph broke), replay the effects in order.
 //
-// Plain data. Made once by a ProgramBuilder, run from several threads (with the
-// GIL) and re-entrantly.
+// Plain data. Made once by a DirectProgramBuilder, run from several threads
+// (with the GIL) and re-entrantly.
 #pragma once
 
 #include <cstdint>
@@ -26,10 +26,10 @@ using values::StepOp;
 PyObject* null_token();
 
 // Where an operand is found: a slot (>= 0) or a constant (~index).
-using Place = int32_t;
+using SlotOrConstant = int32_t;
 
-constexpr size_t constant_index(Place place) {
-  const Place index = ~place;
+constexpr size_t constant_index(SlotOrConstant operand) {
+  const SlotOrConstant index = ~operand;
   return static_cast<size_t>(index);
 }
 
@@ -37,10 +37,10 @@ struct Step {
   StepOp op;
   uint32_t first;  // operands: [first, first + count) of the program's list
   uint32_t count;
-  Place target;  // slot, or -1
+  SlotOrConstant target;  // slot, or -1
 };
 
-// How a run ended; if not well, a Python error is set.
+// How a run ended; unless Done, a Python error is set.
 enum class RunEnd : uint8_t {
   Done,
   GraphFailed,  // nothing has been done but what the graph did
@@ -68,23 +68,23 @@ class DirectProgram {
   // Null if there is none.
   const graph::CompiledGraph* graph() const { return graph_.get(); }
 
-  // `slots`: slot_count() places, with one more in front of the first that the
-  // callee may use; the inputs are filled in, borrowed, and the rest is
-  // anything. Writes result_count() new references to `results` when Done. Runs
-  // user code: the compiled graph, and finalizers.
+  // `slots`: slot_count() slots, and a free one before the first that the
+  // callee may use. The inputs are filled in as borrowed references; what the
+  // other slots hold doesn't matter. Writes result_count() new references to
+  // `results` when Done. Runs user code: the compiled graph, and finalizers.
   RunEnd run(PyObject** slots, PyObject** results) const noexcept;
 
   // As text, for logs and tests: one line for each step. Stable.
   std::string print() const;
 
  private:
-  friend class ProgramBuilder;
+  friend class DirectProgramBuilder;
   friend class Run;
   DirectProgram() = default;
 
   std::vector<Step> steps_;
-  std::vector<Place> operands_;
-  std::vector<Place> results_;
+  std::vector<SlotOrConstant> operands_;
+  std::vector<SlotOrConstant> results_;
   std::vector<Ref> constants_;
   std::unique_ptr<graph::CompiledGraph> graph_;
   size_t slot_count_ = 0;
@@ -95,13 +95,13 @@ class DirectProgram {
 };
 
 // What an operand is while the program is still being written: which inputs the
-// graph keeps isn't known yet, so places are assigned by finish().
+// graph keeps isn't known yet, so finish() assigns the slots.
 class Operand {
  public:
   friend bool operator==(Operand, Operand) = default;
 
  private:
-  friend class ProgramBuilder;
+  friend class DirectProgramBuilder;
   enum class Kind : uint8_t { Constant, Input, GraphOutput, Temporary };
   Operand(Kind kind, size_t index)
       : kind_(kind), index_(static_cast<uint32_t>(index)) {}
@@ -109,16 +109,16 @@ class Operand {
   uint32_t index_;
 };
 
-class ProgramBuilder {
+class DirectProgramBuilder {
  public:
-  ProgramBuilder() = default;
-  ProgramBuilder(const ProgramBuilder&) = delete;
+  DirectProgramBuilder() = default;
+  DirectProgramBuilder(const DirectProgramBuilder&) = delete;
 
   Operand constant(Ref object);
   Operand constant(PyObject* borrowed) {
     return constant(Ref::share(borrowed));
   }
-  // The n-th of the inputs that come behind the graph's.
+  // The n-th of the inputs that come after the graph's.
   Operand input(size_t n);
   // The n-th output of the graph.
   Operand graph_output(size_t n);

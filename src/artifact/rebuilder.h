@@ -26,8 +26,8 @@ class Rebuilder final : public values::StepWriter {
         plan_(plan),
         builder_(plan.builder) {}
 
-  // `replay` is told of objects of the caller's that are about to be looked
-  // into: what the trace wrote to them has to be there by then.
+  // `replay` is called with caller's objects that are about to be looked into:
+  // what the trace wrote to them must be written by then.
   void replay_first(std::function<void(values::HeapId)> replay) {
     replay_ = std::move(replay);
   }
@@ -37,11 +37,11 @@ class Rebuilder final : public values::StepWriter {
   void fill_all();
   void call(const values::Construction& what) { (void)make_by_call(what); }
   void call_late(StepOp how, const values::LateCall& call);
-  // Generators that nobody has any more, and that would run code of the user's
-  // when they die, can't be left out.
+  // Throws if a generator that nothing refers to any more would run user code
+  // when it dies: it can't be left out.
   void expect_no_finalizers();
-  // Stands for an operand of a call whose callee is gone on with: only what is
-  // unpacked has to be what it was.
+  // Stands for an operand of a call whose callee goes on by itself: only an
+  // operand that is unpacked must be what it was.
   Operand filler(PyCodeObject* code, size_t index, size_t operand);
   std::span<const graph::Arg> outputs() const { return outputs_; }
 
@@ -74,8 +74,8 @@ class Rebuilder final : public values::StepWriter {
   Operand make_generator(values::V value);
   std::vector<Operand> build_all(std::span<const values::V> values);
   Operand build_or_null(values::V value);
-  // For code that looks inside: what the trace made is filled at once, what it
-  // wrote to is replayed.
+  // For code that looks inside a value: it is filled at once if the trace made
+  // it, and the writes to it are replayed.
   Operand build_filled(values::V value);
   Operand globals(PyObject* dict) {
     return from_source(ctx_.sources.constant(dict));
@@ -97,7 +97,7 @@ class Rebuilder final : public values::StepWriter {
   const values::Capture& capture_;
   const python::FrameRequest& frame_;
   Plan& plan_;
-  ProgramBuilder& builder_;
+  DirectProgramBuilder& builder_;
   std::function<void(values::HeapId)> replay_;
   std::unordered_map<values::V, Operand> built_;
   std::unordered_map<PyObject*, Operand> aliases_;

@@ -76,8 +76,8 @@ bool advance(PyObject* iterator, Py_ssize_t count) {
   return true;
 }
 
-// Asks those that programs can derive classes from by the base's own function:
-// one of the derived class was called while tracing.
+// Classes that programs can derive from are read by the base class's own
+// function; a method of the derived class was called while tracing.
 Ref iterator_of(PyObject* iterable) {
   for (PyTypeObject* base :
        {&PyTuple_Type, &PyList_Type, &PyUnicode_Type, &PyBytes_Type})
@@ -187,8 +187,8 @@ Ref called(PyObject* function, PyObject* names,
                                         by_name ? names : nullptr));
 }
 
-// What comes of it is known. False with a Python error set that is no
-// Exception.
+// The result is known, so it is ignored, and so is an Exception. False with a
+// Python error set that is no Exception.
 bool use_cache(PyObject* function, PyObject* names,
                std::span<PyObject* const> arguments) {
   const Ref result = called(function, names, arguments);
@@ -309,9 +309,9 @@ class Run {
     return slots_[step.target] != nullptr;
   }
 
-  PyObject* at(Place place) const {
-    return place >= 0 ? slots_[place]
-                      : program_.constants_[constant_index(place)].get();
+  PyObject* at(SlotOrConstant operand) const {
+    return operand >= 0 ? slots_[operand]
+                        : program_.constants_[constant_index(operand)].get();
   }
 
  private:

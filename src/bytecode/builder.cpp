@@ -70,11 +70,11 @@ void CodeBuilder::append(const Code& code, const Copy& copy) {
     const OpInfo& op = info(instruction.op);
     if (op.jumps) {
       instruction.arg = label_of(instruction.arg).id;
-    } else if (op.operand == Operand::Local) {
+    } else if (op.operand == OperandKind::Local) {
       instruction.arg = mapped(copy.locals, instruction.arg);
-    } else if (op.operand == Operand::Const) {
+    } else if (op.operand == OperandKind::Const) {
       instruction.arg = mapped(copy.consts, instruction.arg);
-    } else if (op.operand == Operand::Name) {
+    } else if (op.operand == OperandKind::Name) {
       instruction.arg = mapped(copy.names, instruction.arg);
     } else if (instruction.op == Op::Call && instruction.aux >= 0) {
       instruction.aux = mapped(copy.consts, instruction.aux);

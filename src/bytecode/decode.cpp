@@ -17,8 +17,8 @@ int32_t index_of_unit(std::span<const Instruction> instructions, int32_t unit) {
   return static_cast<int32_t>(after - instructions.begin()) - 1;
 }
 
-// The walk over the code units. Jumps are first written with the code unit they
-// go to, and pointed to instructions when all of these are known.
+// The walk over the code units. A jump is first written with the code unit that
+// it goes to, which becomes an instruction's index when all are known.
 class Decoder {
  public:
   Decoder(const VersionTable& version, const RawCode& raw, Code& code)
@@ -51,15 +51,15 @@ class Decoder {
 void Decoder::run() {
   instructions_.reserve(static_cast<size_t>(unit_count_));
   uint32_t extended = 0;
-  bool inside = false;  // behind a prefix of the current instruction
+  bool inside = false;  // after a prefix of the current instruction
   for (int32_t unit = 0; unit < unit_count_; unit = next_) {
     const size_t at = static_cast<size_t>(unit) * 2;
     const RawInfo raw = version_.opcodes[bytes_[at]];
     const uint32_t arg = extended << 8 | bytes_[at + 1];
     if (!inside) fusion_.start = unit;
     next_ = unit + 1 + raw.caches;
-    extended = raw.form == Form::ExtendedArg ? arg : 0;
-    inside = raw.form == Form::ExtendedArg;
+    extended = raw.kind == OpcodeKind::ExtendedArg ? arg : 0;
+    inside = raw.kind == OpcodeKind::ExtendedArg;
     if (inside) continue;
     step(raw, static_cast<int32_t>(arg));
     inside = fusion_.is_open();
@@ -74,21 +74,22 @@ void Decoder::run() {
 }
 
 inline void Decoder::step(const RawInfo& raw, int32_t arg) {
-  if (raw.form == Form::Own) return version_.decode_own(raw.base, arg, fusion_);
+  if (raw.kind == OpcodeKind::Own)
+    return version_.decode_own(raw.base, arg, fusion_);
   MG_CHECK(!fusion_.is_open(),
            "the opcodes of one instruction must follow one another");
-  switch (raw.form) {
-    case Form::Plain:
+  switch (raw.kind) {
+    case OpcodeKind::Plain:
       return fusion_.emit(raw.op, arg);
-    case Form::Forward:
+    case OpcodeKind::Forward:
       return emit_jump(raw.op, int64_t{next_} + arg);
-    case Form::Backward:
+    case OpcodeKind::Backward:
       return emit_jump(raw.op, int64_t{next_} - arg);
-    case Form::NoInterrupt:
+    case OpcodeKind::NoInterrupt:
       return emit_jump(raw.op, int64_t{next_} - arg, kNoInterruptCheck);
-    case Form::Own:
-    case Form::ExtendedArg:
-    case Form::Invalid:
+    case OpcodeKind::Own:
+    case OpcodeKind::ExtendedArg:
+    case OpcodeKind::Invalid:
       MG_CHECK(false, "bytecode has an opcode that this CPython doesn't");
   }
 }
@@ -153,7 +154,8 @@ const PositionTable& Code::position_table() const {
         instruction.op == Op::Call && instruction.aux >= 0;
     const Position first = has_keywords ? at(instruction.offset) : Position{};
     const int32_t end = i + 1 < size() ? (*this)[i + 1].offset : unit_count_;
-    // The last unit speaks for an instruction: that of a fused call is CALL's.
+    // An instruction has the source range of its last unit: of CALL's, if
+    // fused.
     positions_.all.push_back(at(end - 1));
     if (has_keywords && first != positions_.all.back()) {
       positions_.keywords.push_back({i, first});

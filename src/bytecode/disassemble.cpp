@@ -44,29 +44,29 @@ std::string kind(const Instruction& instruction) {
 
 std::string meaning(const Instruction& instruction, const Symbols& symbols) {
   switch (info(instruction.op).operand) {
-    case Operand::Const:
+    case OperandKind::Const:
       return symbol(symbols.constant, instruction.arg);
-    case Operand::Name:
+    case OperandKind::Name:
       return symbol(symbols.name, instruction.arg);
-    case Operand::Local:
+    case OperandKind::Local:
       return symbol(symbols.local, instruction.arg);
-    case Operand::Kind:
+    case OperandKind::Kind:
       return kind(instruction);
-    case Operand::Count:
+    case OperandKind::Count:
       // A call's keyword names.
       return instruction.aux >= 0 ? symbol(symbols.constant, instruction.aux)
                                   : std::string();
-    case Operand::Target:
-    case Operand::None:
+    case OperandKind::Target:
+    case OperandKind::None:
       return {};
   }
   return {};
 }
 
 std::string operand(const Instruction& instruction, const Symbols& symbols) {
-  const Operand operand_kind = info(instruction.op).operand;
-  if (operand_kind == Operand::None) return {};
-  if (operand_kind == Operand::Target) {
+  const OperandKind operand_kind = info(instruction.op).operand;
+  if (operand_kind == OperandKind::None) return {};
+  if (operand_kind == OperandKind::Target) {
     return fmt::format(
         "to {}{}", instruction.arg,
         instruction.aux == kNoInterruptCheck ? " (no interrupt check)" : "");

@@ -24,11 +24,19 @@ inline constexpr int kOpCount = 0
     ;
 #undef MG_OP
 
-enum class Operand : uint8_t { None, Const, Name, Local, Target, Count, Kind };
+enum class OperandKind : uint8_t {
+  None,
+  Const,
+  Name,
+  Local,
+  Target,
+  Count,
+  Kind
+};
 
 struct OpInfo {
   std::string_view name;
-  Operand operand;
+  OperandKind operand;
   bool jumps;       // may go to its Target operand
   bool terminates;  // never falls through
   bool raises;      // may raise
@@ -39,9 +47,9 @@ struct OpInfo {
 inline constexpr std::array<OpInfo, kOpCount> kOpInfo = [] {
   constexpr int J = 1, T = 2, R = 4, A = 8, I = 16;  // as ops.def names them
   return std::array<OpInfo, kOpCount>{{
-#define MG_OP(name, operand, bits, takes, gives)                        \
-  {#name,           Operand::operand, ((bits)&J) != 0, ((bits)&T) != 0, \
-   ((bits)&R) != 0, ((bits)&A) != 0,  ((bits)&I) != 0},
+#define MG_OP(name, operand, bits, takes, gives)                            \
+  {#name,           OperandKind::operand, ((bits)&J) != 0, ((bits)&T) != 0, \
+   ((bits)&R) != 0, ((bits)&A) != 0,      ((bits)&I) != 0},
 #include "bytecode/ops.def"
 #undef MG_OP
   }};
@@ -57,15 +65,15 @@ struct Position {
 
 // The source ranges of a sequence of instructions.
 struct PositionTable {
-  // CPython gives the keyword names of a method call that spans lines a place
-  // of their own, where a debugger stops.
+  // In a method call that spans lines, CPython gives the keyword names a source
+  // range of their own, at which a debugger stops.
   struct Keywords {
     int32_t index;  // a Call's
     Position position;
     friend bool operator==(const Keywords&, const Keywords&) = default;
   };
   std::vector<Position> all;       // parallel to the instructions
-  std::vector<Keywords> keywords;  // sorted; only where not the Call's own
+  std::vector<Keywords> keywords;  // sorted; only those unlike the Call's own
 
   friend bool operator==(const PositionTable&, const PositionTable&) = default;
 };

@@ -16,7 +16,7 @@
 namespace magneto::bytecode {
 
 // What decode does with an opcode.
-enum class Form : uint8_t {
+enum class OpcodeKind : uint8_t {
   Invalid,
   Plain,        // one instruction with the same operand
   Forward,      // a jump; operand: code units after this instruction
@@ -28,14 +28,14 @@ enum class Form : uint8_t {
 
 struct RawInfo {
   Op op = Op::Nop;
-  Form form = Form::Invalid;
+  OpcodeKind kind = OpcodeKind::Invalid;
   uint8_t caches = 0;  // code units of inline cache after it
   uint8_t base = 0;    // the opcode that it is, or is a specialised form of
 };
 
 inline constexpr uint8_t kNoRawOp = 0xff;
 
-// A canonical op's opcode; of a jump the forward and the backward form.
+// The opcode of a canonical op; for a jump its forward and backward form.
 struct RawForms {
   uint8_t forward = kNoRawOp;  // or the only form
   uint8_t backward = kNoRawOp;
@@ -46,8 +46,8 @@ struct RawForms {
 struct Fusion {
   std::vector<Instruction>& out;
   int32_t start = 0;   // code unit of the first raw one
-  int32_t names = -1;  // what has been said so far: keyword names,
-  int32_t count = -1;  // a number of arguments
+  int32_t names = -1;  // of a call, if known yet: its keyword names' constant
+  int32_t count = -1;  // ... and the number of its arguments
 
   bool is_open() const { return names >= 0 || count >= 0; }
   void close() { names = count = -1; }
@@ -56,14 +56,14 @@ struct Fusion {
   }
 };
 
-// One opcode with its operand, before that is split by prefixes.
+// One opcode with its operand, which isn't split into EXTENDED_ARGs yet.
 struct RawInstruction {
   uint8_t opcode;
   uint32_t arg;
   bool names_keywords = false;  // see PositionTable::Keywords
 };
 
-// What a canonical instruction becomes.
+// The raw instructions that a canonical one becomes.
 class RawInstructions {
  public:
   // Throws InternalError for a negative operand.
@@ -85,7 +85,7 @@ struct RawHandler {
   bool push_lasti;
 };
 
-// An entry of the line table: so many code units come from one place.
+// An entry of the line table: this many code units have one source range.
 struct LineEntry {
   int32_t units;
   Position position;
@@ -98,22 +98,23 @@ struct VersionTable {
   uint8_t extended_arg;
   uint8_t jump_without_interrupt_check;  // backward
 
-  // A base opcode of form Own: writes an instruction, or leaves the fusion open
-  // for the next raw one. Any other form must find it closed.
+  // A base opcode of kind Own: writes an instruction, or leaves the fusion open
+  // for the next raw one. Any other kind must find it closed.
   void (*decode_own)(uint8_t opcode, int32_t arg, Fusion& fusion);
   // What an instruction that doesn't jump becomes; `opcode` is its form.
   RawInstructions (*encode_own)(const Instruction& instruction, uint8_t opcode);
 
   std::vector<RawHandler> (*read_handlers)(std::span<const uint8_t> table);
   void (*write_handler)(const RawHandler& handler, std::vector<uint8_t>& table);
-  // Lines are told by the distance from the one before, `line` at first.
+  // Each line is stored as its distance from the one before; the first one as
+  // its distance from `line`.
   std::vector<LineEntry> (*read_lines)(std::span<const uint8_t> table,
                                        int32_t line);
   std::vector<uint8_t> (*write_lines)(std::span<const LineEntry> entries,
                                       int32_t line);
 };
 
-// Of the CPython that this build is for.
+// The table of the CPython that this build is for.
 const VersionTable& running_version() noexcept;
 
 }  // namespace magneto::bytecode

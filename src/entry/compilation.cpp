@@ -103,9 +103,9 @@ bool Compilation::keeps_promises() {
     return true;
   std::vector<std::string> stack;
   if (broken->place.valid())
-    for (const values::Place& place : ctx_.stack_of(broken->place))
-      stack.push_back(place.file + ":" + std::to_string(place.line) + " in " +
-                      place.function);
+    for (const values::FrameSummary& frame : ctx_.stack_of(broken->place))
+      stack.push_back(frame.file + ":" + std::to_string(frame.line) + " in " +
+                      frame.function);
   Details details;
   details.add("size", broken->size)
       .add("value", broken->value)
@@ -159,7 +159,7 @@ bool Compilation::make_plan(const Capture& capture, BreakInfo* why) {
     return false;
   }
   if (!slots_.hold_operands) return false;  // the call breaks instead
-  guard_let_go(ctx_, slots_);
+  guard_dropped(ctx_, slots_);
   plan_ = std::make_unique<artifact::Plan>();
   return artifact::plan(ctx_, capture, request_, slots_.live, *plan_, why);
 }
@@ -185,7 +185,7 @@ Compiled Compilation::refuse(const BreakInfo& why, int32_t instruction) {
   return why.skips_calls ? Compiled::Left : Compiled::Plain;
 }
 
-// An entry that says: in this case, plain Python.
+// An entry for calls that run in plain Python.
 Compiled Compilation::add_plain(Why why) {
   auto* entry = new Entry;
   EntryHold hold(entry);
@@ -195,7 +195,7 @@ Compiled Compilation::add_plain(Why why) {
   return Compiled::Plain;
 }
 
-// One that says: plain Python raises what the trace has raised.
+// An entry for calls in which plain Python raises what the trace has raised.
 Compiled Compilation::add_raising(const Capture& capture) {
   (void)add_plain();
   Entry& entry = *cache_.entries().front();
@@ -207,7 +207,7 @@ Compiled Compilation::add_raising(const Capture& capture) {
 std::unique_ptr<guards::GuardProgram> Compilation::compile_guards(
     std::span<const guards::Request> requests) {
   std::vector<shapes::Decision> conditions;
-  std::vector<std::vector<values::Place>> stacks;
+  std::vector<std::vector<values::FrameSummary>> stacks;
   guards::NumberGuards numbers;
   if (ctx_.symbols.exist()) {
     conditions = ctx_.symbols.environment()->guards();
@@ -221,7 +221,7 @@ std::unique_ptr<guards::GuardProgram> Compilation::compile_guards(
   return guards::compile(ctx_.sources, ctx_.guards, numbers, requests);
 }
 
-// Whether the rest of the frame can be gone on with behind the instruction.
+// Whether the frame can go on after the instruction.
 bool Compilation::can_break(const Capture& capture, BreakInfo* why) {
   if (has_island(code_, static_cast<int32_t>(capture.index))) return true;
   *why = capture.info;
@@ -245,7 +245,7 @@ std::vector<guards::Request> Compilation::requests() {
 
 namespace {
 
-// What mark_static_address(t, guard=True) leaves on a tensor.
+// Whether mark_static_address(t, guard=True) has marked the tensor.
 bool has_guarded_address(PyObject* tensor) {
   PyObject** dict = python::made_dict_slot(tensor);
   PyObject* mark =
@@ -257,7 +257,7 @@ bool has_guarded_address(PyObject* tensor) {
 
 }  // namespace
 
-// Whether one of the graph's inputs must be the very tensor that it is.
+// Whether one of the graph's inputs is guarded by its identity.
 bool Compilation::guard_static_addresses(std::span<PyObject* const> inputs) {
   bool any = false;
   const std::span<const graph::Input> known = ctx_.tracer.root().inputs();
@@ -288,7 +288,7 @@ bool Compilation::make_guards(Entry& entry,
 
 namespace {
 
-// Whether the program writes to more of the caller's than tensors.
+// Whether the program writes to caller's objects other than tensors.
 bool writes_objects(const values::Heap& heap) {
   return std::ranges::any_of(heap.modified(), [&](values::HeapId id) {
     const values::HeapObject& state = heap[id];
@@ -300,7 +300,8 @@ bool writes_objects(const values::Heap& heap) {
 
 }  // namespace
 
-// Which of the graph's inputs, given as the caller passed them, it writes to.
+// Which of its inputs the graph writes to; `reals`: the inputs as the caller
+// passed them.
 std::vector<size_t> Compilation::written_inputs(
     std::span<PyObject* const> reals) const {
   std::vector<size_t> written;
@@ -318,7 +319,7 @@ std::vector<size_t> Compilation::written_inputs(
 
 namespace {
 
-// An assertion fails with an error that only plain Python knows.
+// A failed assertion raises an error that only plain Python can make.
 const BreakInfo kNotRepeatable{
     "data-dependent",
     "an assertion about a tensor's data in a graph that writes to its inputs, "
@@ -363,7 +364,7 @@ std::optional<Compiled> Compilation::add(const Capture& capture) {
   std::vector<Ref> numbers;
   const guards::CallView view = view_of(request_);
   if (!make_guards(*entry, wanted, inputs)) {
-    // The program looks at sys.modules, to which the trace added its own.
+    // The program looks at sys.modules, to which the trace has added modules.
     if (module_count() != modules_) return std::nullopt;
     // A signal's handler, a callback of the collector's or another thread may
     // have written to what was looked at, each time to another value.
@@ -455,8 +456,8 @@ Ref list_of_numbers(std::span<const size_t> numbers) {
 }  // namespace
 
 // The backend's callable. Null with a Python error set, or without one if the
-// backend doesn't want the frame, or (and then the cache says so) the graph
-// with its numbers out of tensors.
+// backend refuses the frame, or refuses a graph with numbers out of tensors
+// (which the cache then notes).
 Ref Compilation::compile_graph(std::span<const guards::Request> requests,
                                Ref examples, const Capture& capture,
                                Entry& entry) {

@@ -41,18 +41,18 @@ constexpr size_t kStackSlots = 512;
 enum class Piece : uint8_t {
   Missed,       // no guard program holds
   Plain,        // the rest runs in plain Python
-  Left,         // the same, and what it calls is left alone
-  Raises,       // the same with fullgraph=True, as the trace has raised
+  Left,         // the same, and functions that it calls aren't compiled
+  Raises,       // the same with fullgraph=True, since the trace has raised
   Returned,     // with the frame's result
   Broke,        // the island comes next
   GraphFailed,  // a Python error is set, and nothing was done
   Failed,       // a Python error is set
 };
 
-// A hook of the program's that packs tensors may raise within the graph, as
-// activation checkpoints do to end a recomputation: of a class in Python, as
-// operators' own errors are not. Such a run is at its end, and isn't made
-// again.
+// Whether the error may be that of one of the program's hooks that pack
+// tensors: activation checkpoints raise one within the graph to end a
+// recomputation. Its class is written in Python, unlike those of operators'
+// errors. Such a run is over, and isn't repeated.
 bool may_be_a_hooks() {
   PyObject* type = PyErr_Occurred();
   return tensor::has_saved_tensor_hooks() && PyType_Check(type) &&
@@ -60,7 +60,7 @@ bool may_be_a_hooks() {
                            Py_TPFLAGS_HEAPTYPE);
 }
 
-// What it takes to undo a run whose graph fails, which must be asked for before
+// What it takes to undo a run whose graph fails. It is gathered before the run
 // (FailurePolicy).
 class Undo {
  public:
@@ -88,7 +88,7 @@ class Undo {
     restore_generators();
     return true;
   }
-  // Whether none of them is in use in another thread.
+  // Whether no other thread uses one of them.
   bool knows_generators() const {
     return std::ranges::all_of(generators_, &python::RandomState::is_known);
   }
@@ -115,11 +115,11 @@ struct Running {
   CodeCache* cache = nullptr;
   Wanted wanted = Wanted::ByUser;
   HeldVariables held = {};
-  FrameValues values = {};  // what `frame` refers to, behind the first break
+  FrameValues values = {};  // what `frame` refers to, after the first break
 };
 
-// A frame has ended in compiled code: what of its variables is still there goes
-// into its object.
+// A frame has ended in compiled code: the variables that it still has are put
+// into its frame object.
 void show_unchanged(const Running& at, const Entry& entry, const Ref& shown) {
   if (python::is_held_only_here(shown)) return;
   const python::FrameRequest& frame = at.frame;
@@ -137,7 +137,7 @@ void show_unchanged(const Running& at, const Entry& entry, const Ref& shown) {
 Piece run_entry(Running& at, size_t index, PyObject** slots, PyObject** result,
                 Broken* broken) {
   CodeCache& cache = *at.cache;
-  // The list may change, and the entry be dropped, by what is run.
+  // What is run may change the list and drop the entry.
   EntryHold entry = cache.entries()[index];
   if (index != 0) cache.move_to_front(index);
   if (!entry->program) {
@@ -146,7 +146,7 @@ Piece run_entry(Running& at, size_t index, PyObject** slots, PyObject** result,
     broken->entry = std::move(entry);
     return Piece::Raises;
   }
-  if (!at.held.empty() && at.held.run_code_at_death(entry->overwritten))
+  if (!at.held.empty() && at.held.have_finalizers(entry->overwritten))
     return Piece::Plain;
   cache.raised_in_a_row = 0;
   const artifact::DirectProgram& program = *entry->program;
@@ -223,7 +223,7 @@ Piece run_cached(Running& at, PyObject** result, Broken* broken) {
   return Piece::Missed;
 }
 
-// Whether an entry may match since what it was told of classes is so still.
+// Whether an entry may still match: its facts about classes hold.
 bool renew_class_facts(CodeCache& cache) {
   if (is_compiling()) return false;
   // Abstract classes run Python code, which may change the list.
@@ -268,8 +268,8 @@ Piece run_piece(Running& at, PyObject** result, Broken* broken) {
   return again == Piece::Missed ? Piece::Plain : again;
 }
 
-// A frame as it is behind the prologue of its code, whose instruction *start
-// is: cells are made.
+// A frame as it is after the prologue of its code, at instruction *start: its
+// cells are made.
 FrameValues begin(const python::FrameRequest& frame, int32_t* start) {
   const bytecode::Code& code = python::decoded(frame.code);
   FrameValues values(static_cast<size_t>(frame.code->co_nlocalsplus));
@@ -290,9 +290,9 @@ bool report_failure(const python::FrameRequest& frame, Entry& entry) {
   return tell_user("graph_failed", details.add_place(frame.code, frame.start));
 }
 
-// The graph of this piece raised. What raised in the user's code raises there,
-// as the user knows it, if the piece runs in plain Python from its beginning;
-// and what would have been caught is caught.
+// The graph of this piece raised. The piece runs in plain Python from its
+// beginning: there the user's code raises its own error, and handlers that
+// would catch it do.
 PyObject* run_again(const python::FrameRequest& frame, Broken& broken,
                     FrameValues& values) {
   Entry& entry = *broken.entry;
@@ -320,13 +320,14 @@ PyObject* run_again(const python::FrameRequest& frame, Broken& broken,
   if (entry.failure.asserts) return result.release();
   if (entry.failure.may_be_handled)
     return report_failure(frame, entry) ? result.release() : nullptr;
-  // Nothing could have caught it: the backend's own.
+  // No handler could have caught it: the error is the backend's own.
   std::move(error).restore();
   return nullptr;
 }
 
-// With fullgraph=True, what the trace has raised is the program's own, unless
-// plain Python doesn't raise it: then the trace can't do what the program does.
+// With fullgraph=True: an exception that the trace has raised is the program's
+// own if plain Python raises it, too; else the trace has met something that it
+// can't do.
 PyObject* run_to_raise(Running& at, Broken& broken) {
   const python::FrameRequest& frame = at.frame;
   int32_t start = 0;
@@ -349,7 +350,7 @@ enum class Reached : uint8_t {
   End,
   Break,
   Nowhere,
-  Left  // nowhere, and what the frame calls is left alone
+  Left  // nowhere, and functions that the frame calls aren't compiled
 };
 
 Reached run_to_break(Running& at, PyObject** result, Broken* broken) {
@@ -381,15 +382,16 @@ Reached run_to_break(Running& at, PyObject** result, Broken* broken) {
       return Reached::End;
     }
     case Piece::Failed:
-      // The state is about that before the piece: there it is raised.
+      // The state is nearly what it was before the piece, so it is raised
+      // there.
       return plainly(Plainly::Raise, Reached::End);
   }
   MG_CHECK(false, "a piece ends in one of these ways");
 }
 
-// The arguments that the rest of the call holds itself. What it has let go of
-// is held to the call's end.
-void let_go_of_owned(const python::FrameRequest& request, Broken& broken) {
+// Drops the frame's own references to arguments that the rest of the call holds
+// itself. An argument that it has dropped is held to the call's end.
+void drop_owned_arguments(const python::FrameRequest& request, Broken& broken) {
   const std::vector<int32_t>& variables = broken.at->shape.locals;
   for (size_t i = 0; i < variables.size(); ++i) {
     const auto slot = static_cast<size_t>(variables[i]);
@@ -418,7 +420,7 @@ PyObject* go_on(const python::FrameRequest& request, Broken broken,
   do {
     if (!at.held.empty())
       at.held.put_back(at.values, broken.entry->overwritten);
-    at.values = FrameValues();  // what is dead goes before the island runs
+    at.values = FrameValues();  // dead values die before the island runs
     const artifact::FrameShape& shape = broken.at->shape;
     handled.set(shape.handlers ? broken.results.take(shape.handled_place())
                                : nullptr);
@@ -429,7 +431,7 @@ PyObject* go_on(const python::FrameRequest& request, Broken broken,
       if (!run_island(at.frame, std::move(broken), settings, &shown, at.held,
                       &rest))
         return nullptr;
-      // Where a loop is broken up nobody else looks for Ctrl-C.
+      // A loop that is broken into pieces checks for Ctrl-C only here.
       if (!rest.raised && PyErr_CheckSignals() != 0) {
         at.held.put_back(rest.values);
         return run_plainly(at.frame, rest.start, rest.values, &shown,
@@ -473,7 +475,7 @@ Ran run_frame(CodeCache& cache, const python::FrameRequest& request,
       case Reached::End:
         return Ran::Done;
       case Reached::Break:
-        let_go_of_owned(request, broken);
+        drop_owned_arguments(request, broken);
         *result = go_on(request, std::move(broken), cache.settings());
         return Ran::Done;
     }

@@ -87,10 +87,10 @@ PyObject* py_counters(PyObject*, PyObject*) noexcept {
 
 PyObject* py_break_reasons(PyObject*, PyObject*) noexcept {
   Ref list = Ref::steal(PyList_New(0));
-  for (const values::Reason::Row& row :
-       std::span(values::Reason::kRows).subspan(1)) {
-    Ref item =
-        Ref::steal(Py_BuildValue("(sss)", row.id, row.meaning, row.hint));
+  for (const values::Reason::Definition& reason :
+       std::span(values::Reason::kDefinitions).subspan(1)) {
+    Ref item = Ref::steal(
+        Py_BuildValue("(sss)", reason.id, reason.meaning, reason.hint));
     if (!list || !item || PyList_Append(list, item) != 0) return nullptr;
   }
   return list.release();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The hot loop. One pass over flat instructions; values live in slots of a
-// frame on the C stack.
+// buffer on the C stack.
 #include "graph/runner.h"
 
 #include <array>
@@ -32,21 +32,21 @@ class Buffer {
 
 }  // namespace
 
-class GraphRunner::Frame {
+class GraphRunner::Execution {
  public:
-  Frame(const GraphRunner& runner, PyObject* const* inputs)
+  Execution(const GraphRunner& runner, PyObject* const* inputs)
       : runner_(runner),
         inputs_(inputs),
         slots_(runner.slot_count_),
         arguments_(runner.max_operands_ + 1) {}
 
-  PyObject* read(Operand operand) {
-    switch (operand.place) {
-      case Place::Input:
+  PyObject* read(RunnerOperand operand) {
+    switch (operand.kind) {
+      case RunnerOperand::Kind::Input:
         return inputs_[operand.index];
-      case Place::Constant:
+      case RunnerOperand::Kind::Constant:
         return runner_.constants_[operand.index].get();
-      case Place::Slot:
+      case RunnerOperand::Kind::Slot:
         return slots_.data()[operand.index].get();
     }
     return nullptr;
@@ -57,7 +57,8 @@ class GraphRunner::Frame {
   // PY_VECTORCALL_ARGUMENTS_OFFSET promises to callees.
   std::span<PyObject*> load(const Instruction& instruction) {
     PyObject** arguments = arguments_.data() + 1;
-    const Operand* operands = runner_.operands_.data() + instruction.operands;
+    const RunnerOperand* operands =
+        runner_.operands_.data() + instruction.operands;
     for (uint32_t i = 0; i < instruction.operand_count; ++i) {
       arguments[i] = read(operands[i]);
     }
@@ -95,13 +96,13 @@ void GraphRunner::clear() {
 }
 
 Ref GraphRunner::run(PyObject* const* inputs) const {
-  Frame frame(*this, inputs);
-  if (!execute_all(frame)) return nullptr;
-  if (!gives_tuple_) return Ref::share(frame.read(results_[0]));
+  Execution execution(*this, inputs);
+  if (!execute_all(execution)) return nullptr;
+  if (!gives_tuple_) return Ref::share(execution.read(results_[0]));
   Ref tuple = Ref::steal(PyTuple_New(static_cast<Py_ssize_t>(results_.size())));
   for (size_t i = 0; tuple && i < results_.size(); ++i)
     PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i),
-                     Ref::share(frame.read(results_[i])).release());
+                     Ref::share(execution.read(results_[i])).release());
   return tuple;
 }
 
@@ -110,14 +111,14 @@ bool GraphRunner::run(std::span<PyObject* const> inputs,
   MG_CHECK(gives_tuple_ && inputs.size() == input_count_ &&
                outputs.size() == results_.size(),
            "a graph is run with its inputs, for its outputs");
-  Frame frame(*this, inputs.data());
-  if (!execute_all(frame)) return false;
+  Execution execution(*this, inputs.data());
+  if (!execute_all(execution)) return false;
   for (size_t i = 0; i < results_.size(); ++i)
-    outputs[i] = Ref::share(frame.read(results_[i])).release();
+    outputs[i] = Ref::share(execution.read(results_[i])).release();
   return true;
 }
 
-bool GraphRunner::execute_all(Frame& frame) const {
+bool GraphRunner::execute_all(Execution& execution) const {
   if (!ok_) {
     PyErr_SetString(PyExc_RuntimeError, "this graph can't be run any more");
     return false;
@@ -129,16 +130,16 @@ bool GraphRunner::execute_all(Frame& frame) const {
     grad_enabled = mode.get() == Py_True;
   }
   for (const Instruction& instruction : instructions_) {
-    Ref result = execute(instruction, frame);
+    Ref result = execute(instruction, execution);
     if (!result) {
       failed_call() = instruction.node;
       if (state_functions_.is_grad_enabled)
-        restore_state(&instruction, grad_enabled, frame);
+        restore_state(&instruction, grad_enabled, execution);
       return false;
     }
-    frame.slot(instruction.result) = std::move(result);
+    execution.slot(instruction.result) = std::move(result);
     for (uint32_t i = 0; i < instruction.release_count; ++i) {
-      frame.slot(releases_[instruction.releases + i]) = nullptr;
+      execution.slot(releases_[instruction.releases + i]) = nullptr;
     }
   }
   return true;
@@ -151,7 +152,7 @@ bool GraphRunner::calls(const Instruction& instruction,
 }
 
 void GraphRunner::restore_state(const Instruction* failed, bool grad_enabled,
-                                Frame& frame) const {
+                                Execution& execution) const {
   python::PendingError error = python::PendingError::take();
   const StateFunctions& functions = state_functions_;
   std::vector<uint32_t> entered;
@@ -163,7 +164,7 @@ void GraphRunner::restore_state(const Instruction* failed, bool grad_enabled,
   }
   for (; !entered.empty(); entered.pop_back()) {
     Ref left = Ref::steal(PyObject_CallOneArg(functions.exit_autocast,
-                                              frame.slot(entered.back())));
+                                              execution.slot(entered.back())));
     if (!left) PyErr_Clear();
   }
   Ref set = Ref::steal(PyObject_CallOneArg(functions.set_grad_enabled,
@@ -172,8 +173,9 @@ void GraphRunner::restore_state(const Instruction* failed, bool grad_enabled,
   std::move(error).restore();
 }
 
-Ref GraphRunner::execute(const Instruction& instruction, Frame& frame) const {
-  std::span<PyObject*> arguments = frame.load(instruction);
+Ref GraphRunner::execute(const Instruction& instruction,
+                         Execution& execution) const {
+  std::span<PyObject*> arguments = execution.load(instruction);
   if (instruction.code > Code::CallMethod) {
     return build(instruction, arguments);
   }

@@ -16,16 +16,16 @@
 
 namespace magneto::graph {
 
-// The call at which a runner of this thread has failed last; invalid: none has
-// since somebody has said so.
+// The call at which a GraphRunner of this thread has failed last. Who runs a
+// graph sets it to an invalid id first; it is still invalid if none has failed.
 NodeId& failed_call() noexcept;
 
 class GraphRunner {
  public:
-  // Builds constant containers, so it may fail with a Python error, which the
-  // returned object then can't run: check ok(). Operators that are given a
-  // nested graph get a callable: a function_object of it, or what `callables`,
-  // a dict or null, has by its name.
+  // Builds constant containers, so it may fail with a Python error; the runner
+  // then can't run: check ok(). Operators that are given a nested graph get a
+  // callable: what the dict `callables` (or null) has by the graph's name, else
+  // a function_object of it.
   explicit GraphRunner(const Graph& graph, PyObject* callables = nullptr);
   bool ok() const { return ok_; }
 
@@ -62,9 +62,10 @@ class GraphRunner {
     BuildDict,  // key, value, ...
     BuildSlice,
   };
-  enum class Place : uint8_t { Input, Constant, Slot };
-  struct Operand {
-    Place place;
+  // Where the value of an operand is found.
+  struct RunnerOperand {
+    enum class Kind : uint8_t { Input, Constant, Slot };
+    Kind kind;
     uint32_t index;
   };
   struct Instruction {
@@ -80,16 +81,16 @@ class GraphRunner {
     uint32_t release_count;
   };
   class Compiler;
-  class Frame;
+  class Execution;  // the values of one run
 
   // All instructions; false with a Python error set.
-  bool execute_all(Frame& frame) const;
-  Ref execute(const Instruction& instruction, Frame& frame) const;
+  bool execute_all(Execution& execution) const;
+  Ref execute(const Instruction& instruction, Execution& execution) const;
   bool calls(const Instruction& instruction, const Ref& function) const;
-  // After a failure at `failed`: what the calls before it have changed of the
-  // thread's state is put back. The Python error stays.
+  // After a failure at `failed`: undoes what the calls before it have changed
+  // of the thread's state. The Python error stays set.
   void restore_state(const Instruction* failed, bool grad_enabled,
-                     Frame& frame) const;
+                     Execution& execution) const;
   Ref build(const Instruction& instruction, std::span<PyObject*> items) const;
 
   bool ok_ = true;
@@ -98,11 +99,11 @@ class GraphRunner {
   uint32_t max_operands_ = 0;
   // What the graph gives: the items of a tuple, or one object.
   bool gives_tuple_ = false;
-  std::vector<Operand> results_;
+  std::vector<RunnerOperand> results_;
   std::vector<Instruction> instructions_;
   // Null unless the graph calls one of them.
   StateFunctions state_functions_;
-  std::vector<Operand> operands_;
+  std::vector<RunnerOperand> operands_;
   std::vector<uint32_t> releases_;  // slots
   std::vector<Ref> constants_;
 };

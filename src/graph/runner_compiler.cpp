@@ -51,13 +51,14 @@ GraphRunner::Compiler::Compiler(const Graph& graph, PyObject* callables,
       runner_(runner),
       last_use_(graph.node_count(), kNever),
       dying_(graph.node_count()),
-      place_(graph.node_count(), Operand{Place::Slot, kNever}) {}
+      node_operands_(graph.node_count(),
+                     RunnerOperand{RunnerOperand::Kind::Slot, kNever}) {}
 
 bool GraphRunner::Compiler::run() {
   runner_.input_count_ = graph_.inputs().size();
   for (size_t i = 0; i < graph_.inputs().size(); ++i) {
-    place_[graph_.inputs()[i].node.index] = {Place::Input,
-                                             static_cast<uint32_t>(i)};
+    node_operands_[graph_.inputs()[i].node.index] = {RunnerOperand::Kind::Input,
+                                                     static_cast<uint32_t>(i)};
   }
   find_last_uses();
   for (NodeId id : graph_.live()) {
@@ -74,7 +75,7 @@ void GraphRunner::Compiler::find_last_uses() {
   }
   for (NodeId id : graph_.live()) {
     if (!is_call(graph_.node(id).op)) continue;
-    // What nobody uses dies at once.
+    // A value that nothing uses dies at once.
     const uint32_t last = last_use_[id.index];
     dying_[last == kNever ? id.index : last].push_back(id.index);
   }
@@ -110,12 +111,12 @@ bool GraphRunner::Compiler::read_attribute(NodeId id, const Node& node) {
     if (!callable) return false;
     value = callable.share();
   }
-  place_[id.index] = constant(std::move(value));
+  node_operands_[id.index] = constant(std::move(value));
   return true;
 }
 
 bool GraphRunner::Compiler::emit_call(NodeId id, const Node& node) {
-  std::vector<Operand> operands;
+  std::vector<RunnerOperand> operands;
   operands.reserve(node.args.size() + node.kwargs.size());
   for (const Arg& arg : node.args) {
     if (!operand_of(arg, operands.emplace_back())) return false;
@@ -135,7 +136,7 @@ bool GraphRunner::Compiler::emit_call(NodeId id, const Node& node) {
     keywords = static_cast<int32_t>(constant_index(std::move(names)));
   }
   const uint32_t slot = take_slot();
-  place_[id.index] = {Place::Slot, slot};
+  node_operands_[id.index] = {RunnerOperand::Kind::Slot, slot};
   emit({.code = node.op == Op::CallFunction ? Code::Call : Code::CallMethod,
         .target = constant_index(node.target.share()),
         .keywords = keywords,
@@ -155,9 +156,9 @@ bool GraphRunner::Compiler::set_results(const Arg& value) {
   return true;
 }
 
-bool GraphRunner::Compiler::operand_of(const Arg& arg, Operand& operand) {
+bool GraphRunner::Compiler::operand_of(const Arg& arg, RunnerOperand& operand) {
   if (arg.is_node()) {
-    operand = place_[arg.node().index];
+    operand = node_operands_[arg.node().index];
     MG_CHECK(operand.index != kNever, "a node is used before it is computed");
     return true;
   }
@@ -165,7 +166,8 @@ bool GraphRunner::Compiler::operand_of(const Arg& arg, Operand& operand) {
                        : build_fresh(arg, operand);
 }
 
-bool GraphRunner::Compiler::build_constant(const Arg& arg, Operand& operand) {
+bool GraphRunner::Compiler::build_constant(const Arg& arg,
+                                           RunnerOperand& operand) {
   Ref object = make_fixed(arg);
   if (!object) return false;
   operand = constant(std::move(object));
@@ -173,8 +175,9 @@ bool GraphRunner::Compiler::build_constant(const Arg& arg, Operand& operand) {
 }
 
 // Lists and dicts are new at every run: the callee may keep or change them.
-bool GraphRunner::Compiler::build_fresh(const Arg& arg, Operand& operand) {
-  std::vector<Operand> items;
+bool GraphRunner::Compiler::build_fresh(const Arg& arg,
+                                        RunnerOperand& operand) {
+  std::vector<RunnerOperand> items;
   items.reserve(arg.items().size());
   for (const Arg& item : arg.items()) {
     if (!operand_of(item, items.emplace_back())) return false;
@@ -186,7 +189,7 @@ bool GraphRunner::Compiler::build_fresh(const Arg& arg, Operand& operand) {
   const uint32_t slot = take_slot();
   temporaries_.push_back(slot);
   emit({.code = code, .keywords = -1, .result = slot}, items);
-  operand = {Place::Slot, slot};
+  operand = {RunnerOperand::Kind::Slot, slot};
   return true;
 }
 
@@ -197,8 +200,8 @@ uint32_t GraphRunner::Compiler::constant_index(Ref object) {
   return entry->second;
 }
 
-GraphRunner::Operand GraphRunner::Compiler::constant(Ref object) {
-  return {Place::Constant, constant_index(std::move(object))};
+GraphRunner::RunnerOperand GraphRunner::Compiler::constant(Ref object) {
+  return {RunnerOperand::Kind::Constant, constant_index(std::move(object))};
 }
 
 uint32_t GraphRunner::Compiler::take_slot() {
@@ -209,7 +212,7 @@ uint32_t GraphRunner::Compiler::take_slot() {
 }
 
 void GraphRunner::Compiler::emit(Instruction instruction,
-                                 std::span<const Operand> operands) {
+                                 std::span<const RunnerOperand> operands) {
   instruction.node = node_;
   instruction.operands = static_cast<uint32_t>(runner_.operands_.size());
   instruction.operand_count = static_cast<uint32_t>(operands.size());
@@ -233,7 +236,7 @@ void GraphRunner::Compiler::release_after(NodeId id) {
   };
   for (uint32_t slot : temporaries_) release(slot);
   temporaries_.clear();
-  for (uint32_t node : dying_[id.index]) release(place_[node].index);
+  for (uint32_t node : dying_[id.index]) release(node_operands_[node].index);
 }
 
 }  // namespace magneto::graph

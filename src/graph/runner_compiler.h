@@ -23,22 +23,22 @@ class GraphRunner::Compiler {
   bool read_attribute(NodeId id, const Node& node);
   bool emit_call(NodeId id, const Node& node);
   bool set_results(const Arg& value);
-  bool operand_of(const Arg& arg, Operand& operand);
-  bool build_constant(const Arg& arg, Operand& operand);
-  bool build_fresh(const Arg& arg, Operand& operand);
-  Operand constant(Ref object);
+  bool operand_of(const Arg& arg, RunnerOperand& operand);
+  bool build_constant(const Arg& arg, RunnerOperand& operand);
+  bool build_fresh(const Arg& arg, RunnerOperand& operand);
+  RunnerOperand constant(Ref object);
   uint32_t constant_index(Ref object);
   uint32_t take_slot();
-  void emit(Instruction instruction, std::span<const Operand> operands);
+  void emit(Instruction instruction, std::span<const RunnerOperand> operands);
   void release_after(NodeId id);
 
   const Graph& graph_;
   PyObject* callables_;  // see GraphRunner's constructor
   GraphRunner& runner_;
-  NodeId node_;                     // that instructions are emitted for
+  NodeId node_;                     // the one being compiled
   std::vector<uint32_t> last_use_;  // by NodeId: the node that uses it last
-  std::vector<std::vector<uint32_t>> dying_;  // by NodeId: who dies after it
-  std::vector<Operand> place_;                // by NodeId
+  std::vector<std::vector<uint32_t>> dying_;  // by NodeId: last used by it
+  std::vector<RunnerOperand> node_operands_;  // by NodeId
   std::vector<uint32_t> free_slots_;
   std::vector<uint32_t> temporaries_;  // slots of built arguments of a call
   std::unordered_map<PyObject*, uint32_t> constants_;

@@ -53,10 +53,11 @@ bool implies(GuardKind strong, GuardKind weak) {
 
 }  // namespace
 
-class ProgramBuilder {
+class GuardProgramBuilder {
  public:
-  ProgramBuilder(const SourceTable& sources, const GuardSet& guards,
-                 const NumberGuards& numbers, std::span<const Request> requests)
+  GuardProgramBuilder(const SourceTable& sources, const GuardSet& guards,
+                      const NumberGuards& numbers,
+                      std::span<const Request> requests)
       : sources_(sources),
         guards_(guards),
         numbers_(numbers),
@@ -427,7 +428,7 @@ std::unique_ptr<GuardProgram> compile(const SourceTable& sources,
                                       const GuardSet& guards,
                                       const NumberGuards& numbers,
                                       std::span<const Request> requests) {
-  return ProgramBuilder(sources, guards, numbers, requests).build();
+  return GuardProgramBuilder(sources, guards, numbers, requests).build();
 }
 
 }  // namespace magneto::guards

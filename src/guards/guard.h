@@ -79,7 +79,7 @@ struct IntSource {
 };
 
 // A place in the user's program: where a frame of the trace stands.
-struct Place {
+struct FrameSummary {
   std::string file;
   int line;
   std::string function;
@@ -93,7 +93,7 @@ struct NumberGuards {
   std::span<const shapes::Decision> conditions = {};
   // By condition: where in the program it was asked for, the outermost frame
   // first. May be shorter.
-  std::span<const std::vector<Place>> stacks = {};
+  std::span<const std::vector<FrameSummary>> stacks = {};
 };
 
 // What a run of the guards gives to whoever asked: the value at a source, or

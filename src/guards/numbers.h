@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Numbers of the call: symbols bound to what the call brings, conditions that
-// must hold of them, and expressions of them that whoever asked receives.
+// The numbers of a call: symbols, bound to numbers that the call brings,
+// conditions on them that must hold, and expressions of them that are results.
 #pragma once
 
 #define PY_SSIZE_T_CLEAN
@@ -46,12 +46,12 @@ class Numbers {
   // The part that is drawn from generators, when everything else holds.
   bool draws() const { return !drawn_.empty(); }
   std::span<const NumberBinding> drawn() const { return drawn_; }
-  // Whether that may let other code run: of finalizers, or another thread's.
+  // Whether drawing may run other code: finalizers, or another thread's.
   bool calls_to_draw() const;
   // Draws, in the program's order. False without a Python error if a result
   // has no value.
   bool draw(PyObject* const* slots) noexcept;
-  // In its place, numbers that might have been drawn.
+  // Instead of drawing: numbers that might have been drawn.
   bool make_up_drawn() noexcept;
   // The n-th result, after all parts held.
   shapes::Number result(size_t n) const {
@@ -60,8 +60,9 @@ class Numbers {
   shapes::Type result_type(size_t n) const { return types_[n]; }
 
   std::span<const shapes::E> conditions() const { return conditions_; }
-  // Where the program has asked for the n-th condition; empty if it hasn't.
-  std::span<const Place> stack(size_t n) const {
+  // The place in the program that needs the n-th condition; empty if there is
+  // none.
+  std::span<const FrameSummary> stack(size_t n) const {
     if (n >= stacks_.size()) return {};
     return stacks_[n];
   }
@@ -79,7 +80,7 @@ class Numbers {
 
   std::shared_ptr<const shapes::Environment> environment_;  // of conditions_
   std::vector<shapes::E> conditions_;
-  std::vector<std::vector<Place>> stacks_;  // of conditions_
+  std::vector<std::vector<FrameSummary>> stacks_;  // of conditions_
   std::vector<NumberBinding> bindings_;
   Part early_;
   Part late_;

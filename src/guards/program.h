@@ -72,10 +72,10 @@ class GuardProgram {
       if (input_nodes_[i] != kNumber) held.push_back(Ref::share(inputs[i]));
   }
   bool draw() noexcept { return numbers_.draw(slots_.data()); }
-  // Numbers as they might be, in their place.
+  // Instead of drawing: numbers that might have been drawn.
   bool make_up_drawn() noexcept { return numbers_.make_up_drawn(); }
-  // Calls `function` with each generator that will be drawn from, borrowed; it
-  // may come again.
+  // Calls `function` with each generator that will be drawn from, borrowed, and
+  // perhaps several times with the same one.
   template <class Function>
   void for_each_generator(Function function) const {
     for (const NumberBinding& drawn : numbers_.drawn())
@@ -89,8 +89,8 @@ class GuardProgram {
     return hierarchy_ == python::class_hierarchy();
   }
   // False if the program never matches again and can be dropped: for one of
-  // these reasons, or since a class was registered with an abstract one that
-  // the program takes it for no subclass of.
+  // these reasons, or since a class was registered with an abstract class that
+  // it wasn't a subclass of when the trace asked.
   bool can_match() const {
     return alive() && is_hierarchy_unchanged() && !changed_fact_;
   }
@@ -103,11 +103,11 @@ class GuardProgram {
   // The first guard that doesn't hold for this call, with both values:
   // "self.training is True, but it is False". Empty if all hold.
   std::string explain_failure(const CallView& view) const;
-  // The same with the place in the program that has asked for the guard (the
-  // outermost frame first), where that is known.
+  // The same with the place in the user's program that needs the guard (the
+  // outermost frame first), if it is known.
   struct Explained {
     std::string text;
-    std::span<const Place> stack = {};
+    std::span<const FrameSummary> stack = {};
   };
   Explained first_failure(const CallView& view) const;
 
@@ -132,7 +132,7 @@ class GuardProgram {
   size_t word_count() const;
 
  private:
-  friend class ProgramBuilder;
+  friend class GuardProgramBuilder;
   friend class Explainer;
 
   GuardProgram() = default;
@@ -186,11 +186,11 @@ class GuardProgram {
   std::vector<Region> regions_;
   uint32_t first_pinnable_ = 0;  // nodes before it are run on every call
   static constexpr uint32_t kNumber = 0xffffffffu;
-  std::vector<uint32_t> input_nodes_;    // kNumber: it is none of a node
+  std::vector<uint32_t> input_nodes_;    // kNumber: the input is a number
   std::vector<uint32_t> number_inputs_;  // which inputs those are
   std::vector<AmbientGuard> ambients_;
   std::vector<ClassFactPtr> class_facts_;
-  const ClassFact* changed_fact_ = nullptr;  // that holds no more
+  const ClassFact* changed_fact_ = nullptr;  // one that doesn't hold any more
   uint64_t hierarchy_ = 0;                   // see python::class_hierarchy()
   Relations relations_;
   Numbers numbers_;

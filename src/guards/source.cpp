@@ -31,11 +31,11 @@ uint64_t operand_hash(const Source& source) {
 }
 
 bool takes_no_operand(SourceKind kind) {
-  enum class Operand { None, Index, Name, Object };
+  enum class SourceOperand { None, Index, Name, Object };
   switch (kind) {
 #define MG_SOURCE(Kind, operand, printed) \
   case SourceKind::Kind:                  \
-    return Operand::operand == Operand::None;
+    return SourceOperand::operand == SourceOperand::None;
 #include "guards/sources.def"
 #undef MG_SOURCE
   }

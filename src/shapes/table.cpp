@@ -68,7 +68,7 @@ void Expressions::Table::grow() {
   }
 }
 
-Expressions::Table::Place Expressions::Table::look_up(
+Expressions::Table::LookupResult Expressions::Table::look_up(
     Operation operation, Type type, std::span<const E> operands, Number value,
     SymbolId symbol) const {
   uint64_t hash =
@@ -95,16 +95,16 @@ Expressions::Table::Place Expressions::Table::look_up(
 E Expressions::Table::intern(Operation operation, Type type,
                              std::span<const E> operands, Number value,
                              SymbolId symbol) {
-  const Place place = look_up(operation, type, operands, value, symbol);
-  if (place.found) return place.found;
+  const LookupResult result = look_up(operation, type, operands, value, symbol);
+  if (result.found) return result.found;
   bool has_symbols = operation == Operation::Symbol;
   for (E operand : operands) has_symbols |= operand->has_symbols;
   const auto id = static_cast<uint32_t>(all.size());
   const E e = arena.make<Expression>(operation, type, has_symbols, id, value,
                                      symbol, arena.copy(operands));
-  slots[place.slot] = id + 1;
+  slots[result.slot] = id + 1;
   all.push_back(e);
-  hashes.push_back(place.hash);
+  hashes.push_back(result.hash);
   monomials.push_back(e);
   if (all.size() * 2 > slots.size()) grow();
   return e;
@@ -205,7 +205,7 @@ E Expressions::Table::dispatch(Operation operation, Type type,
     default:
       break;
   }
-  // Floats are never reordered: more than two are taken from the left.
+  // Operations on floats are never reordered: they go from left to right.
   if (operands.size() > 2) {
     E result = binary(operation, a, b);
     for (E operand : operands.subspan(2)) {

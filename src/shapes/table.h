@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The inside of Expressions: the table of all expressions, and the makers of
-// canonical forms. Makers give null where Expressions::make() does.
+// The implementation of Expressions: the table of all expressions, and the
+// functions that make canonical forms. These give null where
+// Expressions::make() does.
 #pragma once
 
 #include <optional>
@@ -35,7 +36,7 @@ struct Expressions::Table {
 
   // ---- sum.cpp: ints as sums
   Sum sum_of(E e);
-  // Whether it is more than a monomial.
+  // Whether the expression is more than a monomial.
   bool is_linear(E e) const {
     return e->operation == Operation::Add || monomials[e->id] != e;
   }
@@ -89,13 +90,14 @@ struct Expressions::Table {
   static constexpr size_t kRemembered = 2048;  // a power of two
   std::vector<Made> made_;
 
-  struct Place {
+  struct LookupResult {
     E found;  // null: it would be made in this slot
     size_t slot;
     uint64_t hash;
   };
-  Place look_up(Operation operation, Type type, std::span<const E> operands,
-                Number value, SymbolId symbol) const;
+  LookupResult look_up(Operation operation, Type type,
+                       std::span<const E> operands, Number value,
+                       SymbolId symbol) const;
   E dispatch(Operation operation, Type type, std::span<const E> operands);
   void grow();
 };

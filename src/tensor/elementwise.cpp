@@ -61,7 +61,7 @@ at::Tensor elementwise(c10::ArrayRef<at::Tensor> operands,
   c10::Device device = common_device(operands);
   c10::SmallVector<DimVec, 4> temporaries;
   temporaries.reserve(operands.size());
-  c10::SmallVector<Operand, 4> views;
+  c10::SmallVector<ElementwiseOperand, 4> views;
   DimList shape = operands[0].sym_sizes();
   DimVec broadcasted;
   for (size_t i = 0; i < operands.size(); ++i) {

@@ -17,7 +17,6 @@ constexpr auto kTables = {
     &copy_rules,
     &data_rules,
     &factory_rules,
-    &image_rules,
     &index_rules,
     &join_rules,
     &like_rules,
@@ -27,13 +26,14 @@ constexpr auto kTables = {
     &metadata_rules,
     &norm_rules,
     &order_rules,
+    &pad_rules,
     &pointwise_rules,
     &pool_rules,
     &reduce_rules,
-    &resize_rules,
+    &resample_rules,
     &scatter_rules,
     &view_rules,
-    // Last: rules of our own are found first.
+    // Last, so that the tables above take precedence.
     &structured_rules,
 };
 
@@ -64,19 +64,19 @@ c10::OperatorName parse_name(std::string_view name) {
   return {std::string(name.substr(0, dot)), std::string(name.substr(dot + 1))};
 }
 
-Form form_of(const c10::FunctionSchema& schema, uint32_t& out_begin) {
+SchemaKind schema_kind(const c10::FunctionSchema& schema, uint32_t& out_begin) {
   const auto& args = schema.arguments();
   for (uint32_t i = 0; i < args.size(); ++i) {
     if (args[i].kwarg_only() && args[i].alias_info() &&
         args[i].alias_info()->isWrite()) {
       out_begin = i;
-      return Form::Out;
+      return SchemaKind::Out;
     }
   }
   bool in_place = schema.name().ends_with('_') &&
                   !schema.name().ends_with("__") && !args.empty() &&
                   args[0].alias_info() && args[0].alias_info()->isWrite();
-  return in_place ? Form::InPlace : Form::Functional;
+  return in_place ? SchemaKind::InPlace : SchemaKind::Functional;
 }
 
 // True if a call of `op` carries, in its first arguments, a call of
@@ -98,7 +98,7 @@ const Rule* functional_rule(const OpInfo& op) {
   const c10::FunctionSchema& schema = op.handle.schema();
   std::string base = schema.name();
   size_t limit = op.out_begin;
-  if (op.form == Form::InPlace) {
+  if (op.kind == SchemaKind::InPlace) {
     base.pop_back();
     limit = op.arity;
   }
@@ -130,7 +130,7 @@ OpInfo::OpInfo(const c10::OperatorHandle& op)
   const c10::FunctionSchema& schema = op.schema();
   const auto& args = schema.arguments();
   arity = static_cast<uint32_t>(args.size());
-  form = form_of(schema, out_begin);
+  kind = schema_kind(schema, out_begin);
   may_draw = op.hasTag(at::Tag::nondeterministic_seeded);
   for (uint32_t i = 0; i < arity; ++i) {
     if (args[i].alias_info() && args[i].alias_info()->isWrite()) {
@@ -143,7 +143,7 @@ OpInfo::OpInfo(const c10::OperatorHandle& op)
     rule = own->run;
     return;
   }
-  if (form != Form::Functional) {
+  if (kind != SchemaKind::Functional) {
     if (const Rule* functional = functional_rule(*this)) {
       route = Route::Rule;
       rule = functional->run;
@@ -152,8 +152,8 @@ OpInfo::OpInfo(const c10::OperatorHandle& op)
     }
   }
   using Key = c10::DispatchKey;
-  // Of a library's own operator, only the Python mode knows the fake kernel;
-  // what is registered for all backends may be a kernel that reads data.
+  // For an operator that isn't torch's, only the Python mode knows the fake
+  // kernel; a kernel that is registered for all backends may read data.
   const bool is_torchs = schema.name().starts_with("aten::") ||
                          schema.name().starts_with("prims::");
   for (Key key :
@@ -161,8 +161,8 @@ OpInfo::OpInfo(const c10::OperatorHandle& op)
         Key::CompositeExplicitAutogradNonFunctional}) {
     if (!op.hasKernelForDispatchKey(key)) continue;
     if (!is_torchs && key != Key::CompositeImplicitAutograd) continue;
-    // Of an operator with kernels of its own, this one shows what is computed
-    // but not how the result is laid out.
+    // If the operator has a kernel for the CPU, too, this one gives the same
+    // numbers, but perhaps other strides.
     if (key == Key::CompositeExplicitAutogradNonFunctional &&
         op.hasKernelForDispatchKey(Key::CPU)) {
       continue;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the fallback needs to know of an operator, worked out at its first call.
+// What the fallback needs to know about an operator, found at its first call.
 #pragma once
 
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -19,7 +19,7 @@ enum class Route : uint8_t {
   Python,     // PyTorch's own Python FakeTensorMode on copies
 };
 
-enum class Form : uint8_t { Functional, InPlace, Out };
+enum class SchemaKind : uint8_t { Functional, InPlace, Out };
 
 struct OpInfo {
   explicit OpInfo(const c10::OperatorHandle& op);
@@ -27,7 +27,7 @@ struct OpInfo {
   c10::OperatorHandle handle;
   std::string name;  // "aten::add.Tensor"
   Route route = Route::Python;
-  Form form = Form::Functional;
+  SchemaKind kind = SchemaKind::Functional;
   // The rule gives the functional form's results, which have to be delivered
   // into this operator's own argument or out= arguments.
   bool delivered = false;
@@ -36,7 +36,7 @@ struct OpInfo {
   RuleFn rule = nullptr;
   c10::DispatchKey composite_key = c10::DispatchKey::Undefined;
   uint32_t arity = 0;
-  uint32_t out_begin = 0;  // index of the first out= argument (Form::Out)
+  uint32_t out_begin = 0;  // index of the first out= argument (SchemaKind::Out)
   c10::SmallVector<uint32_t, 2> written;  // arguments that are mutated
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The generic half of in-place and out= operators.
+// How in-place and out= operators deliver the results of a functional rule.
 #include "tensor/out_variants.h"
 
 #include "tensor/metadata_log.h"
@@ -48,7 +48,7 @@ void resize_tensor(const at::Tensor& tensor, DimList sizes, DimList strides) {
 }
 
 void deliver(const OpInfo& op, c10::IValue* args, Outputs& outputs) {
-  if (op.form == Form::InPlace) {
+  if (op.kind == SchemaKind::InPlace) {
     deliver_in_place(outputs[0].toTensor(), args[0].toTensor());
     outputs[0] = args[0];
     return;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rules for what is usual. Such a rule gives nothing where its arguments are
-// wrong (torch has the words for that) or where the result is one that only
-// torch itself can tell: then what would have run without the rule does. Sizes
-// that are symbols stay symbols in the rule, and become numbers in the rest.
+// Partial rules, which handle the usual arguments only. Such a rule gives
+// nothing where its arguments are wrong (torch has the messages for that) or
+// where only torch itself knows the result; then what would run without the
+// rule runs. Symbolic sizes stay symbols in the rule; what runs otherwise makes
+// them numbers.
 #pragma once
 
 #include <algorithm>
@@ -56,7 +57,7 @@ void attempted(const OpInfo& op, c10::IValue* args, Outputs& outputs) {
     run_otherwise(What, Name.view(), op, args, outputs);
 }
 
-// The operator's name must outlive the table, so it is that of the parameter.
+// The row's name must outlive the table, so it is a view of this.
 template <OpName Name>
 inline constexpr auto kKeptName = Name;
 
@@ -74,8 +75,9 @@ using TwoTensors = std::tuple<at::Tensor, at::Tensor>;
 std::span<const Rule> join_rules();
 std::span<const Rule> linalg_rules();
 std::span<const Rule> order_rules();
+std::span<const Rule> pad_rules();
 std::span<const Rule> pool_rules();
-std::span<const Rule> resize_rules();
+std::span<const Rule> resample_rules();
 std::span<const Rule> scatter_rules();
 
 }  // namespace magneto::tensor

@@ -187,13 +187,12 @@ constexpr Rule rule(std::string_view name) {
   return {name, &detail::Typed<F>::run};
 }
 
-// The tables, one per family.
+// The tables of rules, one for each family; more are in partial_rule.h.
 std::span<const Rule> attention_rules();
 std::span<const Rule> convolution_rules();
 std::span<const Rule> copy_rules();
 std::span<const Rule> data_rules();
 std::span<const Rule> factory_rules();
-std::span<const Rule> image_rules();
 std::span<const Rule> index_rules();
 std::span<const Rule> like_rules();
 std::span<const Rule> loss_rules();
@@ -205,7 +204,7 @@ std::span<const Rule> reduce_rules();
 std::span<const Rule> structured_rules();
 std::span<const Rule> view_rules();
 
-// The row of that name in any table, or null.
+// The rule of that name from any table, or null.
 const Rule* find_rule(std::string_view name);
 // Torch's own shape function of a structured operator, for rules that only
 // handle the common case themselves.

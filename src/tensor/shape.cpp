@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sizes and strides only; nothing here makes a tensor.
 #include "tensor/shape.h"
 
 #include <ATen/ExpandUtils.h>
@@ -101,7 +100,7 @@ bool is_equal(const Dim& x, const Dim& y) {
   return plainly ? *plainly : x.sym_eq(y).guard_or_false(__FILE__, __LINE__);
 }
 
-// None where only the graph's run tells.
+// Nothing if only the graph's run can tell.
 std::optional<bool> decided_equal(const Dim& x, const Dim& y) {
   const auto plainly = plainly_equal(x, y);
   return plainly ? plainly : decided(x.sym_eq(y));
@@ -133,7 +132,7 @@ std::optional<Dim> broadcast(const Dim& x, const Dim& y) {
   if (same == true) return x;
   if (x_is_one == false && y_is_one == false)
     return must_hold(x.sym_eq(y)) ? std::optional(x) : std::nullopt;
-  // Whatever isn't one is the result's size, if the operator doesn't raise.
+  // If the operator doesn't raise, the result has the size that isn't one.
   if (x_is_one == false) return x;
   if (y_is_one == false) return y;
   return unbacked_size(0, x.max(y));
@@ -185,9 +184,10 @@ enum class FastLayout { kNone, kContiguous, kChannelsLast, kSame };
 
 // What TensorIterator answers without looking at single dimensions, when all
 // operands have the output's shape.
-FastLayout fast_layout(c10::ArrayRef<Operand> operands, DimList shape) {
+FastLayout fast_layout(c10::ArrayRef<ElementwiseOperand> operands,
+                       DimList shape) {
   bool contiguous = true, channels_last = true, dense = true;
-  for (const Operand& operand : operands) {
+  for (const ElementwiseOperand& operand : operands) {
     if (!are_equal(operand.sizes, shape)) return FastLayout::kNone;
     contiguous = contiguous && operand.contiguous;
     channels_last = channels_last && operand.channels_last;
@@ -196,7 +196,7 @@ FastLayout fast_layout(c10::ArrayRef<Operand> operands, DimList shape) {
   if (contiguous) return FastLayout::kContiguous;
   if (channels_last) return FastLayout::kChannelsLast;
   if (!dense) return FastLayout::kNone;
-  for (const Operand& operand : operands.slice(1)) {
+  for (const ElementwiseOperand& operand : operands.slice(1)) {
     if (!are_equal(operand.strides, operands[0].strides))
       return FastLayout::kNone;
   }
@@ -206,7 +206,7 @@ FastLayout fast_layout(c10::ArrayRef<Operand> operands, DimList shape) {
 // Dimensions from the innermost to the outermost.
 class DimOrder {
  public:
-  DimOrder(c10::ArrayRef<Operand> operands, DimList shape)
+  DimOrder(c10::ArrayRef<ElementwiseOperand> operands, DimList shape)
       : operands_(operands), shape_(shape), order_(shape.size()) {
     std::iota(order_.rbegin(), order_.rend(), 0);
     // Insertion sort that stops at a definite answer and walks on over an
@@ -234,13 +234,13 @@ class DimOrder {
     return condition.guard_or_false(__FILE__, __LINE__);
   }
 
-  // 1: `a` must come after (outside of) `b`; -1: before; 0: no telling.
+  // 1: `a` must come after (outside of) `b`; -1: before; 0: undecided.
   int compare(size_t a, size_t b) const {
-    for (const Operand& operand : operands_) {
+    for (const ElementwiseOperand& operand : operands_) {
       Dim stride_a = stride(operand, a);
       Dim stride_b = stride(operand, b);
       if (holds(stride_a.sym_eq(0)) || holds(stride_b.sym_eq(0))) continue;
-      // Where sizes are zero or one, the order is of no account.
+      // For sizes of zero or one the order doesn't matter.
       if (usually(stride_a.sym_lt(stride_b))) return -1;
       if (usually(stride_a.sym_gt(stride_b))) return 1;
       if (stride_a != stride_b) continue;
@@ -250,7 +250,7 @@ class DimOrder {
   }
 
   // The stride with which the operand walks dimension `dim` of the output.
-  Dim stride(const Operand& operand, size_t dim) const {
+  Dim stride(const ElementwiseOperand& operand, size_t dim) const {
     size_t offset = shape_.size() - operand.sizes.size();
     if (dim < offset) return 0;
     const Dim& size = operand.sizes[dim - offset];
@@ -258,7 +258,7 @@ class DimOrder {
     return operand.strides[dim - offset];
   }
 
-  c10::ArrayRef<Operand> operands_;
+  c10::ArrayRef<ElementwiseOperand> operands_;
   DimList shape_;
   c10::SmallVector<size_t, 5> order_;
 };
@@ -267,8 +267,8 @@ class DimOrder {
 
 namespace {
 
-// Whether strides mean the same; those of a size of one don't matter, and with
-// no elements none does.
+// Whether strides mean the same. The stride of a dimension of size one doesn't
+// matter; without elements no stride does.
 bool agree(DimList sizes, DimList a, DimList b) {
   bool same = true;
   for (size_t i = 0; i < sizes.size(); ++i) {
@@ -280,7 +280,7 @@ bool agree(DimList sizes, DimList a, DimList b) {
 
 }  // namespace
 
-Operand::Operand(const at::Tensor& tensor)
+ElementwiseOperand::ElementwiseOperand(const at::Tensor& tensor)
     : sizes(tensor.sym_sizes()),
       strides(tensor.sym_strides()),
       contiguous(tensor.is_contiguous_or_false()),
@@ -288,7 +288,8 @@ Operand::Operand(const at::Tensor& tensor)
           tensor.is_contiguous_or_false(c10::MemoryFormat::ChannelsLast)),
       dense(is_dense(tensor)) {}
 
-Operand::Operand(const at::Tensor& tensor, DimList temporary_strides)
+ElementwiseOperand::ElementwiseOperand(const at::Tensor& tensor,
+                                       DimList temporary_strides)
     : sizes(tensor.sym_sizes()),
       strides(temporary_strides),
       contiguous(agree(sizes, strides, contiguous_strides(sizes))),
@@ -311,7 +312,7 @@ DimVec packed_strides(const at::Tensor& tensor) {
   // The same for symbols.
   DimVec packed(sizes.size());
   Dim next = 1;
-  const Operand operand(tensor);
+  const ElementwiseOperand operand(tensor);
   const DimOrder order(operand, sizes);
   for (size_t dim : order.order()) {
     packed[dim] = next;
@@ -328,7 +329,8 @@ DimVec preserved_strides(const at::Tensor& tensor) {
   return packed_strides(tensor);
 }
 
-DimVec elementwise_strides(c10::ArrayRef<Operand> operands, DimList shape) {
+DimVec elementwise_strides(c10::ArrayRef<ElementwiseOperand> operands,
+                           DimList shape) {
   switch (fast_layout(operands, shape)) {
     case FastLayout::kContiguous:
       return contiguous_strides(shape);
@@ -353,6 +355,15 @@ DimVec elementwise_strides(c10::ArrayRef<Operand> operands, DimList shape) {
     next *= shape[dim];
   }
   return strides;
+}
+
+at::Tensor make_image(const at::Tensor& self, DimList sizes,
+                      size_t batch_ndim) {
+  c10::MemoryFormat format = sizes.size() == batch_ndim && self.is_cpu()
+                                 ? self.suggest_memory_format()
+                                 : c10::MemoryFormat::Contiguous;
+  return make_tensor(sizes, format_strides(sizes, format), self.scalar_type(),
+                     self.device());
 }
 
 }  // namespace magneto::tensor

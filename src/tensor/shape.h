@@ -21,8 +21,9 @@ Dim numel(DimList sizes);
 bool is_empty(DimList sizes);
 bool is_one(const Dim& size);
 bool are_equal(DimList a, DimList b);
-// The shape that both are expanded to. Where only the graph's run tells whether
-// a size is one, that of the result may be one that it tells, too.
+// The shape that both are broadcast to. If only the graph's run can tell
+// whether a size is one, the size of the result may be one that only it can
+// tell, too.
 DimVec broadcast(DimList a, DimList b);
 
 // The strides that empty_like(tensor) gives under torch.preserve_format: the
@@ -32,12 +33,17 @@ DimVec preserved_strides(const at::Tensor& tensor);
 // The same with the format that a factory function was given.
 DimVec strides_like(const at::Tensor& tensor, c10::MemoryFormat format);
 
-// One operand of an elementwise operation, as far as strides go.
-struct Operand {
-  explicit Operand(const at::Tensor& tensor);
+// A fresh tensor of images of these sizes, with the dtype and device of `self`.
+// Where it is a batch (it has `batch_ndim` dimensions) on the CPU, it keeps the
+// memory format of `self`; else it is contiguous.
+at::Tensor make_image(const at::Tensor& self, DimList sizes, size_t batch_ndim);
+
+// An operand of an elementwise operation: what its strides decide.
+struct ElementwiseOperand {
+  explicit ElementwiseOperand(const at::Tensor& tensor);
   // A dense temporary copy of `tensor`, which TensorIterator makes on the CPU
   // for an operand whose dtype isn't the common one.
-  Operand(const at::Tensor& tensor, DimList temporary_strides);
+  ElementwiseOperand(const at::Tensor& tensor, DimList temporary_strides);
 
   DimList sizes;
   DimList strides;
@@ -48,7 +54,8 @@ struct Operand {
 // The strides of the fresh output of an elementwise operation: contiguous or
 // channels last if all operands are, else dense in the order of the operands'
 // strides, ties and broadcast dimensions resolved as at::TensorIterator does.
-DimVec elementwise_strides(c10::ArrayRef<Operand> operands, DimList shape);
+DimVec elementwise_strides(c10::ArrayRef<ElementwiseOperand> operands,
+                           DimList shape);
 
 // Wraps a dimension number, raising IndexError as torch does.
 int64_t wrap_dim(int64_t dim, int64_t ndim);

@@ -20,7 +20,7 @@ namespace magneto::trace {
 
 namespace {
 
-// What the trace changes of this thread's state, put back at the end.
+// The part of this thread's state that the trace changes; restored at its end.
 class TraceScope {
  public:
   explicit TraceScope(Context& ctx) {
@@ -106,7 +106,7 @@ void fill(Context& ctx, Frame& frame, const python::FrameRequest& request,
 
 namespace {
 
-// The arguments that only the frame holds: they die where it lets go of them.
+// The arguments that only the frame holds: they die where it drops them.
 std::vector<PyObject*> held_alone(const python::FrameRequest& request) {
   std::vector<PyObject*> held;
   for (PyObject* argument : request.owned)
@@ -190,20 +190,20 @@ values::Capture capture_frame(values::Context& ctx,
   interpreter.end(static_cast<bool>(next));
   if (tensor::asked_for_current_device())
     ctx.guards.ambient(guards::Ambient::CurrentDevice);
-  // A signal's handler raised, which is the program's to know at once.
+  // A signal handler has raised: the program must see that at once.
   if (PyErr_Occurred()) return capture;
   capture.calls_in_blocks = interpreter.calls_in_blocks();
   if (next && !ctx.default_devices.empty())
     next = ctx.skip("torch-state", "a torch.device is entered and not left",
                     "use it in a with statement");
-  // It ends when its object dies.
+  // An inference mode ends when its object dies.
   capture.inference_modes = natives::entered_inference_modes(ctx);
   if (next && !capture.inference_modes.empty())
     next = ctx.skip("torch-state",
                     "a torch.inference_mode is entered and not left",
                     "use it in a with statement");
-  // What was entered can't be handed over to the rest of the frame, or to its
-  // caller.
+  // The modes that were entered can't be handed over to the rest of the frame,
+  // or to its caller.
   const auto give_up = [&] {
     capture.ending = values::Ending::Skip;
     capture.index = static_cast<size_t>(frame.current);

@@ -27,16 +27,16 @@ V Interpreter::make_generator(Frame& frame) {
   return generator;
 }
 
-// Whether close() would run code that does more than to end. Tried, and undone.
-bool Interpreter::closing_is_noticed(V generator) {
-  // The frames of a break that is under way stay what they are.
+// Whether closing the generator has an effect. It is closed and rolled back.
+bool Interpreter::generator_has_finalizer(V generator) {
+  // A graph break may be under way: its frames are kept.
   std::vector<values::BrokenFrame> broken = std::exchange(broken_, {});
   values::Speculation closing(ctx);
   V returned = nullptr;
   V exit = values::make_exception(
       ctx, reinterpret_cast<PyTypeObject*>(PyExc_GeneratorExit), {});
   const Outcome<V> next = resume_generator(generator, nullptr, exit, &returned);
-  // That generators go on is what closing one is.
+  // That the generator itself goes on doesn't count as an effect.
   bool noticed = closing.has_effects(this);
   if (next)
     noticed |= next.value() != nullptr;  // it yields
@@ -55,7 +55,7 @@ std::vector<values::SuspendedFrame> Interpreter::suspended_frames() {
   for (size_t i = 0; i < generators_.size(); ++i) {
     const bool has_finalizer =
         is_in_block(*generators_[i]) &&
-        closing_is_noticed(generators_[i]->frame.generator);
+        generator_has_finalizer(generators_[i]->frame.generator);
     const GeneratorState* state = generators_[i].get();
     const Frame& frame = state->frame;
     values::SuspendedFrame suspended{.code = frame.py_code,
@@ -93,7 +93,7 @@ void Interpreter::set_phase(size_t generator, GeneratorState::Phase phase) {
   state.phase = phase;
   std::erase(unfinished_, generator);
   if (phase != GeneratorState::Finished && !state.frame.code->handlers.empty())
-    expect_to_end(generator);
+    expect_finalization(generator);
 }
 
 std::optional<WrittenPart> Interpreter::written(uint64_t what,
@@ -144,7 +144,8 @@ void Interpreter::undo(uint64_t what, uint64_t index) noexcept {
   saved_generators_.pop_back();
 }
 
-// An exception has left a generator: a StopIteration would look like its end.
+// An exception has left a generator. A StopIteration becomes a RuntimeError: it
+// would look like the generator's end.
 Signal Interpreter::left_by_exception() {
   if (!ctx.exception_is(PyExc_StopIteration)) return Signal::Raised;
   V cause = ctx.take_exception();
@@ -186,9 +187,9 @@ Status Interpreter::close_delegate(V delegate) {
   return done;
 }
 
-// throw() into a generator that delegates: it is its delegate that hears of it.
-// Gives what that yields, or null with `thrown` and `*ended` (with what it
-// returned): what the generator itself goes on with.
+// throw() into a generator that delegates: the exception is thrown into its
+// delegate. Gives what that yields. Null if the generator itself goes on: with
+// the exception *thrown, or with *ended, which the delegate has returned.
 Outcome<V> Interpreter::throw_into_delegate(V delegate, V* thrown, V* ended) {
   Outcome<V> item = nullptr;
   if (PyType_IsSubtype((*thrown)->type,
@@ -213,8 +214,8 @@ Outcome<V> Interpreter::throw_into_delegate(V delegate, V* thrown, V* ended) {
   return nullptr;
 }
 
-// The context of what is thrown is what the generator handles, whatever whoever
-// throws it is handling.
+// The __context__ of a thrown exception is the exception that the generator is
+// handling, not the one that the caller of throw() is handling.
 Signal Interpreter::raise_thrown(V thrown, V handled_inside) {
   const V before =
       handled.exchange(handled_inside ? handled_inside : ctx.none());
@@ -258,7 +259,7 @@ Outcome<V> Interpreter::resume_generator(V generator, V sent, V thrown,
     }
   }
   if (ended) {
-    // Behind the loop that sends to it: SEND, YIELD_VALUE, RESUME.
+    // After the loop that sends to the delegate: SEND, YIELD_VALUE, RESUME.
     const Instruction& send =
         frame.code->instructions[static_cast<size_t>(frame.pc) - 2];
     MG_CHECK(send.op == bytecode::Op::Send, "what a generator delegates by");

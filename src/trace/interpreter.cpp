@@ -25,14 +25,15 @@ const Handler kHandlers[bytecode::kOpCount] = {
 
 namespace {
 
-// Ctrl-C is looked for every so many instructions, as a long trace must end; so
-// often that few signals are served in what Python code the trace runs besides
-// (a callback of the garbage collector's, where an exception is lost).
+// How many instructions are traced between two checks for Ctrl-C, which must
+// end a long trace. Small enough that few signals are handled in other Python
+// code that runs meanwhile, as in a callback of the garbage collector, where an
+// exception would be lost.
 constexpr int64_t kStepsBetweenChecks = 64;
-// So many calls of one function inside of each other are a deep recursion.
+// This many nested calls of one function are a deep recursion.
 constexpr size_t kManyLevels = 100;
-// A frame that hasn't got to a tensor after so many checks computes something
-// else, which plain Python does faster.
+// A frame that hasn't reached a tensor operation after this many checks
+// computes something else, which plain Python does faster.
 constexpr int64_t kChecksWithoutGraph = 400'000 / kStepsBetweenChecks;
 // A loop may have no end that the trace can see: another thread ends it, or the
 // graph's exception.
@@ -40,13 +41,13 @@ constexpr int64_t kMostChecks = 20'000'000 / kStepsBetweenChecks;
 constexpr size_t kMostCalls = 500'000;
 constexpr size_t kMostObjects = 1'000'000;
 
-// Frames that are gone on with one inside the other: each takes C stack.
+// The most nested frames that go on by themselves: each takes C stack.
 constexpr size_t kMostInner = 32;
 
 }  // namespace
 
 Status Interpreter::check_progress() {
-  // What natives took off at once counts as many checks.
+  // Natives may have subtracted several checks at once.
   checks_ += 1 - ctx.steps_to_check / kStepsBetweenChecks;
   ctx.steps_to_check = kStepsBetweenChecks;
   if (PyErr_CheckSignals() < 0) return Signal::Skip;
@@ -82,7 +83,7 @@ Outcome<Next> Interpreter::run(Frame& frame) {
           *this, frame, instruction);
       if (frame.object) [[unlikely]]
         show_end(frame, next);
-      next = look_at_lost(frame, next, std::move(frame_before));
+      next = after_step(frame, next, std::move(frame_before));
       if (!next) [[unlikely]] {
         Signal signal = next.signal();
         if (signal == Signal::Raised) signal = trace_back(frame);
@@ -102,8 +103,8 @@ Outcome<Next> Interpreter::run(Frame& frame) {
 
 namespace {
 
-// A library's function that gives nothing to compile if it can't be traced to
-// its end. What it calls may.
+// Whether a library's function isn't cut in pieces: it is traced to its end or
+// runs in plain Python. Functions that it calls may still be compiled.
 bool is_whole(PyCodeObject* code) {
   const python::FrameAction action = python::frame_action(code);
   return action == python::FrameAction::Whole ||
@@ -174,8 +175,8 @@ void Interpreter::break_at_call() {
 
 namespace {
 
-// Whether the stack is as deep as the table says, behind the instruction or
-// where it jumps to.
+// Whether the stack is as deep as the table says after the instruction or where
+// it jumps to.
 [[maybe_unused]] bool has_moved_stack(const Frame& frame,
                                       const Instruction& instruction,
                                       size_t depth_before) {
@@ -214,7 +215,7 @@ Outcome<Next> Interpreter::run_outermost(Frame& frame) {
     frame_ = &frame;
     if (frame.object) [[unlikely]]
       show_end(frame, next);
-    next = look_at_lost(frame, next, std::move(frame_before));
+    next = after_step(frame, next, std::move(frame_before));
     if (--ctx.steps_to_check < 0) [[unlikely]]
       MG_DO(check_progress());
     if (!next) [[unlikely]] {
@@ -238,7 +239,8 @@ Outcome<Next> Interpreter::run_outermost(Frame& frame) {
 
 namespace {
 
-// Exceptions that go on as they were; without one, a bare `raise` is an error.
+// Instructions that re-raise an exception as it was. A bare `raise` without one
+// is an error.
 bool raises_again(const Instruction& instruction, bool is_handling) {
   return instruction.op == Op::Reraise || (instruction.op == Op::RaiseVarargs &&
                                            instruction.arg == 0 && is_handling);
@@ -275,8 +277,9 @@ bool is_polyfill(const Frame& frame) {
 }
 
 // An exception leaves an instruction: the frame gets an entry in its traceback.
-// One of the caller's would have to be written to, so it is left to CPython to
-// raise it, unless nobody sees it before the frame runs in plain Python anyway.
+// A caller's exception object would have to be written to, so CPython must
+// raise it, unless nothing sees it before the frame runs in plain Python
+// anyway.
 Signal Interpreter::trace_back(Frame& frame) {
   const Instruction& at =
       frame.code->instructions[static_cast<size_t>(frame.current)];
@@ -284,7 +287,7 @@ Signal Interpreter::trace_back(Frame& frame) {
   V exception = ctx.exception();
   const auto& slots = ctx.heap[exception->heap].slots;
   if (raises_again(at, ctx.look(handled) != ctx.none())) {
-    // No new entry: the frame shows where it has come to since.
+    // No new entry: the frame shows the line that it has reached since.
     if (!slots.empty() &&
         is_entry_of(ctx, ctx.look(slots[values::kTraceback]), frame))
       show(frame, last_unit(ctx, frame));
@@ -319,8 +322,8 @@ V Interpreter::object_of(Frame& frame) {
   return frame.object;
 }
 
-// The frame object was made in what is undone. It is of a frame that runs, or
-// waits for the one that does.
+// The making of a frame object is undone. Its frame is running, or a caller of
+// the one that runs.
 void Interpreter::forget_object(uint64_t id) noexcept {
   const auto is_that = [id](V object) {
     return object && object->heap.index == id;
@@ -331,8 +334,8 @@ void Interpreter::forget_object(uint64_t id) noexcept {
     if (is_that(frame.object)) frame.object = nullptr;
 }
 
-// What tools see in a frame that they have by a traceback: its variables as
-// they are where it ends or yields, and then its caller's frame.
+// What tools see in a frame object that they have from a traceback: the frame's
+// variables when it ends or yields, and its caller's frame.
 void Interpreter::show(Frame& frame, V unit) {
   if (!unit->is_constant()) return;
   values::show_in_frame(ctx, frame.object, unit, frame.locals);
@@ -347,8 +350,8 @@ void Interpreter::show_end(Frame& frame, const Outcome<Next>& next) {
     show(frame, unit_of(ctx, *frame.code, frame.current));
 }
 
-// Frames that go on behind the compiled piece show no variables: they would be
-// what the piece doesn't keep.
+// The frame objects of frames that go on after the compiled piece show no
+// variables: these would be values that the piece doesn't keep.
 void Interpreter::show_left() {
   if (frame_->object)
     values::show_in_frame(ctx, frame_->object,

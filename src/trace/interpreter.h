@@ -51,15 +51,16 @@ class Interpreter final : public values::Inliner, public Journaled {
   Interpreter(const Interpreter&) = delete;
 
   Context& ctx;
-  // The exception that is being handled, as sys.exc_info has it, or None; the
-  // caller's isn't looked at before somebody asks.
+  // The exception that is being handled, as sys.exc_info has it, or None. What
+  // the caller handles is looked at only if the program asks.
   JournaledValue<V> handled;
 
-  // Notes what the outermost frame holds (lifetimes.cpp). `arguments`: those of
-  // a call that nobody else holds.
+  // Notes what the outermost frame holds (finalization.cpp). `arguments`: those
+  // that nothing but the frame holds.
   void begin(const Frame& frame, std::span<PyObject* const> arguments);
-  // Where it ends or breaks: guards what it has let go of since, and finishes
-  // what tools see in the frames that go on.
+  // Where the outermost frame ends or breaks: guards that what it has dropped
+  // since has no finalizers, and finishes the frame objects of frames that go
+  // on.
   void end(bool returns);
   // Runs a frame until it returns, yields, or a signal leaves it.
   Outcome<Next> run(Frame& frame);
@@ -67,8 +68,8 @@ class Interpreter final : public values::Inliner, public Journaled {
   // frame.current is the instruction that has not been executed.
   Outcome<Next> run_outermost(Frame& frame);
 
-  // Whether the exception came as an object, from a `raise` or a handler, and
-  // not from C code, which may have given its class and argument only.
+  // Whether the exception was raised as an object, by a `raise` or a handler;
+  // C code may raise one by its class and argument only.
   bool is_raised_object(V exception) const {
     return exception == raised_object_;
   }
@@ -92,22 +93,22 @@ class Interpreter final : public values::Inliner, public Journaled {
   std::string dump() const override;
   bool surely_lives(PyObject* object) const override;
 
-  // After a break: the frames inside of the outermost one that are gone on with
-  // by themselves, outermost first.
+  // After a break: the frames inside of the outermost one that go on by
+  // themselves, outermost first.
   std::vector<values::BrokenFrame> broken() const {
     return {broken_.rbegin(), broken_.rend()};
   }
-  // The graph breaks at the call of the innermost of them instead, or of one
-  // around it: what was traced in there is undone.
+  // Moves the break to the call of the innermost of them, or of one around it:
+  // what was traced inside of the call is undone.
   void break_at_call();
   // Whether a call was recorded from inside a with or try block, in any frame.
   bool calls_in_blocks() const { return calls_in_blocks_; }
-  // Whether something that the outermost frame had when it began runs code when
-  // it dies.
+  // Whether something that the outermost frame held when it began has a
+  // finalizer.
   bool has_finalizers() const { return has_finalizers_; }
 
-  // Where the outermost frame has returned: its variables that still have what
-  // they had when it began.
+  // After the outermost frame has returned: the variables that still have the
+  // values that it began with.
   const std::vector<int32_t>& unchanged() const { return unchanged_; }
   // The variables of the outermost frame that have been written to, or unbound.
   std::vector<int32_t> written(const Frame& outermost) const;
@@ -127,7 +128,7 @@ class Interpreter final : public values::Inliner, public Journaled {
 
  private:
   // A frame as it was before a step that may have to be taken back, since what
-  // it lets go of runs user code when it dies (lifetimes.cpp).
+  // the step drops has a finalizer (finalization.cpp).
   struct FrameBefore {
     FrameBefore(const values::Heap& heap, const Frame& frame, V exception)
         : stack(frame.stack),
@@ -148,27 +149,30 @@ class Interpreter final : public values::Inliner, public Journaled {
                           const Instruction& instruction) const {
     if ((watched_.empty() && unfinished_.empty()) ||
         bytecode::info(instruction.op).only_adds ||
-        (watched_.empty() && !may_lose_generators(frame, instruction)))
+        (watched_.empty() && !may_drop_generators(frame, instruction)))
       return std::nullopt;
     return FrameBefore(ctx.heap, frame, handled);
   }
-  // The step of the frame is over, as it was before if it raised an error. What
-  // it has lost may end, or break the graph.
-  Outcome<Next> look_at_lost(Frame& frame, Outcome<Next> next,
-                             MaybeBefore&& before) {
+  // After each step of a frame; `before`: the frame before it, if needed. If
+  // the step has dropped what has a finalizer, the finalizer runs (of a
+  // generator) or the graph breaks at the step.
+  Outcome<Next> after_step(Frame& frame, Outcome<Next> next,
+                           MaybeBefore&& before) {
     if (before) [[unlikely]]
-      return after_step(frame, next, *std::move(before));
+      return finalize_dropped(frame, next, *std::move(before));
     if (!next && !unfinished_.empty()) [[unlikely]]
-      return after_step(frame, next, FrameBefore(ctx.heap, frame, handled));
+      return finalize_dropped(frame, next,
+                              FrameBefore(ctx.heap, frame, handled));
     return next;
   }
-  std::vector<V> lost(const Frame& frame, const FrameBefore& before,
-                      bool returns) const;
-  void guard_place(V value);
-  V dies_in_disorder(const Frame& frame) const;
-  V let_go(const Frame& frame, std::span<const V> lost, bool returns) const;
-  Outcome<Next> after_step(Frame& frame, Outcome<Next> next,
-                           FrameBefore&& before);
+  std::vector<V> dropped_by_step(const Frame& frame, const FrameBefore& before,
+                                 bool returns) const;
+  void guard_finalization_order(V value);
+  V finalized_out_of_order(const Frame& frame) const;
+  V dropped_with_finalizer(const Frame& frame, std::span<const V> dropped,
+                           bool returns) const;
+  Outcome<Next> finalize_dropped(Frame& frame, Outcome<Next> next,
+                                 FrameBefore&& before);
 
   struct GeneratorState {
     enum Phase : uint8_t { Created, Suspended, Running, Finished };
@@ -176,7 +180,7 @@ class Interpreter final : public values::Inliner, public Journaled {
     Phase phase = Created;
   };
   bool unwind(Frame& frame);
-  // What the journal takes back.
+  // The kinds of undo records in the journal.
   enum Undo : uint64_t {
     kGeneratorMade,
     kGeneratorResumed,
@@ -184,7 +188,7 @@ class Interpreter final : public values::Inliner, public Journaled {
     kDropsTaken,
   };
   Signal trace_back(Frame& frame);
-  // Its frame object, made if it has none yet.
+  // The frame's object, made if it has none yet.
   V object_of(Frame& frame);
   void forget_object(uint64_t id) noexcept;
   void show(Frame& frame, V unit);
@@ -192,32 +196,32 @@ class Interpreter final : public values::Inliner, public Journaled {
   void show_left();
   // Every so many steps: whether the trace should go on.
   Status check_progress();
-  // Whether it was left inside of a with or try block.
+  // Whether the generator is suspended inside of a with or try block.
   static bool is_in_block(const GeneratorState& state) {
     return state.phase == GeneratorState::Suspended &&
            state.frame.code->handler_for(state.frame.pc - 1);
   }
-  bool closing_is_noticed(V generator);
+  bool generator_has_finalizer(V generator);
   void set_phase(size_t generator, GeneratorState::Phase phase);
-  void expect_to_end(size_t generator);
-  // left_generators.cpp
-  bool may_lose_generators(const Frame& frame,
+  void expect_finalization(size_t generator);
+  // generator_finalization.cpp
+  bool may_drop_generators(const Frame& frame,
                            const Instruction& instruction) const;
   void add_frame(values::Reachable& reachable, size_t generator) const;
   void follow_generators(values::Reachable& reachable) const;
-  values::Reachable held_behind(const Frame& frame,
-                                const Outcome<Next>& next) const;
-  V generator_to_end(const Frame& frame, const Outcome<Next>& next,
-                     std::span<const V> lost) const;
-  Status end_generator(V generator);
-  Status end_left_generators(const Frame& frame, const Outcome<Next>& next,
-                             std::span<const V> lost);
+  values::Reachable held_after(const Frame& frame,
+                               const Outcome<Next>& next) const;
+  V generator_to_finalize(const Frame& frame, const Outcome<Next>& next,
+                          std::span<const V> dropped) const;
+  Status finalize_generator(V generator);
+  Status finalize_generators(const Frame& frame, const Outcome<Next>& next,
+                             std::span<const V> dropped);
   V delegate_of(const Frame& frame) const;
   Status close_delegate(V delegate);
   Outcome<V> throw_into_delegate(V delegate, V* thrown, V* ended);
   Signal left_by_exception();
   Signal raise_thrown(V thrown, V handled_inside);
-  bool may_have_let_go_of_dead_variables() const;
+  bool may_have_dropped_dead_variables() const;
   graph::LocationId location(Frame& frame);
   Outcome<Next> run_nested(Frame& frame);
   Signal too_deep();
@@ -233,22 +237,22 @@ class Interpreter final : public values::Inliner, public Journaled {
   std::vector<V> begun_;  // see begin()
   bool begun_at_start_ = true;
   std::vector<int32_t> unchanged_;
-  bool has_finalizers_ = false;  // some of them run code when they die
-  std::vector<V> watched_;       // those whose deaths are looked for
+  bool has_finalizers_ = false;  // whether some of begun_ have one
+  std::vector<V> watched_;       // of these, those that may die by a step
   std::vector<values::BrokenFrame> broken_;  // innermost first
   Journal::Position before_outermost_ = 0;   // before its last instruction
   int64_t checks_ = 0;                       // see check_progress()
   std::vector<std::unique_ptr<GeneratorState>> generators_;
-  // Of one that is entered, for undo().
+  // A generator before it was resumed, for undo().
   struct SavedGenerator {
     GeneratorState state;
     std::vector<size_t> unfinished;
   };
   std::vector<std::unique_ptr<SavedGenerator>> saved_generators_;
-  // Numbers of those that may be left inside of a with or try block: one that
-  // nobody holds any more goes on there, to end.
+  // The numbers of generators that may be suspended inside of a with or try
+  // block, which is when they have a finalizer.
   std::vector<size_t> unfinished_;
-  // What objects of the trace hold no more since one was last looked for.
+  // What objects of the trace have dropped since it was last looked at.
   std::vector<V> dropped_;
   std::vector<std::vector<V>> taken_drops_;  // for undo()
 };
@@ -261,7 +265,7 @@ bool is_polyfill(const Frame& frame);
 struct Defaults {
   std::vector<V> positional;     // of the last parameters
   V keyword = nullptr;           // Dict value or null
-  PyObject* function = nullptr;  // the caller's that they belong to
+  PyObject* function = nullptr;  // the caller's object that they belong to
   guards::SourceId source;       // where that is found
 };
 Status bind_arguments(Context& ctx, Frame& frame, PyObject* function_name,

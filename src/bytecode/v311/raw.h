@@ -20,30 +20,32 @@ enum class RawOp : uint8_t {
 #undef MG_RAW_FORM
 };
 
-constexpr Form form_of(RawOp raw, int jump) {
+constexpr OpcodeKind opcode_kind(RawOp raw, int jump) {
   switch (raw) {
     case RawOp::EXTENDED_ARG:
-      return Form::ExtendedArg;
-    case RawOp::CACHE:  // part of what is before it
-      return Form::Invalid;
+      return OpcodeKind::ExtendedArg;
+    case RawOp::CACHE:  // belongs to the instruction before it
+      return OpcodeKind::Invalid;
     case RawOp::LOAD_GLOBAL:
     case RawOp::KW_NAMES:
     case RawOp::PRECALL:
     case RawOp::CALL:
-      return Form::Own;
+      return OpcodeKind::Own;
     case RawOp::JUMP_BACKWARD_NO_INTERRUPT:
-      return Form::NoInterrupt;
+      return OpcodeKind::NoInterrupt;
     default:
-      return jump > 0 ? Form::Forward : jump < 0 ? Form::Backward : Form::Plain;
+      return jump > 0   ? OpcodeKind::Forward
+             : jump < 0 ? OpcodeKind::Backward
+                        : OpcodeKind::Plain;
   }
 }
 
 // By opcode number; specialised opcodes are equal to their base.
 inline constexpr std::array<RawInfo, 256> kRawInfo = [] {
   std::array<RawInfo, 256> table{};
-#define MG_RAW(number, name, cache_count, jump)    \
-  table[number].form = form_of(RawOp::name, jump); \
-  table[number].caches = cache_count;              \
+#define MG_RAW(number, name, cache_count, jump)        \
+  table[number].kind = opcode_kind(RawOp::name, jump); \
+  table[number].caches = cache_count;                  \
   table[number].base = number;
 #define MG_RAW_FORM(number, name, base)
 #include "bytecode/v311/opcodes.inc"
@@ -65,12 +67,12 @@ inline constexpr std::array<RawInfo, 256> kRawInfo = [] {
 // By canonical op.
 inline constexpr std::array<RawForms, kOpCount> kRawForms = [] {
   std::array<RawForms, kOpCount> table{};
-#define MG_MAP(raw, canonical)                                          \
-  if (RawOp::raw != RawOp::JUMP_BACKWARD_NO_INTERRUPT) {                \
-    const auto number = static_cast<uint8_t>(RawOp::raw);               \
-    RawForms& forms = table[static_cast<size_t>(Op::canonical)];        \
-    (kRawInfo[number].form == Form::Backward ? forms.backward           \
-                                             : forms.forward) = number; \
+#define MG_MAP(raw, canonical)                                                \
+  if (RawOp::raw != RawOp::JUMP_BACKWARD_NO_INTERRUPT) {                      \
+    const auto number = static_cast<uint8_t>(RawOp::raw);                     \
+    RawForms& forms = table[static_cast<size_t>(Op::canonical)];              \
+    (kRawInfo[number].kind == OpcodeKind::Backward ? forms.backward           \
+                                                   : forms.forward) = number; \
   }
 #include "bytecode/v311/ops.def"
 #undef MG_MAP

@@ -18,10 +18,11 @@ CallPlaces::CallPlaces(const graph::Graph& graph) {
     Ref code = Ref::steal(PyWeakref_NewRef(
         reinterpret_cast<PyObject*>(location.code.get()), nullptr));
     MG_CHECK(code, "code objects can be referred to weakly");
-    frames_.push_back({std::move(code), location.instruction, location.caller});
+    locations_.push_back(
+        {std::move(code), location.instruction, location.caller});
   }
   for (const graph::Node& node : graph.nodes()) {
-    locations_.push_back(node.origin.location);
+    node_locations_.push_back(node.origin.location);
     if (node.erased || node.op != graph::Op::CallFunction ||
         node.target.get() != assertion || node.args[1].is_node())
       continue;
@@ -33,8 +34,8 @@ CallPlaces::CallPlaces(const graph::Graph& graph) {
 
 graph::LocationId CallPlaces::failed(python::PendingError& error) const {
   const graph::NodeId call = graph::failed_call();
-  if (call.valid() && call.index < locations_.size())
-    return locations_[call.index];
+  if (call.valid() && call.index < node_locations_.size())
+    return node_locations_[call.index];
   if (assertions_.empty() || !error.is(PyExc_RuntimeError)) return {};
   const std::string text = error.text();
   for (const auto& [asserted, location] : assertions_)
@@ -47,13 +48,13 @@ int CallPlaces::add_frames(python::PendingError& error, PyObject* globals,
   Ref traceback = Ref::share(error.traceback());
   int unit = -1;
   for (graph::LocationId at = failed(error); at.valid();
-       at = frames_[at.index].caller) {
-    const Frame& frame = frames_[at.index];
-    unit = python::unit_of(frame.instruction);
-    if (of_inlined && !frame.caller.valid()) break;
+       at = locations_[at.index].caller) {
+    const WeakLocation& location = locations_[at.index];
+    unit = python::unit_of(location.instruction);
+    if (of_inlined && !location.caller.valid()) break;
     traceback = python::make_traceback(
         traceback ? traceback.get() : Py_None,
-        reinterpret_cast<PyCodeObject*>(PyWeakref_GetObject(frame.code)),
+        reinterpret_cast<PyCodeObject*>(PyWeakref_GetObject(location.code)),
         globals, unit);
     if (!traceback) {
       PyErr_Clear();  // the error counts, with or without more frames

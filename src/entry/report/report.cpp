@@ -21,8 +21,8 @@ Ref text_object(const std::string& text) {
       text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
 }
 
-// A pending call: raises where the main thread runs Python next. Unlike a
-// signal, it doesn't ask what the program does about SIGINT.
+// A pending call: it raises KeyboardInterrupt where the main thread runs Python
+// next. Unlike a signal, it doesn't call the program's handler of SIGINT.
 int raise_interrupt(void*) {
   PyErr_SetNone(PyExc_KeyboardInterrupt);
   return -1;
@@ -100,8 +100,8 @@ Details& Details::add(const char* key, const std::vector<std::string>& lines) {
 
 namespace {
 
-// Of what CPython adds (where a handler begins) it has no line: then that of
-// the code before it.
+// Instructions that CPython adds (where a handler begins) have no line; then it
+// is that of the code before them.
 int64_t line_of(const bytecode::Code& code, int32_t instruction) {
   for (; instruction >= 0; --instruction)
     if (const int32_t line = code.position(instruction).line; line > 0)
@@ -117,21 +117,21 @@ Details& Details::add_place(PyCodeObject* code, int32_t instruction) {
   return add("line", line_of(python::decoded(code), instruction));
 }
 
-Ref stack_object(std::span<const values::Place> stack) {
+Ref stack_object(std::span<const values::FrameSummary> stack) {
   Ref list = Ref::steal(PyList_New(0));
-  for (const values::Place& at : stack) {
-    Ref file = text_object(at.file), function = text_object(at.function);
-    Ref place =
+  for (const values::FrameSummary& frame : stack) {
+    Ref file = text_object(frame.file), function = text_object(frame.function);
+    Ref tuple =
         Ref::steal(file && function ? Py_BuildValue("(OiO)", file.get(),
-                                                    at.line, function.get())
+                                                    frame.line, function.get())
                                     : nullptr);
-    if (!list || !place || PyList_Append(list, place) != 0) return nullptr;
+    if (!list || !tuple || PyList_Append(list, tuple) != 0) return nullptr;
   }
   return list;
 }
 
 Details& Details::add_break(const values::BreakInfo& info) {
-  const values::Reason::Row& reason = info.reason.row();
+  const values::Reason::Definition& reason = info.reason.definition();
   const Ref stack = stack_object(info.stack);
   return add("reason", std::string(reason.id))
       .add("meaning", std::string(reason.meaning))

@@ -18,20 +18,20 @@ namespace magneto::entry {
 bool is_observed() noexcept;
 // Somebody wants to hear of what traces do while they do it.
 bool is_trace_observed() noexcept;
-// None: nobody. Else called as observer(kind, id, details), id being
-// "frame/recompile" or "frame/recompile_restart", with a dict of what the kind
-// says; of traces only if it wants to.
+// `observer`: None, or called as observer(kind, id, details), where id is
+// "frame/recompile" or "frame/recompile_restart" and details is a dict. It
+// hears of steps of traces only if `wants_traces`.
 void set_observer(PyObject* observer, bool wants_traces) noexcept;
 
-// The setting as magneto.heard_settings has it; `otherwise` where it can't be
-// had.
+// The setting as magneto.heard_settings has it; `otherwise` if reading it
+// fails.
 int64_t config_number(const char* name, int64_t otherwise);
 bool config_flag(const char* name);
 // Null if there are none.
 Ref config_functions(const char* name);
 
 // A list of (file, line, function). Null with a Python error set.
-Ref stack_object(std::span<const values::Place> stack);
+Ref stack_object(std::span<const values::FrameSummary> stack);
 
 // A dict of details, filled key by key.
 class Details {
@@ -50,8 +50,8 @@ class Details {
   Ref dict_;
 };
 
-// Tells the observer, if there is one. An observer's exception is printed; a
-// KeyboardInterrupt is raised again where the next one is looked for.
+// Calls the observer, if there is one. An observer's exception is printed; a
+// KeyboardInterrupt is raised again at the next check for one.
 void report(const char* kind, const CodeCache& cache, const Details& details);
 
 // Calls magneto.reports.<function>(details), which warns or returns an

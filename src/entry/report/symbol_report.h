@@ -29,7 +29,7 @@ class SymbolReport {
   struct Note {
     shapes::SymbolId symbol;
     std::string node;
-    std::vector<values::Place> stack;
+    std::vector<values::FrameSummary> stack;
   };
   std::vector<Note> notes_;
 };

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Variables of a frame that nobody reads again, and whose objects somebody may
-// see die: they live as long as the variables do, and no piece begins with
-// them. So ways to one place that differ in nothing else share what follows.
-// Nothing runs when such an object dies, or did not when it began to be held.
+// Dead variables of a frame, which nothing reads again, whose objects the
+// program may see die (by a weak reference): the driver holds these objects as
+// long as the variables live. They aren't among the variables that a piece
+// begins with, so ways to one place that differ only in them share what
+// follows. No such object had a finalizer when it began to be held.
 #pragma once
 
 #include <algorithm>
@@ -23,13 +24,14 @@ class HeldVariables {
     held_.emplace_back(slot, std::move(object));
   }
 
-  // All of them become the frame's own again, for plain Python or to die with
-  // the others in their order.
+  // Gives all of them back to the frame, for plain Python or to die in order
+  // with its other variables.
   void put_back(FrameValues& values) {
     for (auto& [slot, object] : std::exchange(held_, {}))
       put(values, slot, std::move(object));
   }
-  // Those that a piece has written to die with what else it has let go of.
+  // Only those that a piece has written to: they die with what else it has
+  // dropped.
   void put_back(FrameValues& values, std::span<const int32_t> overwritten) {
     const auto first =
         std::ranges::stable_partition(held_, [&](const auto& each) {
@@ -51,8 +53,9 @@ class HeldVariables {
         function(slot, object.get());
   }
 
-  // Whether something runs where one of these is written to.
-  bool run_code_at_death(std::span<const int32_t> overwritten) const {
+  // Whether one of the variables that a piece overwrites has a finalizer by
+  // now.
+  bool have_finalizers(std::span<const int32_t> overwritten) const {
     return std::ranges::any_of(held_, [&](const auto& each) {
       return std::ranges::find(overwritten, each.first) != overwritten.end() &&
              guards::has_finalizer(each.second);
@@ -60,7 +63,7 @@ class HeldVariables {
   }
 
  private:
-  // What has got another object meanwhile lets go of this one.
+  // A variable that has another object by now drops this one.
   static void put(FrameValues& values, int32_t slot, Ref object) {
     const auto at = static_cast<size_t>(slot);
     if (at < values.size() && !values[at]) values.put(at, std::move(object));

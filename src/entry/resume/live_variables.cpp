@@ -17,18 +17,19 @@ namespace {
 
 using values::V;
 
-// Whether somebody may see the death of `object`, by a weak reference to it or
-// to what it holds, or since it calls back at another's death. Tensors aren't
-// looked at: what they hold is worth more.
+// Whether the program may see the death of `object`: by a weak reference to it
+// or to what it holds, or because it is itself a weak reference with a
+// callback. Tensors aren't looked at: it matters more that their memory is
+// freed.
 bool is_seen_from_outside(PyObject* object, int depth = 0) {
   constexpr int kDeepest = 2;
-  constexpr Py_ssize_t kMost = 64;  // more items are like the first ones
+  constexpr Py_ssize_t kMost = 64;  // further items are taken to be alike
   if (tensor::is_tensor(object)) return false;
   PyTypeObject* type = Py_TYPE(object);
   if (PyType_SUPPORTS_WEAKREFS(type) || PyWeakref_Check(object) ||
       type->tp_finalize)
     return true;
-  // Somebody else may put things in it that are.
+  // Something else may put an object into it whose death is seen.
   if (depth > 0 && !python::is_held_only_here(object) &&
       (PyDict_CheckExact(object) || PyList_CheckExact(object)))
     return true;
@@ -66,10 +67,11 @@ bool is_tensor(V value) {
          (value->object && tensor::is_tensor(value->object));
 }
 
-// What the frame of a call lets go of after a break would die at once, though
-// its variable lives on: what the rest of the program gets hold of, as it may
-// put things in it that are seen to die. What the trace made and hands to
-// nobody stays as it is. `is_owner`: no other frame has the variable's object.
+// Whether the object of a dead variable must be kept after a break; otherwise
+// it would die at once, although the variable lives on. It must where its death
+// may be seen, and where the rest of the program gets hold of it and may put
+// objects into it whose deaths are seen. `is_owner`: no other frame has the
+// variable's object.
 bool is_kept(const values::Context& ctx, V value,
              const values::Reachable& handed_on, bool is_outermost,
              bool is_owner) {
@@ -113,8 +115,9 @@ void add_written(const values::Context& ctx, values::Reachable& handed_on) {
   }
 }
 
-// The traces of the pieces look for where such a variable lets go of it.
-bool runs_code_at_death(const values::Context& ctx, V value) {
+// Whether the variable's object has a finalizer. Such variables are kept live:
+// the traces of the pieces look for where the object is dropped.
+bool has_finalizer(const values::Context& ctx, V value) {
   if (value->kind == values::Kind::Cell) value = ctx.heap[value->heap].slots[0];
   return value && value->object && guards::has_finalizer(value->object);
 }
@@ -136,9 +139,8 @@ bool hold_inference_modes(const values::Context& ctx,
                              [&](V mode) { return held.contains(mode); });
 }
 
-// Those values of the trace at whose death something happens: an inference
-// mode or a generator that has something left to do ends, or what runs code
-// when it dies.
+// The values of the trace that have a finalizer: inference modes, generators
+// that are suspended in a block, and caller's objects with finalizers.
 class Endings {
  public:
   Endings(const values::Context& ctx, const values::Capture& capture)
@@ -189,8 +191,8 @@ bool is_shared(std::span<const values::BrokenFrame> inner, V value) {
          });
 }
 
-// Whether what comes behind the instruction reads the variable on each way.
-bool is_live_behind(PyCodeObject* code, int32_t index, int32_t slot) {
+// Whether what comes after the instruction reads the variable on each way.
+bool is_live_after(PyCodeObject* code, int32_t index, int32_t slot) {
   CodeRecord& record = CodeRecord::of(code);
   const bytecode::Liveness& liveness = record.liveness(code);
   const artifact::Island* island = record.island(code, index);
@@ -203,8 +205,8 @@ bool is_live_behind(PyCodeObject* code, int32_t index, int32_t slot) {
          (!handler || liveness.is_live(handler->target, slot));
 }
 
-// Whether the instruction of a frame that calls the next one has no operand at
-// whose death something happens.
+// Whether the instruction by which a frame calls the next one has no operand
+// with a finalizer.
 bool is_left_by_operands(const Endings& endings, PyCodeObject* code,
                          size_t index, std::span<const V> stack) {
   const auto count = static_cast<size_t>(artifact::operand_count(code, index));
@@ -251,7 +253,7 @@ LiveVariables live_variables(const values::Context& ctx, PyCodeObject* code,
           !is_kept(ctx, locals[i], handed_on, depth == 0, is_owner(locals[i])))
         continue;
       kept.push_back(slot);
-      if (!is_watched && !runs_code_at_death(ctx, locals[i]))
+      if (!is_watched && !has_finalizer(ctx, locals[i]))
         slots.held[depth].push_back(slot);
     }
     for (int32_t slot : kept)
@@ -260,8 +262,8 @@ LiveVariables live_variables(const values::Context& ctx, PyCodeObject* code,
     for (int32_t i = 0; i < std::ssize(locals); ++i)
       if (std::ranges::find(kept, i) == kept.end() &&
           !(std::ranges::binary_search(live, i) &&
-            is_live_behind(of, static_cast<int32_t>(index), i)))
-        slots.let_go.push_back(locals[static_cast<size_t>(i)]);
+            is_live_after(of, static_cast<int32_t>(index), i)))
+        slots.dropped.push_back(locals[static_cast<size_t>(i)]);
     for (int32_t slot : live) handed_on.add(locals[static_cast<size_t>(slot)]);
     handed_on.add(stack);
   };
@@ -283,17 +285,17 @@ LiveVariables live_variables(const values::Context& ctx, PyCodeObject* code,
   return slots;
 }
 
-void guard_let_go(values::Context& ctx, const LiveVariables& slots) {
+void guard_dropped(values::Context& ctx, const LiveVariables& slots) {
   values::Reachable held(ctx);
-  for (V value : slots.let_go)
+  for (V value : slots.dropped)
     if (value->source.valid())
-      ctx.guard_death(value);
+      ctx.guard_no_finalizer(value);
     else
       held.add(value);
   for (V value : held)
     if (value->source.valid() &&
         ctx.sources[value->source].kind == guards::SourceKind::Local)
-      ctx.guard_death(value);
+      ctx.guard_no_finalizer(value);
 }
 
 }  // namespace magneto::entry

@@ -9,32 +9,32 @@
 
 namespace magneto::entry {
 
-// Slots in localsplus, in order; of the outermost frame, then of those inside.
-// Empty where the graph doesn't break.
+// Slots in localsplus, in order: a list for the outermost frame, then one for
+// each frame inside. Empty where the graph doesn't break.
 struct LiveVariables {
   std::vector<std::vector<int32_t>> live;
-  // Those of them in which somebody may see an object die: it lives as long as
-  // the variable does, read again or not.
+  // Those of them whose object the program may see die: it must live as long as
+  // the variable, whether or not this is read again.
   std::vector<std::vector<int32_t>> kept;
-  // Those of the kept ones whose objects do nothing when they die: who runs the
-  // pieces holds them, and no piece begins with them (held_variables.h).
+  // Those of the kept ones without finalizers: the driver holds their objects,
+  // and no piece begins with them (held_variables.h).
   std::vector<std::vector<int32_t>> held;
-  // The objects of other variables that are let go of on one of the ways after
+  // The objects of other variables, which are dropped on one of the ways after
   // the break.
-  std::vector<values::V> let_go;
+  std::vector<values::V> dropped;
   // Whether the frames hold all inference modes that are entered again after
-  // the break. One that nobody holds has died, and so has ended.
+  // the break. One that nothing holds has died, which ends it.
   bool hold_inference_modes = true;
-  // Whether nothing that is seen to die is among the operands of a call that
-  // the graph breaks inside of and that C code would hold to its end.
+  // False if the graph breaks inside of a call whose operands C code would hold
+  // to the call's end, and the program may see one of them die.
   bool hold_operands = true;
 };
 
 LiveVariables live_variables(const values::Context& ctx, PyCodeObject* code,
                              const values::Capture& capture);
 
-// Guards that nothing happens when what they let go of dies, nor what the frame
-// began with and that holds.
-void guard_let_go(values::Context& ctx, const LiveVariables& slots);
+// Guards that what is dropped has no finalizers, nor has what it holds of the
+// values that the frame began with.
+void guard_dropped(values::Context& ctx, const LiveVariables& slots);
 
 }  // namespace magneto::entry

@@ -11,12 +11,13 @@
 namespace magneto::python {
 namespace {
 
+// The fields of an iterator after its head, a letter for each machine word.
 // o: an object; n: a Py_ssize_t or long; i: an int.
-struct Row {
+struct IteratorWords {
   const char* path;
   std::string_view words;
 };
-constexpr Row kRows[] = {
+constexpr IteratorWords kIterators[] = {
     {"itertools.accumulate", "oooo"},  // total it function initial
     {"itertools.chain", "oo"},         // source active
     {"itertools.compress", "oo"},      // data selectors
@@ -30,24 +31,24 @@ constexpr Row kRows[] = {
     {"itertools.starmap", "oo"},       // function it
     {"itertools.takewhile", "oon"},    // function it stopped
 };
-constexpr size_t kRowCount = sizeof(kRows) / sizeof(Row);
+constexpr size_t kIteratorCount = sizeof(kIterators) / sizeof(IteratorWords);
 
-// Empty if the object is no such iterator.
+// The object's fields; empty if it isn't one of these iterators.
 std::string_view words_of(PyObject* object) {
   static const auto* const types = forever([] {
     struct Types {
-      PyObject* at[kRowCount];
+      PyObject* at[kIteratorCount];
     } found;
-    for (size_t i = 0; i < kRowCount; ++i)
-      found.at[i] = find_object(kRows[i].path);
+    for (size_t i = 0; i < kIteratorCount; ++i)
+      found.at[i] = find_object(kIterators[i].path);
     return found;
   }());
   auto* type = reinterpret_cast<PyObject*>(Py_TYPE(object));
-  for (size_t i = 0; i < kRowCount; ++i) {
+  for (size_t i = 0; i < kIteratorCount; ++i) {
     if (types->at[i] != type) continue;
-    const size_t size = sizeof(PyObject) + kRows[i].words.size() * 8;
+    const size_t size = sizeof(PyObject) + kIterators[i].words.size() * 8;
     if (static_cast<size_t>(Py_TYPE(object)->tp_basicsize) != size) break;
-    return kRows[i].words;
+    return kIterators[i].words;
   }
   return {};
 }
@@ -92,7 +93,7 @@ void set_iterator_word(PyObject* iterator, size_t word,
       int overflow = 0;
       const int64_t number = PyLong_AsLongLongAndOverflow(value, &overflow);
       *place<int64_t>(iterator, word) = overflow ? PY_SSIZE_T_MAX : number;
-      // Where itertools.count has come to its end it goes on with objects.
+      // Past PY_SSIZE_T_MAX, itertools.count goes on with int objects.
       if (overflow) set_iterator_word(iterator, word + 1, value);
       return;
     }

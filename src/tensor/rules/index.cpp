@@ -67,9 +67,9 @@ at::Tensor gather(const at::Tensor& self, int64_t dim, const at::Tensor& index,
   return make_contiguous(index.sym_sizes(), self.scalar_type(), self.device());
 }
 
-// How indices stand among a tensor's dimensions. In the result, the indexed
-// ones become the broadcast shape of the indices: in the first one's place if
-// they stand side by side, else in front.
+// Which of a tensor's dimensions are indexed. In the result, the broadcast
+// shape of the indices replaces these dimensions: where the first one was if
+// they are adjacent, else in front.
 struct Indexing {
   DimVec shape;                      // of the indices
   c10::SmallVector<size_t, 5> kept;  // dimensions without an index
@@ -173,7 +173,7 @@ at::Tensor index_strided(const at::Tensor& self, TensorIndices indices,
         wide_steps[place + i] = index->sym_strides()[i - missing];
     walked.push_back(make_view(*index, wide, wide_steps, 0));
   }
-  c10::SmallVector<Operand, 4> operands;
+  c10::SmallVector<ElementwiseOperand, 4> operands;
   for (const at::Tensor& each : walked) operands.emplace_back(each);
   return make_tensor(sizes, elementwise_strides(operands, sizes),
                      self.scalar_type(), self.device());
@@ -242,12 +242,12 @@ at::Tensor masked_fill_tensor(const at::Tensor& self, const at::Tensor& mask,
 
 // ---- Putting together ------------------------------------------------------
 
-// An empty vector among tensors of other shapes is overlooked.
+// An empty vector among tensors of other shapes is ignored.
 bool is_overlooked(const at::Tensor& tensor) {
   return tensor.dim() == 1 && is_empty(tensor.sym_sizes());
 }
 
-// Channels last only if all agree on it.
+// Channels last only if all tensors are.
 c10::MemoryFormat common_format(at::TensorList tensors) {
   c10::MemoryFormat format = tensors[0].suggest_memory_format();
   for (const at::Tensor& tensor : tensors) {
@@ -320,7 +320,7 @@ at::Tensor roll(const at::Tensor& self, DimList shifts, c10::IntArrayRef dims) {
       ", dims:", dims.size());
   for (int64_t dim : dims) wrap_dim(dim, self.dim());
   if (dims.empty() || self.is_cuda() || !is_empty(self.sym_sizes())) {
-    // A CPU makes it by concatenating its parts.
+    // On the CPU it is made by concatenating its parts.
     c10::MemoryFormat format = dims.empty() || self.is_cuda()
                                    ? c10::MemoryFormat::Contiguous
                                    : self.suggest_memory_format();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is said of a graph break.
+// What a graph break tells the user.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace magneto::values {
 
-using guards::Place;
+using guards::FrameSummary;
 
 // A graph break under way: why, what about, and what the user can do (empty:
 // what the reason's row says).
@@ -18,9 +18,9 @@ struct BreakInfo {
   Reason reason;
   std::string detail;
   std::string hint;
-  // Where in the user's program, the outermost frame of the trace first. Empty:
-  // where the trace began.
-  std::vector<Place> stack = {};
+  // The place in the user's program, the outermost frame of the trace first.
+  // Empty: where the trace began.
+  std::vector<FrameSummary> stack = {};
   // The whole frame runs in plain Python, and so does what it calls.
   bool skips_calls = false;
 };

@@ -25,13 +25,13 @@ enum class Ending : uint8_t {
 struct SuspendedFrame {
   PyCodeObject* code = nullptr;
   PyObject* globals = nullptr;
-  V function = nullptr;  // that it holds
+  V function = nullptr;  // the one that the generator holds
   python::GeneratorPhase phase = python::GeneratorPhase::Created;
   int32_t pc = 0;         // the instruction to go on with
   std::vector<V> locals;  // localsplus; Null where unbound
   std::vector<V> stack;
   V handled = nullptr;         // the exception that is being handled in it
-  bool has_finalizer = false;  // closing it does what others may notice
+  bool has_finalizer = false;  // whether closing it has an effect
 };
 
 // The frame of an inlined call in which the graph breaks.
@@ -45,7 +45,7 @@ struct BrokenFrame {
   V handled = nullptr;           // the exception that these handle
   Journal::Position before = 0;  // of the journal, before that instruction
   V object = nullptr;            // in tracebacks; null if in none
-  // C code holds what the call was given to its end (DirectCall).
+  // C code holds the call's arguments to its end (DirectCall).
   bool holds_operands = false;
 };
 
@@ -75,15 +75,15 @@ struct Capture {
   // Break: objects of torch.inference_mode that are entered again: each mode
   // ends with its object.
   std::vector<V> inference_modes;
-  // Break: something that the frame had when it began runs code when it dies.
+  // Break: something that the frame held when it began has a finalizer.
   bool has_finalizers = false;
   bool calls_in_blocks = false;  // Return, Break: the graph has calls from
                                  // inside a with or try block
   BreakInfo info;                // Break, Skip
 };
 
-// Whether all that a capture with inner frames leaves can be handed to them. If
-// not, the graph breaks at the call of the innermost one instead.
+// Whether a capture with inner frames can hand them all that they need. If not,
+// the graph breaks at the call of the innermost one instead.
 using CanLeave = std::function<bool(const Capture&)>;
 
 }  // namespace magneto::values

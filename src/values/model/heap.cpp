@@ -44,13 +44,13 @@ bool Heap::is_callers(HeapId id) const {
   return owner && owner->source.valid();
 }
 
-void Heap::let_go(HeapId id, V value) {
+void Heap::drop(HeapId id, V value) {
   if (drops_ && value && !value->source.valid()) [[unlikely]] {
     drops_->push_back(value);
     journal_.record(this, static_cast<uint64_t>(Undo::Drop));
   }
   if (value && value->object && value->source.valid() && is_callers(id))
-    callers_->let_go(value);
+    callers_->check_drop(value);
 }
 
 // -- sequences ----------------------------------------------------------------
@@ -76,7 +76,7 @@ void Heap::splice_known(HeapId id, size_t position, size_t removed,
   MG_CHECK(position + removed <= items.size(), "a splice stays in the list");
   auto first = items.begin() + static_cast<std::ptrdiff_t>(position);
   auto last = first + static_cast<std::ptrdiff_t>(removed);
-  for (auto item = first; item != last; ++item) let_go(id, *item);
+  for (auto item = first; item != last; ++item) drop(id, *item);
   mark(id, Change::Items);
   saved_.push_back({.position = position,
                     .count = static_cast<int64_t>(inserted.size()),
@@ -184,7 +184,7 @@ void Heap::dict_note(HeapId id, V key, V value, PyObject* token) {
 void Heap::dict_set(HeapId id, V key, V value, PyObject* token) {
   DictState& dict = *at(id).dict;
   Py_ssize_t before = index_of(dict, token);
-  if (before >= 0) let_go(id, dict.entries[static_cast<size_t>(before)].value);
+  if (before >= 0) drop(id, dict.entries[static_cast<size_t>(before)].value);
   mark(id, Change::Entries);
   if (before >= 0) {
     DictEntry& entry = dict.entries[static_cast<size_t>(before)];
@@ -212,8 +212,8 @@ void Heap::dict_delete(HeapId id, PyObject* token, bool is_popped) {
   MG_CHECK(position >= 0, "a key that is deleted must be there");
   DictEntry& entry = dict.entries[static_cast<size_t>(position)];
   MG_CHECK(entry.value, "a key that is deleted must be there");
-  let_go(id, entry.key);
-  let_go(id, entry.value);
+  drop(id, entry.key);
+  drop(id, entry.value);
   mark(id, Change::Entries);
   saved_.push_back({.position = static_cast<size_t>(position),
                     .value = entry.value,
@@ -259,8 +259,8 @@ void Heap::dict_move_to_end(HeapId id, PyObject* token) {
 void Heap::dict_clear(HeapId id, std::optional<Py_ssize_t> finger) {
   for (const DictEntry& entry : at(id).dict->entries) {
     if (!entry.value) continue;
-    let_go(id, entry.key);
-    let_go(id, entry.value);
+    drop(id, entry.key);
+    drop(id, entry.value);
   }
   mark(id, Change::Entries);
   Saved saved;
@@ -331,7 +331,7 @@ void Heap::dict_complete(HeapId id, Backing& backing) {
   for (V key : keys) {
     size_t position = old_position(key->object);
     if (added[position]) continue;
-    // It may have been found by another one that is equal.
+    // The entry may have been found by another key that is equal.
     old[position].key = key;
     take(old[position]);
   }
@@ -344,7 +344,7 @@ void Heap::dict_complete(HeapId id, Backing& backing) {
 
 void Heap::set_slot(HeapId id, size_t slot, V value) {
   auto& slots = at(id).slots;
-  if (slot < slots.size()) let_go(id, slots[slot]);
+  if (slot < slots.size()) drop(id, slots[slot]);
   mark(id, Change::Slots);
   while (slots.size() <= slot) {
     slots.push_back(nullptr);

@@ -36,10 +36,11 @@ class Callers {
  public:
   // The items of a list, guarded as a whole.
   virtual std::vector<V> items(V list) = 0;
-  // Told what an object is about to lose by a write. Throws where that can't
-  // wait until the compiled piece ends.
-  virtual void let_go(V value) = 0;
-  // In the user's terms, the same for values that a program can't tell apart:
+  // An object is about to drop the value by a write. Throws BreakException
+  // where the drop can't wait until the compiled piece ends.
+  virtual void check_drop(V value) = 0;
+  // The value in the user's terms; the same for values that a program can't
+  // tell apart:
   // "x.size(0)", "[1, 'a']", "a float32[2, 3] tensor".
   virtual std::string describe(V value) const = 0;
 
@@ -53,21 +54,21 @@ struct DictEntry {
   Ref token;          // a real object that hashes and compares as the key does
   bool written = false;  // by the trace, as opposed to read from the caller
   bool is_new = false;   // known not to be in the caller's, or no longer
-  // Of one that was deleted: how many entries there were then, which deletion
-  // it was, and whether it was a set's pop() that chose it.
+  // For a deleted entry: how many entries there were then, the deletion's
+  // number, and whether a set's pop() has deleted it.
   uint32_t entries_before = 0;
   bool is_popped = false;
   uint32_t deletion = 0;
-  // An OrderedDict's, which has an order of its own over that of the dict
-  // beneath: there, a key that move_to_end() moves stays where it was added.
+  // For an OrderedDict, whose order is kept apart from that of the dict beneath
+  // it: there, a key that move_to_end() moves stays where it was added.
   uint32_t addition = 0;  // its number, counting what was ever added
   bool is_moved = false;  // move_to_end() put it here,
   bool has_left = false;  // or took it from here; then it has no value
 };
 
-// A set took the items of another one, or of a dict, all at once, or dropped
-// them. Its table then grows in another way than by as many single changes,
-// which shows in its order.
+// A set has added, or dropped, all items of another set or of a dict at once.
+// Its table then grows otherwise than by as many single changes, which shows in
+// the order of its items.
 struct SetMerge {
   Ref other;  // a real set or dict of plain constants, made as that was
   bool drops = false;
@@ -129,7 +130,7 @@ class Heap : public Journaled {
     return object;
   }
   size_t size() const { return objects_.size(); }
-  // The same without a note that somebody has looked at it.
+  // The same without counting it as a read.
   V owner(HeapId id) const { return at(id).owner; }
 
   // Construction: state given to an object before anyone could see it. Not
@@ -139,8 +140,8 @@ class Heap : public Journaled {
   void dict_initial(HeapId id, V key, V value, Ref token);
 
   // -- sequences: every change is a splice
-  // All items. Those of a caller's list are read, and guarded, when they are
-  // first asked for: to append takes none of them.
+  // All items. Those of a caller's list are read and guarded at the first call;
+  // an append doesn't need them.
   const std::vector<V>& items(HeapId id) {
     if (at(id).is_unread) read_items(id);
     return (*this)[id].items;
@@ -157,10 +158,10 @@ class Heap : public Journaled {
   void dict_set(HeapId id, V key, V value, PyObject* token);
   // The key must be there.
   void dict_delete(HeapId id, PyObject* token, bool is_popped = false);
-  // Of an OrderedDict all of whose keys have been read.
+  // For an OrderedDict whose keys have all been read.
   void dict_move_to_end(HeapId id, PyObject* token);
   void dict_clear(HeapId id, std::optional<Py_ssize_t> finger = {});
-  // Of a set: the items of `other` are added to it next, or dropped.
+  // For a set: the items of `other` are about to be added to it, or dropped.
   void set_merge(HeapId id, Ref other, bool drops);
   // Notes what a read of the caller's mapping found (value null: nothing).
   void dict_note(HeapId id, V key, V value, PyObject* token);
@@ -174,19 +175,19 @@ class Heap : public Journaled {
   void set_node(HeapId id, graph::NodeRef node);
   void set_attributes(HeapId id, HeapId attributes);
 
-  // Whether it is the caller's object, or what that has its attributes in.
+  // Whether it is a caller's object, or the attribute mapping of one.
   bool is_callers(HeapId id) const;
 
-  // Objects made since there were `size` stand for ones that calls which aren't
-  // traced get as well, as out of a cache: who writes to them, keeps them or
-  // asks for their identity can tell the difference, and touches them.
+  // Marks the objects made since there were `size` as shared: they stand for
+  // objects that calls which aren't traced get, too, as out of a cache. Writing
+  // to one, keeping it or asking for its identity shows the difference.
   void share_since(size_t size);
   bool is_shared(HeapId id) const { return id.valid() && at(id).is_shared; }
   void touch(HeapId id);
   bool touched_shared() const { return touched_shared_; }
 
-  // Writes to objects of the caller's so far, undone ones too; and how often
-  // one that has been written to was looked at since, by whomever.
+  // How many writes to caller's objects there were so far, including undone
+  // ones; and how many reads of caller's objects that had been written to.
   size_t callers_writes() const { return callers_writes_; }
   size_t reads_of_written() const { return reads_of_written_; }
 
@@ -207,7 +208,8 @@ class Heap : public Journaled {
   void undo(uint64_t a, uint64_t b) noexcept override;
 
  private:
-  // A caller's object that the trace knows by its source alone has none here.
+  // A caller's object that the trace knows by its source alone has no state
+  // here.
   HeapObject& at(HeapId id) {
     MG_CHECK(id.index < objects_.size(), "an object of the heap");
     return objects_[id.index];
@@ -246,13 +248,13 @@ class Heap : public Journaled {
     std::vector<V> items;
     std::unique_ptr<DictState> dict;
   };
-  // Of an attribute mapping, whose it is; else the object itself.
+  // The object that an attribute mapping belongs to; else the object itself.
   HeapId owner_of(HeapId id) const;
   void mark(HeapId id, Change change);
   void note_read(HeapId id) const {
     if (is_callers(id)) ++reads_of_written_;
   }
-  void let_go(HeapId id, V value);
+  void drop(HeapId id, V value);
   void read_items(HeapId id);
   void splice_known(HeapId id, size_t position, size_t removed,
                     std::span<const V> inserted);

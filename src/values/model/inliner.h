@@ -19,8 +19,8 @@ struct Arguments {
   std::span<const V> positional;
   std::span<const V> keyword_values;
   std::span<PyObject* const> keyword_names;
-  // The first one is a bound method's: CPython's errors name the method after
-  // its class.
+  // The first argument is a bound method's self: CPython's errors then name the
+  // method with its class.
   bool is_bound = false;
 
   size_t count() const { return positional.size(); }
@@ -32,7 +32,7 @@ struct Arguments {
 // The keyword names of a call as vectorcall takes them; null if there are none.
 Ref names_of(const Arguments& args);
 
-// A call that a compiled piece makes, for what it does and not for its result.
+// A call that a compiled piece makes for its effect; its result isn't used.
 struct LateCall {
   LateCall(V callee, const Arguments& args);
 
@@ -52,11 +52,11 @@ class Inliner {
                                       V* returned) = 0;
   // Where the program stands, for nodes of the graph.
   virtual graph::Origin origin() = 0;
-  // Whether a with or try block is around that, in this frame or a caller's.
+  // Whether that is inside of a with or try block, in this frame or a caller.
   virtual bool is_in_block() = 0;
-  // Whether the next instruction drops what the one that runs gives.
+  // Whether the next instruction drops the result of the one that runs.
   virtual bool drops_result() const = 0;
-  // Where the program stands, for what isn't a call of the graph.
+  // The same for what isn't a call of the graph.
   virtual graph::LocationId location() = 0;
   // For super() without arguments: the class cell's content and first argument.
   // Null, or what CPython says where it doesn't find them.
@@ -71,12 +71,12 @@ class Inliner {
   virtual V handled_exception() = 0;
   // How many calls the trace is in: 0 in the outermost frame.
   virtual size_t depth() const = 0;
-  // After a rollback: no inner frame is gone on with by itself.
+  // After a rollback: forgets the inner frames that would go on by themselves.
   virtual void drop_broken() = 0;
   // For dump(Context&): what the interpreter goes on with.
   virtual std::string dump() const = 0;
   // Whether an object that the caller's weak reference gave when the trace
-  // began is surely still alive, whatever the program has let go of since.
+  // began is surely still alive, whatever the program has dropped since.
   virtual bool surely_lives(PyObject* object) const = 0;
 
  protected:

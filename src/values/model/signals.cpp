@@ -61,9 +61,9 @@ const std::vector<V>& slots_of(Context& ctx, V exception) {
   return ctx.heap[exception->heap].slots;
 }
 
-// The exception that is being handled becomes the context of the one that is
-// raised, whose own place in the chain is given up. Exceptions of the caller's
-// have no slots.
+// The exception that is being handled becomes the __context__ of the one that
+// is raised. Where that is in the chain of contexts already, it is removed.
+// Caller's exceptions have no slots.
 void chain(Context& ctx, V exception, V handled) {
   if (slots_of(ctx, exception).empty()) return;
   // Where it makes no difference, the caller's isn't looked at.
@@ -110,8 +110,8 @@ std::string text_of(PyObject* name) {
 
 }  // namespace
 
-std::vector<Place> Signals::stack_of(graph::LocationId location) const {
-  std::vector<Place> stack;
+std::vector<FrameSummary> Signals::stack_of(graph::LocationId location) const {
+  std::vector<FrameSummary> stack;
   while (location.valid()) {
     const graph::Location& at = whole().graph().locations()[location.index];
     const PyCodeObject* code = at.code.get();
@@ -124,7 +124,7 @@ std::vector<Place> Signals::stack_of(graph::LocationId location) const {
   return stack;
 }
 
-std::vector<Place> Signals::exception_stack() const {
+std::vector<FrameSummary> Signals::exception_stack() const {
   return stack_of(raised_at_);
 }
 
@@ -159,7 +159,8 @@ Signal Signals::raise_from_python() {
   Ref owned_type = Ref::steal(type);
   Ref owned_value = Ref::steal(value);
   Ref owned_traceback = Ref::steal(traceback);
-  // Not the traced program's: a signal's, or the trace's own need of data.
+  // Not an exception of the traced program: a signal handler's, or the trace
+  // needs data.
   if (PyErr_GivenExceptionMatches(type, PyExc_KeyboardInterrupt)) {
     PyErr_Restore(owned_type.release(), owned_value.release(),
                   owned_traceback.release());

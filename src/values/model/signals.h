@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What ends a step otherwise than with a value: traced exceptions, and graph
-// breaks.
+// How a step ends without a value: by an exception of the traced program, or a
+// graph break.
 #pragma once
 
 #include <string>
@@ -28,16 +28,16 @@ class Signals {
   Signal skip(Reason reason, std::string detail, std::string hint);
   V exception() const { return exception_; }  // after Signal::Raised
   V take_exception();
-  // After a rollback: the exception that is under way is this one again, or
-  // null. Why the trace broke stays.
+  // After a rollback: restores the exception that is under way (or null). The
+  // reason of the break is kept.
   void restore_exception(V exception) { exception_ = exception; }
   // True if the pending exception is an instance of `type`.
   bool exception_is(PyObject* type) const;
   const BreakInfo& break_info() const { return break_; }  // after Signal::Break
   // Where a call of the graph stands, as BreakInfo::stack.
-  std::vector<Place> stack_of(graph::LocationId location) const;
+  std::vector<FrameSummary> stack_of(graph::LocationId location) const;
   // Where the exception was raised, as BreakInfo::stack.
-  std::vector<Place> exception_stack() const;
+  std::vector<FrameSummary> exception_stack() const;
 
  protected:
   Signals() = default;

@@ -67,7 +67,7 @@ V Wrapping::known(PyObject* object, SourceId source) {
 
 namespace {
 
-// Objects that are what they are: a guard on their identity says all.
+// Objects for which a guard on their identity is enough.
 bool is_identity_constant(PyObject* object) {
   PyTypeObject* type = Py_TYPE(object);
   const TorchTypes& torch = torch_types();
@@ -218,7 +218,7 @@ V Wrapping::wrap_tensor(PyObject* object, SourceId source) {
     spec.kind = type == torch.parameter ? graph::InputKind::Parameter
                                         : graph::InputKind::Buffer;
   }
-  // What the call brings is an input of the whole graph.
+  // A tensor that the call brings is an input of the outermost graph.
   graph::Graph& root = tracer.root();
   const graph::NodeRef node{root.id(), root.placeholder(spec, fake.share())};
   TensorValue value{};
@@ -246,7 +246,7 @@ bool may_have_twins(PyObject* function) {
   const auto* code = reinterpret_cast<PyCodeObject*>(real->func_code);
   if (code->co_flags & CO_NESTED) return true;
   PyObject* name = code->co_qualname;
-  // Those of a class are found in it.
+  // Functions of a class are found in the class.
   if (PyUnicode_FindChar(name, '.', 0, PyUnicode_GET_LENGTH(name), 1) >= 0)
     return false;
   return PyDict_GetItemWithError(real->func_globals, name) != function;
@@ -254,9 +254,9 @@ bool may_have_twins(PyObject* function) {
 
 }  // namespace
 
-// Functions that the call brings are told by their code if there may be others
-// of the same. What is found from a fixed object is told by its identity, which
-// takes one guard.
+// Functions that the call brings are guarded by their code if there may be
+// others with the same code. What is found from a fixed object is guarded by
+// its identity, which takes one guard.
 V Wrapping::wrap_function(PyObject* object, SourceId source) {
   SourceId root = source;
   while (sources[root].base.valid()) root = sources[root].base;

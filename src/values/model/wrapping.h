@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How an object of the caller's becomes a value, and what is guarded of it;
-// what it has under names and keys; and what it means to let go of it.
+// what it has under names and keys; and what it means to drop it.
 #pragma once
 
 #include <unordered_map>
@@ -59,18 +59,18 @@ class Wrapping : public ValueFactory, public Backing, public Callers {
   V constant_attribute(V constant, PyObject* name);
   // The dictionary of a Constant that is a function or a module, or null.
   V constant_namespace(V constant);
-  // `cls.__dict__`, of a class that is guarded as a whole, and the class whose
-  // the Constant is; null if it is no such.
+  // `cls.__dict__` of a class that is guarded as a whole; and the class that
+  // such a Constant belongs to, null if it isn't one.
   V class_namespace(PyTypeObject* type);
   PyTypeObject* class_of_namespace(V constant) const;
   // The attributes that a class has itself, for writes: see
-  // class_attributes.h. Null of a class whose __dict__ the program has in hand.
+  // class_attributes.h. Null for a class whose __dict__ the program has got.
   V class_attributes(PyTypeObject* type);
-  // The same, null of a class that hasn't been written to.
+  // The same, null for a class that hasn't been written to.
   V written_class(PyTypeObject* type) const;
-  // Whether class_attributes() was asked for, by what was rolled back, too.
+  // Whether class_attributes() was ever called, even if it was rolled back.
   bool has_written_classes() const { return has_written_classes_; }
-  // What the class has under that name in its MRO is guarded.
+  // Guards what the class has under that name in its MRO.
   void guard_type_attribute(PyTypeObject* type, PyObject* name,
                             PyObject* found);
 
@@ -80,15 +80,15 @@ class Wrapping : public ValueFactory, public Backing, public Callers {
 
   // -- Callers
   std::vector<V> items(V list) override;
-  // What dies (finalizers.cpp): breaks the graph where user code runs when the
-  // value dies: the program must see it run here.
-  void let_go(V value) override;
+  // For what the program drops (finalization.cpp). Breaks the graph if the
+  // value has a finalizer, since the program must see that run here; else
+  // guards that it has none.
+  void check_drop(V value) override;
   std::string describe(V value) const override;
-  // The same of what the caller's mapping has under a key that wasn't read.
-  void let_go_unread(HeapId dict, V key, PyObject* token);
-  // The piece is for calls in which nothing happens where the value dies, if
-  // nothing does in this one.
-  void guard_death(V value);
+  // The same for what the caller's mapping has under a key that wasn't read.
+  void check_drop_unread(HeapId dict, V key, PyObject* token);
+  // Guards that the value has no finalizer, unless it has one in this call.
+  void guard_no_finalizer(V value);
 
  protected:
   Wrapping() : ValueFactory(this) {}
@@ -110,10 +110,10 @@ class Wrapping : public ValueFactory, public Backing, public Callers {
 
   JournaledMap<PyObject*, V> seen_{journal};  // objects that have an identity
   JournaledMap<V, V> looked_{journal};        // lazy -> looked at
-  // Instances' own dictionaries -> whose. Not undone: what is too much here can
-  // only be in the way of a dictionary that is an instance's.
+  // Instances' dictionaries -> the instance. Not undone: an entry too many only
+  // concerns a dictionary that is an instance's anyway.
   std::unordered_map<PyObject*, PyObject*> instance_dicts_;
-  // Classes' dictionaries that the program asked for -> whose. Not undone.
+  // Classes' dictionaries that the program asked for -> the class. Not undone.
   std::unordered_map<PyObject*, PyTypeObject*> class_dicts_;
   bool has_written_classes_ = false;
 };

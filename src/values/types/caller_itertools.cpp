@@ -19,7 +19,7 @@ enum class Holds : uint8_t {
   Number,
   OrUnlimited,  // a number, -1 of which stands for None
   Flag,
-  Zero,  // a number that must be 0: of no attribute
+  Zero,  // a number that must be 0; no attribute has it
 };
 
 struct Part {
@@ -38,7 +38,7 @@ constexpr Part kCompress[] = {{"data", 0, Holds::Object},
                               {"selectors", 1, Holds::Object}};
 constexpr Part kCount[] = {{"number", 0, Holds::Number},
                            {"by", 2, Holds::Object}};
-// One whose numbers are any objects.
+// An itertools.count whose numbers aren't machine words.
 constexpr Part kCountObjects[] = {{"number", 1, Holds::Object},
                                   {"by", 2, Holds::Object}};
 constexpr Part kCycle[] = {{"it", 0, Holds::Object},
@@ -65,12 +65,12 @@ constexpr Part kTakeWhile[] = {{"predicate", 0, Holds::Object},
                                {"it", 1, Holds::Object},
                                {"stopped", 2, Holds::Flag}};
 
-struct Row {
+struct ItertoolsClass {
   std::string_view iterator;  // tp_name
   const char* state;
   std::span<const Part> parts;
 };
-constexpr Row kRows[] = {
+constexpr ItertoolsClass kItertoolsClasses[] = {
     {"itertools.accumulate", "Accumulate", kAccumulate},
     {"itertools.chain", "Chain", kChain},
     {"itertools.compress", "Compress", kCompress},
@@ -85,10 +85,11 @@ constexpr Row kRows[] = {
     {"itertools.takewhile", "TakeWhile", kTakeWhile},
 };
 
-const Row* row_of(PyTypeObject* type) {
+const ItertoolsClass* itertools_class(PyTypeObject* type) {
   const auto found =
-      std::ranges::find(kRows, std::string_view(type->tp_name), &Row::iterator);
-  return found == std::end(kRows) ? nullptr : &*found;
+      std::ranges::find(kItertoolsClasses, std::string_view(type->tp_name),
+                        &ItertoolsClass::iterator);
+  return found == std::end(kItertoolsClasses) ? nullptr : &*found;
 }
 
 bool counts_objects(PyObject* iterator) {
@@ -96,10 +97,11 @@ bool counts_objects(PyObject* iterator) {
   return number && *number;
 }
 
-std::span<const Part> parts_of(PyObject* iterator, const Row& row) {
-  const bool is_count = row.parts.data() == kCount;
+std::span<const Part> parts_of(PyObject* iterator,
+                               const ItertoolsClass& its_class) {
+  const bool is_count = its_class.parts.data() == kCount;
   return is_count && counts_objects(iterator) ? std::span(kCountObjects)
-                                              : row.parts;
+                                              : its_class.parts;
 }
 
 // Reads the parts of one iterator. Numbers that aren't symbols are guarded all
@@ -206,14 +208,14 @@ PyTypeObject* state_class(const char* name) {
 }  // namespace
 
 V caller_itertools_state(Context& ctx, PyObject* object, SourceId source) {
-  const Row* row = row_of(Py_TYPE(object));
-  if (!row || !python::has_iterator_words(object)) return nullptr;
+  const ItertoolsClass* its_class = itertools_class(Py_TYPE(object));
+  if (!its_class || !python::has_iterator_words(object)) return nullptr;
   Reader reader(ctx, object, source);
-  V state = ctx.object(state_class(row->state));
+  V state = ctx.object(state_class(its_class->state));
   const HeapId attributes = ctx.make_attributes(state);
-  if (row->parts.data() == kCount && !counts_objects(object))
+  if (its_class->parts.data() == kCount && !counts_objects(object))
     (void)reader.object(1);
-  for (const Part& part : parts_of(object, *row)) {
+  for (const Part& part : parts_of(object, *its_class)) {
     V value = read_part(ctx, reader, part);
     if (!value) return nullptr;
     if (!part.attribute) continue;
@@ -242,9 +244,9 @@ struct IteratorWrite {
 // For what the attribute of the iterator's state now has.
 IteratorWrite iterator_write(Context& ctx, V iterator, PyObject* attribute,
                              V value) {
-  const Row* row = row_of(iterator->type);
-  MG_CHECK(row, "an iterator with a state");
-  for (const Part& part : parts_of(iterator->object, *row)) {
+  const ItertoolsClass* its_class = itertools_class(iterator->type);
+  MG_CHECK(its_class, "an iterator with a state");
+  for (const Part& part : parts_of(iterator->object, *its_class)) {
     if (!part.attribute ||
         PyUnicode_CompareWithASCIIString(attribute, part.attribute) != 0)
       continue;

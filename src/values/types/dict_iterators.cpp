@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The number of such an iterator is its place among the dict's entries: that of
-// the next one or, backwards, one behind it; -1 at the end.
+// Such an iterator's number is an index into the dict's entries: that of the
+// next entry or, for a reversed iterator, one more than it; -1 at the end.
 #include "values/types/dict_iterators.h"
 
 #include <algorithm>
@@ -13,17 +13,17 @@ namespace {
 
 enum Slot : size_t {
   kDict,
-  kSizeThen,  // when the iterator was made; -1: it was seen to have changed
+  kSizeThen,  // of the dict when the iterator was made; -1: a change was met
   kVersionThen,
-  kWay,  // the part, and whether backwards
+  kClassIndex,  // in kIteratorClasses
 };
 
-struct Row {
+struct IteratorClass {
   DictPart part;
   bool backwards;
   PyTypeObject* type;
 };
-const Row kRows[] = {
+const IteratorClass kIteratorClasses[] = {
     {DictPart::Keys, false, &PyDictIterKey_Type},
     {DictPart::Values, false, &PyDictIterValue_Type},
     {DictPart::Items, false, &PyDictIterItem_Type},
@@ -38,16 +38,16 @@ int64_t number_in(const HeapObject& state, Slot slot) {
   return PyLong_AsLongLong(state.slots[slot]->object);
 }
 
-const Row& way(const HeapObject& state) {
-  return kRows[static_cast<size_t>(number_in(state, kWay))];
+const IteratorClass& iterator_class(const HeapObject& state) {
+  return kIteratorClasses[static_cast<size_t>(number_in(state, kClassIndex))];
 }
 
-// The place of the next entry that is there, or -1.
-int64_t next_place(const DictState& dict, int64_t place, bool backwards) {
+// The index of the next entry that isn't deleted, or -1.
+int64_t next_index(const DictState& dict, int64_t index, bool backwards) {
   const int64_t step = backwards ? -1 : 1;
-  if (backwards) --place;
-  for (; place >= 0 && place < std::ssize(dict.entries); place += step)
-    if (dict.entries[static_cast<size_t>(place)].value) return place;
+  if (backwards) --index;
+  for (; index >= 0 && index < std::ssize(dict.entries); index += step)
+    if (dict.entries[static_cast<size_t>(index)].value) return index;
   return -1;
 }
 
@@ -72,7 +72,7 @@ Status expect_unchanged(Context& ctx, V iterator) {
     return raise_changed(ctx, is_ordered(dict) ? "OrderedDict changed size"
                                                : "dictionary changed size");
   }
-  // As many keys as before, but others: which come next is C's affair.
+  // As many keys as before, but others: which come next only CPython knows.
   if (has_other_keys)
     return ctx.graph_break("c-protocol", "keys that change during an iteration",
                            "iterate over a copy of the keys");
@@ -84,19 +84,21 @@ Status expect_unchanged(Context& ctx, V iterator) {
 V dict_iterator(Context& ctx, V dict, DictPart part, bool backwards) {
   ctx.heap.dict_complete(dict->heap, ctx);
   const DictState& now = *ctx.heap[dict->heap].dict;
-  const size_t row = static_cast<size_t>(part) + (backwards ? 3 : 0);
+  const size_t class_index = static_cast<size_t>(part) + (backwards ? 3 : 0);
   V slots[] = {dict, ctx.integer(static_cast<int64_t>(now.live)),
                ctx.integer(now.version),
-               ctx.integer(static_cast<int64_t>(row))};
-  const int64_t place = backwards ? std::ssize(now.entries) : 0;
-  return ctx.iterator(is_ordered(dict) ? &PyODictIter_Type : kRows[row].type,
-                      slots, place);
+               ctx.integer(static_cast<int64_t>(class_index))};
+  const int64_t index = backwards ? std::ssize(now.entries) : 0;
+  return ctx.iterator(
+      is_ordered(dict) ? &PyODictIter_Type : kIteratorClasses[class_index].type,
+      slots, index);
 }
 
 bool is_dict_iterator(V iterator) {
   return iterator->type == &PyODictIter_Type ||
-         std::ranges::any_of(
-             kRows, [&](const Row& row) { return row.type == iterator->type; });
+         std::ranges::any_of(kIteratorClasses, [&](const IteratorClass& each) {
+           return each.type == iterator->type;
+         });
 }
 
 Outcome<V> next_of_dict(Context& ctx, V iterator) {
@@ -104,18 +106,19 @@ Outcome<V> next_of_dict(Context& ctx, V iterator) {
   if (state.number < 0) return nullptr;
   MG_DO(expect_unchanged(ctx, iterator));
   V dict = state.slots[kDict];
-  const auto& [part, backwards, type] = way(state);
+  const auto& [part, backwards, type] = iterator_class(state);
   const DictState& now = *ctx.heap[dict->heap].dict;
-  const int64_t place = next_place(now, state.number, backwards);
-  if (place < 0) {
+  const int64_t index = next_index(now, state.number, backwards);
+  if (index < 0) {
     ctx.heap.set_number(iterator->heap, -1);
     return nullptr;
   }
-  int64_t behind = backwards ? place : place + 1;
-  // An OrderedDict's knows whether there is another one.
-  if (is_ordered(dict) && next_place(now, behind, backwards) < 0) behind = -1;
-  ctx.heap.set_number(iterator->heap, behind);
-  const DictEntry& entry = now.entries[static_cast<size_t>(place)];
+  int64_t after_it = backwards ? index : index + 1;
+  // The iterator of an OrderedDict knows whether another entry follows.
+  if (is_ordered(dict) && next_index(now, after_it, backwards) < 0)
+    after_it = -1;
+  ctx.heap.set_number(iterator->heap, after_it);
+  const DictEntry& entry = now.entries[static_cast<size_t>(index)];
   if (part == DictPart::Keys) return entry.key;
   if (part == DictPart::Values) return entry.value;
   V pair[] = {entry.key, entry.value};
@@ -125,17 +128,17 @@ Outcome<V> next_of_dict(Context& ctx, V iterator) {
 std::optional<DictIteration> dict_iteration(Context& ctx, V iterator) {
   const HeapObject& state = ctx.heap[iterator->heap];
   V dict = state.slots[kDict];
-  const auto& [part, backwards, type] = way(state);
+  const auto& [part, backwards, type] = iterator_class(state);
   if (state.number < 0) return DictIteration{dict, part, backwards, -1};
   const DictState& now = *ctx.heap[dict->heap].dict;
   if (static_cast<int64_t>(now.live) != number_in(state, kSizeThen) ||
       now.version != number_in(state, kVersionThen))
     return std::nullopt;
   // clear() of an empty dict leaves fewer entries, and changes nothing.
-  const auto place = static_cast<size_t>(
+  const auto index = static_cast<size_t>(
       std::min<int64_t>(state.number, std::ssize(now.entries)));
-  const auto given = backwards ? std::span(now.entries).subspan(place)
-                               : std::span(now.entries).first(place);
+  const auto given = backwards ? std::span(now.entries).subspan(index)
+                               : std::span(now.entries).first(index);
   const auto passed = std::ranges::count_if(
       given, [](const DictEntry& entry) { return entry.value != nullptr; });
   return DictIteration{dict, part, backwards, passed};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Dicts, and what else has keys: reads and writes of entries.
+// Reads and writes of the entries of dicts and other mappings.
 #include "python/key_token.h"
 #include "python/names.h"
 #include "values/protocol/hashing.h"
@@ -78,7 +78,7 @@ Status dict_set(Context& ctx, V dict, V key, V value) {
   settle_keys(ctx, dict);
   if (!ctx.heap[dict->heap].dict->complete &&
       ctx.heap.find(dict->heap, token) < 0)
-    ctx.let_go_unread(dict->heap, key, token);
+    ctx.check_drop_unread(dict->heap, key, token);
   ctx.heap.dict_set(dict->heap, key, value, token);
   expect_closed_comparisons();
   return done;
@@ -95,7 +95,8 @@ Outcome<V> dict_pop(Context& ctx, V dict, V key) {
 
 bool is_merged_directly(Context& ctx, PyTypeObject* type) {
   if (type->tp_iter == PyDict_Type.tp_iter) return true;
-  // An OrderedDict's way of iteration is another one, and is not looked at.
+  // Of an OrderedDict, CPython calls keys() and __getitem__, which are C code
+  // unless its class has others.
   return type->tp_iter == PyODict_Type.tp_iter &&
          !own_special(ctx, type, interned().keys) &&
          !own_special(ctx, type, interned().dunder_getitem) &&

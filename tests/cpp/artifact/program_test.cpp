@@ -26,7 +26,7 @@ Ref run(const DirectProgram& program, std::vector<PyObject*> inputs) {
 
 TEST(DirectProgram, CallsTheGraphAndReturnsItsOutput) {
   Program python("def graph(a, b):\n  return (a + b, a * b)\n");
-  ProgramBuilder builder;
+  DirectProgramBuilder builder;
   builder.call_graph();
   builder.result(builder.graph_output(1));
   builder.result(builder.graph_output(0));
@@ -39,7 +39,7 @@ TEST(DirectProgram, CallsTheGraphAndReturnsItsOutput) {
 }
 
 TEST(DirectProgram, GraphWithoutCallsIsNotCalled) {
-  ProgramBuilder builder;
+  DirectProgramBuilder builder;
   builder.call_graph();
   builder.result(builder.input(0));
   DirectProgram program = builder.finish(0, false);
@@ -51,7 +51,7 @@ TEST(DirectProgram, GraphWithoutCallsIsNotCalled) {
 
 TEST(DirectProgram, ErrorsOfTheGraphAreRaised) {
   Program python("def graph():\n  raise ValueError('no')\n");
-  ProgramBuilder builder;
+  DirectProgramBuilder builder;
   builder.call_graph();
   builder.result(builder.graph_output(0));
   DirectProgram program = builder.finish(0, true);
@@ -63,7 +63,7 @@ TEST(DirectProgram, ErrorsOfTheGraphAreRaised) {
 TEST(DirectProgram, GraphThatReturnsSomethingElseIsAnError) {
   Program python("def one():\n  return 1\ndef two():\n  return (1, 2)\n");
   for (const char* name : {"one", "two"}) {
-    ProgramBuilder builder;
+    DirectProgramBuilder builder;
     builder.call_graph();
     builder.result(builder.graph_output(0));
     DirectProgram program = builder.finish(0, true);
@@ -75,7 +75,7 @@ TEST(DirectProgram, GraphThatReturnsSomethingElseIsAnError) {
 }
 
 TEST(DirectProgram, ContainersMayContainThemselves) {
-  ProgramBuilder builder;
+  DirectProgramBuilder builder;
   Operand list = builder.make(StepOp::MakeList, {});
   Operand tuple = builder.make(StepOp::MakeTuple, {list});
   builder.act(StepOp::AssignList, {list, tuple, builder.input(0)});
@@ -107,7 +107,7 @@ TEST(DirectProgram, MakesEveryKindOfObject) {
       "  def inner(a=0, *, b=1): return (a, b, c)\n"
       "  return inner\n"
       "inner = g().__code__\n");
-  ProgramBuilder b;
+  DirectProgramBuilder b;
   auto named = [&](const char* name) { return b.constant(python.get(name)); };
   auto text = [&](const char* chars) {
     return b.constant(Ref::steal(PyUnicode_InternFromString(chars)));
@@ -171,7 +171,7 @@ TEST(DirectProgram, EffectsReachTheCallersObjects) {
       "  c = 1\n"
       "  return lambda: c\n"
       "cell = f().__closure__[0]\n");
-  ProgramBuilder b;
+  DirectProgramBuilder b;
   auto named = [&](const char* name) { return b.constant(python.get(name)); };
   auto text = [&](const char* chars) {
     return b.constant(Ref::steal(PyUnicode_InternFromString(chars)));
@@ -204,7 +204,7 @@ TEST(DirectProgram, EffectsReachTheCallersObjects) {
 
 TEST(DirectProgram, ClearAttributesDeletesAll) {
   Program python("class O: pass\no = O(); o.a = 1; o.b = 2\n");
-  ProgramBuilder b;
+  DirectProgramBuilder b;
   b.act(StepOp::ClearAttributes, {b.constant(python.get("o"))});
   ASSERT_TRUE(run(b.finish(0, false), {})) << take_error();
   EXPECT_TRUE(python.check("vars(o) == {}"));
@@ -215,7 +215,7 @@ TEST(DirectProgram, LeavesNoReferencesBehind) {
   Ref object = Ref::steal(PyList_New(0));
   const Py_ssize_t before = Py_REFCNT(object.get());
   {
-    ProgramBuilder b;
+    DirectProgramBuilder b;
     b.call_graph();
     Operand list = b.make(StepOp::MakeList, {});
     b.act(StepOp::AssignList, {list, b.graph_output(0), b.input(0)});
@@ -229,7 +229,7 @@ TEST(DirectProgram, LeavesNoReferencesBehind) {
 }
 
 TEST(DirectProgram, PrintsItsSteps) {
-  ProgramBuilder b;
+  DirectProgramBuilder b;
   b.call_graph();
   Operand list = b.make(StepOp::MakeList, {});
   b.act(StepOp::AssignList, {list, b.graph_output(0), b.constant(Py_None)});

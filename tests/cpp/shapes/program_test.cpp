@@ -111,37 +111,38 @@ TEST(Program, SharesCommonParts) {
 }
 
 // What Python 3 gives; none where it raises.
-struct Row {
+struct Case {
   Operation operation;
   double a, b;
   std::optional<double> expected;
 };
 
-void expect_rows(Type type, std::span<const Row> rows) {
-  for (const Row& row : rows) {
-    const auto result =
-        type == Type::Float
-            ? apply(row.operation, type, Number::of(row.a), Number::of(row.b))
-            : apply(row.operation, type,
-                    Number::of(static_cast<int64_t>(row.a)),
-                    Number::of(static_cast<int64_t>(row.b)));
-    const std::string what = std::string(row_of(row.operation).name) + " of " +
-                             std::to_string(row.a) + ", " +
-                             std::to_string(row.b);
-    ASSERT_EQ(result.has_value(), row.expected.has_value()) << what;
+void expect_cases(Type type, std::span<const Case> cases) {
+  for (const Case& each : cases) {
+    const auto result = type == Type::Float
+                            ? apply(each.operation, type, Number::of(each.a),
+                                    Number::of(each.b))
+                            : apply(each.operation, type,
+                                    Number::of(static_cast<int64_t>(each.a)),
+                                    Number::of(static_cast<int64_t>(each.b)));
+    const std::string what = std::string(row_of(each.operation).name) + " of " +
+                             std::to_string(each.a) + ", " +
+                             std::to_string(each.b);
+    ASSERT_EQ(result.has_value(), each.expected.has_value()) << what;
     if (!result) continue;
     const bool to_int = type == Type::Integer
-                            ? row.operation != Operation::TrueDivide
-                            : row.operation == Operation::Truncate ||
-                                  row.operation == Operation::Floor ||
-                                  row.operation == Operation::Ceiling ||
-                                  row.operation == Operation::Round;
+                            ? each.operation != Operation::TrueDivide
+                            : each.operation == Operation::Truncate ||
+                                  each.operation == Operation::Floor ||
+                                  each.operation == Operation::Ceiling ||
+                                  each.operation == Operation::Round;
     if (to_int) {
-      EXPECT_EQ(result->integer(), static_cast<int64_t>(*row.expected)) << what;
-    } else if (std::isnan(*row.expected)) {
+      EXPECT_EQ(result->integer(), static_cast<int64_t>(*each.expected))
+          << what;
+    } else if (std::isnan(*each.expected)) {
       EXPECT_TRUE(std::isnan(result->real())) << what;
     } else {
-      EXPECT_EQ(*result, Number::of(*row.expected)) << what;
+      EXPECT_EQ(*result, Number::of(*each.expected)) << what;
     }
   }
 }
@@ -151,7 +152,7 @@ constexpr double kNan = NAN;
 
 TEST(Apply, IntsAsPython) {
   using O = Operation;
-  const Row rows[] = {
+  const Case cases[] = {
       {O::FloorDivide, 7, 2, 3},
       {O::FloorDivide, -7, 2, -4},
       {O::FloorDivide, 7, -2, -4},
@@ -185,12 +186,12 @@ TEST(Apply, IntsAsPython) {
       {O::BitOr, -4, 1, -3},
       {O::BitXor, -1, 5, -6},
   };
-  expect_rows(Type::Integer, rows);
+  expect_cases(Type::Integer, cases);
 }
 
 TEST(Apply, FloatsAsPython) {
   using O = Operation;
-  const Row rows[] = {
+  const Case cases[] = {
       {O::FloorDivide, 7.5, 2, 3.0},
       {O::FloorDivide, -7.5, 2, -4.0},
       {O::FloorDivide, 0.0, -2, -0.0},
@@ -279,7 +280,7 @@ TEST(Apply, FloatsAsPython) {
       {O::CopySign, 1, -0.0, -1},
       {O::Absolute, -0.0, 0, 0.0},
   };
-  expect_rows(Type::Float, rows);
+  expect_cases(Type::Float, cases);
   EXPECT_TRUE(
       apply(O::Equal, Type::Float, Number::of(0.0), Number::of(-0.0))->truth());
 }

@@ -135,14 +135,14 @@ TEST(Range, OfExpressionsContainsTheirValues) {
   }
 }
 
-// Each row: operands, and a range that is known to be tight.
+// Each case: operands, and a range that is known to be tight.
 TEST(Range, IsTightForTypicalSizes) {
   const Range size = {0, Range::kMost};
-  struct Row {
+  struct Case {
     Operation operation;
     Range a, b, expected;
   };
-  const Row rows[] = {
+  const Case cases[] = {
       {Operation::Add, size, Range::exactly(3), {3, Range::kMost}},
       {Operation::Multiply, size, size, size},
       {Operation::Multiply, size, Range::exactly(-2), {Range::kLeast, 0}},
@@ -166,11 +166,11 @@ TEST(Range, IsTightForTypicalSizes) {
        Range::exactly(7),
        {0, 7}},
   };
-  for (const Row& row : rows) {
-    const Range operands[] = {row.a, row.b};
-    const Range result = range_of(row.operation, Type::Integer, operands);
-    EXPECT_EQ(result, row.expected)
-        << row_of(row.operation).name << ": [" << result.least << ", "
+  for (const Case& each : cases) {
+    const Range operands[] = {each.a, each.b};
+    const Range result = range_of(each.operation, Type::Integer, operands);
+    EXPECT_EQ(result, each.expected)
+        << row_of(each.operation).name << ": [" << result.least << ", "
         << result.most << "]";
   }
 }

@@ -14,7 +14,7 @@ namespace {
 class TwoItems final : public Callers {
  public:
   std::vector<V> items(V) override { return {&items_[0], &items_[1]}; }
-  void let_go(V) override {}
+  void check_drop(V) override {}
   std::string describe(V) const override { return "a value"; }
 
  private:

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Images scaled to other sizes, sampled, and put together from blocks, and
-// signals with more at their ends.
+// Resampling: images are scaled to other sizes, sampled at the points of a
+// grid, and their pixels and channels are shuffled.
 #include "tensor/partial_rule.h"
 #include "tensor/shape.h"
 
 namespace magneto::tensor {
 namespace {
 
+// ---- Upsampling ------------------------------------------------------------
+
 using Scale = std::optional<double>;
 
-// (batch, channels, image) with an image of the given sizes.
+// `self` is (batch, channels, ...); `output`: the sizes of an image.
 MaybeTensor resized(const at::Tensor& self, DimList output, bool keeps_format) {
   const size_t count = output.size(), ndim = self.dim();
   if (ndim != count + 2) return std::nullopt;
@@ -51,28 +53,7 @@ MaybeTensor trilinear3d(const at::Tensor& self, DimList output, bool, Scale,
   return nearest3d(self, output, {}, {}, {});
 }
 
-// `padding` is (before, after).
-MaybeTensor pad1d(const at::Tensor& self, DimList padding, bool reflects) {
-  const size_t ndim = self.dim();
-  if (padding.size() != 2 || (ndim != 2 && ndim != 3)) return std::nullopt;
-  DimVec sizes(self.sym_sizes().begin(), self.sym_sizes().end());
-  for (size_t i = ndim - 2; i < ndim; ++i)
-    if (sizes[i] == 0) return std::nullopt;
-  Dim& length = sizes.back();
-  if (reflects && (padding[0] >= length || padding[1] >= length))
-    return std::nullopt;
-  length += padding[0] + padding[1];
-  if (length < 1) return std::nullopt;
-  return make_contiguous(sizes, self.scalar_type(), self.device());
-}
-MaybeTensor reflection_pad1d(const at::Tensor& self, DimList padding) {
-  return pad1d(self, padding, true);
-}
-MaybeTensor replication_pad1d(const at::Tensor& self, DimList padding) {
-  return pad1d(self, padding, false);
-}
-
-// ---- Sampled and put together ----------------------------------------------
+// ---- Sampling at the points of a grid --------------------------------------
 
 // `grid` says for each element of the result where it is taken from.
 MaybeTensor sampled(const at::Tensor& self, const at::Tensor& grid, int64_t,
@@ -101,41 +82,7 @@ MaybeTensor sampled3d(const at::Tensor& self, const at::Tensor& grid,
   return sampled(self, grid, mode, padding_mode, align);
 }
 
-// The reverse of im2col: columns of blocks, added up to an image.
-MaybeTensor col2im(const at::Tensor& self, DimList output,
-                   c10::IntArrayRef kernel, c10::IntArrayRef dilation,
-                   c10::IntArrayRef padding, c10::IntArrayRef stride) {
-  const int64_t ndim = self.dim();
-  if (output.size() != 2 || kernel.size() != 2 || dilation.size() != 2 ||
-      padding.size() != 2 || stride.size() != 2 || (ndim != 2 && ndim != 3)) {
-    return std::nullopt;
-  }
-  Dim blocks = 1;
-  for (size_t i = 0; i < 2; ++i) {
-    if (kernel[i] <= 0 || dilation[i] <= 0 || padding[i] < 0 ||
-        stride[i] <= 0) {
-      return std::nullopt;
-    }
-    Dim room = output[i] + 2 * padding[i] - dilation[i] * (kernel[i] - 1) - 1;
-    if (room < 0) return std::nullopt;
-    blocks *= room / stride[i] + 1;
-  }
-  Dim rows = self.sym_size(-2);
-  const int64_t block = kernel[0] * kernel[1];
-  if (rows == 0 || rows % block != 0 || self.sym_size(-1) != blocks)
-    return std::nullopt;
-  DimVec sizes{rows / block, output[0], output[1]};
-  if (ndim == 3) sizes.insert(sizes.begin(), self.sym_size(0));
-  return make_contiguous(sizes, self.scalar_type(), self.device());
-}
-
-// The reverse of unfold: windows added up to what they are of.
-MaybeTensor unfold_backward(const at::Tensor& self, DimList sizes, int64_t,
-                            int64_t, int64_t) {
-  return make_contiguous(sizes, self.scalar_type(), self.device());
-}
-
-// `output` is that of an image or volume: (batch, channels, ...).
+// `output`: the sizes of a batch of images or volumes (batch, channels, ...).
 MaybeTensor affine_grid(const at::Tensor& theta, DimList output, bool) {
   const auto count = static_cast<int64_t>(output.size()) - 2;
   if ((count != 2 && count != 3) || theta.dim() != 3 ||
@@ -149,15 +96,75 @@ MaybeTensor affine_grid(const at::Tensor& theta, DimList output, bool) {
   return make_contiguous(sizes, theta.scalar_type(), theta.device());
 }
 
-constexpr auto kPython = Otherwise::Python;
+// ---- Shuffling pixels and channels -----------------------------------------
+
+at::Tensor pixel_shuffle(const at::Tensor& self, int64_t factor) {
+  int64_t ndim = self.dim();
+  TORCH_CHECK(ndim >= 3,
+              "pixel_shuffle expects input to have at least 3 "
+              "dimensions, but got input with ",
+              ndim, " dimension(s)");
+  TORCH_CHECK(factor > 0,
+              "pixel_shuffle expects a positive upscale_factor, but got ",
+              factor);
+  int64_t square = 0;
+  TORCH_CHECK(!__builtin_mul_overflow(factor, factor, &square),
+              "upscale factor is too large, (upscale_factor)^2 overflowed: "
+              "upscale_factor=",
+              factor);
+  DimVec sizes(self.sym_sizes().begin(), self.sym_sizes().end());
+  TORCH_CHECK(sizes[ndim - 3] % square == 0,
+              "pixel_shuffle expects its input's 'channel' dimension to be "
+              "divisible by the square of upscale_factor, but "
+              "input.size(-3)=",
+              sizes[ndim - 3], " is not divisible by ", square);
+  sizes[ndim - 3] = sizes[ndim - 3] / square;
+  sizes[ndim - 2] *= factor;
+  sizes[ndim - 1] *= factor;
+  return make_image(self, sizes, 4);
+}
+at::Tensor pixel_unshuffle(const at::Tensor& self, int64_t factor) {
+  int64_t ndim = self.dim();
+  TORCH_CHECK(ndim >= 3,
+              "pixel_unshuffle expects input to have at least 3 "
+              "dimensions, but got input with ",
+              ndim, " dimension(s)");
+  TORCH_CHECK(factor > 0,
+              "pixel_unshuffle expects a positive downscale_factor, but got ",
+              factor);
+  DimVec sizes(self.sym_sizes().begin(), self.sym_sizes().end());
+  for (int64_t i : {ndim - 2, ndim - 1}) {
+    TORCH_CHECK(sizes[i] % factor == 0,
+                "pixel_unshuffle expects height and width to be divisible by "
+                "downscale_factor, but input.size(",
+                i, ")=", sizes[i], " is not divisible by ", factor);
+  }
+  // Torch returns an empty image as it is.
+  if (self.is_cpu() && self.sym_numel() == 0) {
+    return make_tensor(self.sym_sizes(), preserved_strides(self),
+                       self.scalar_type(), self.device());
+  }
+  sizes[ndim - 3] *= factor * factor;
+  sizes[ndim - 2] = sizes[ndim - 2] / factor;
+  sizes[ndim - 1] = sizes[ndim - 1] / factor;
+  return make_image(self, sizes, 4);
+}
+at::Tensor channel_shuffle(const at::Tensor& self, Dim groups) {
+  TORCH_CHECK(self.dim() > 2,
+              "channel_shuffle expects input with > 2 dims, but got input with "
+              "sizes ",
+              self.sym_sizes());
+  TORCH_CHECK(groups > 0,
+              "Number of groups to divide channels in must be "
+              "positive. Value of groups:",
+              groups);
+  TORCH_CHECK(self.sym_size(1) % groups == 0,
+              "Number of channels must be divisible by groups. Got ",
+              self.sym_size(1), " channels and ", groups, " groups.");
+  return make_image(self, self.sym_sizes(), self.dim());
+}
 
 constexpr Rule kRules[] = {
-    attempt<"aten::grid_sampler_2d", &sampled2d, kPython>(),
-    attempt<"aten::grid_sampler_3d", &sampled3d, kPython>(),
-    attempt<"aten::col2im", &col2im, kPython>(),
-    attempt<"aten::unfold_backward", &unfold_backward, kPython>(),
-    attempt<"aten::affine_grid_generator", &affine_grid,
-            Otherwise::Composite>(),
     attempt<"aten::upsample_nearest1d", &nearest1d>(),
     attempt<"aten::_upsample_nearest_exact1d", &nearest1d>(),
     attempt<"aten::upsample_linear1d", &linear1d>(),
@@ -171,12 +178,17 @@ constexpr Rule kRules[] = {
     attempt<"aten::upsample_nearest3d", &nearest3d>(),
     attempt<"aten::_upsample_nearest_exact3d", &nearest3d>(),
     attempt<"aten::upsample_trilinear3d", &trilinear3d>(),
-    attempt<"aten::reflection_pad1d", &reflection_pad1d>(),
-    attempt<"aten::replication_pad1d", &replication_pad1d>(),
+    attempt<"aten::grid_sampler_2d", &sampled2d, Otherwise::Python>(),
+    attempt<"aten::grid_sampler_3d", &sampled3d, Otherwise::Python>(),
+    attempt<"aten::affine_grid_generator", &affine_grid,
+            Otherwise::Composite>(),
+    rule<&pixel_shuffle>("aten::pixel_shuffle"),
+    rule<&pixel_unshuffle>("aten::pixel_unshuffle"),
+    rule<&channel_shuffle>("aten::channel_shuffle"),
 };
 
 }  // namespace
 
-std::span<const Rule> resize_rules() { return kRules; }
+std::span<const Rule> resample_rules() { return kRules; }
 
 }  // namespace magneto::tensor

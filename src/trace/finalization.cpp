@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What may have died since the trace began. The real program's objects live
-// through a compiled piece, at whose end everything happens at once: where the
-// difference could be seen, the graph breaks.
+// Objects that die while their piece is traced. On a call the real objects
+// live until the compiled piece ends, and then die all at once. Where the
+// program could see the difference, by a finalizer or a weak reference, the
+// graph breaks.
 #include <algorithm>
 #include <ranges>
 #include <span>
@@ -16,11 +17,11 @@ namespace magneto::trace {
 
 namespace {
 
-// The caller's objects that values hold.
+// The caller's objects that are held by the values of frames.
 class Held {
  public:
   static constexpr int kDeepest = 3;
-  // `deepest`: through so many of what the trace made.
+  // `deepest`: through how many tuples, methods and cells that the trace made.
   explicit Held(const values::Heap& heap, int deepest = kDeepest)
       : heap_(heap), deepest_(deepest) {}
 
@@ -39,13 +40,13 @@ class Held {
     }
     if (value->kind == Kind::Cell) add(heap_[value->heap].slots[0], depth + 1);
   }
-  // `given_away`: so many entries at the top of the stack are somebody else's.
+  // `given_away`: how many entries at the top of the stack a callee has taken.
   void add_frame(const Frame& frame, size_t given_away = 0) {
     for (V value : frame.locals) add(value);
     for (size_t i = 0; i + given_away < frame.stack.size(); ++i)
       add(frame.stack[i]);
   }
-  // That and the frames that wait for it.
+  // The frame and its callers.
   void add_frames(const Frame* frame, size_t given_away = 0) {
     for (; frame; frame = frame->caller) {
       add_frame(*frame, given_away);
@@ -75,8 +76,7 @@ void Interpreter::begin(const Frame& frame,
   for (V value : begun_) {
     if (!value->object || !guards::has_finalizer(value->object)) continue;
     has_finalizers_ = true;
-    // Where the piece begins the function, its caller may hold what it was
-    // given.
+    // At the start of a function its caller may hold the arguments, too.
     if (!begun_at_start_ ||
         std::ranges::find(arguments, value->object) != arguments.end())
       watched_.push_back(value);
@@ -86,7 +86,7 @@ void Interpreter::begin(const Frame& frame,
 void Interpreter::end(bool returns) {
   if (!returns) show_left();
   if (begun_at_start_) return;
-  // What the trace made may be left behind.
+  // At a break, what the trace made may not be handed on: it isn't followed.
   Held held(ctx.heap, returns ? Held::kDeepest : 0);
   held.add_frames(frame_);
   held.add(handled);
@@ -99,17 +99,17 @@ void Interpreter::end(bool returns) {
         held.contains(value->object) ? held.holder_of(value->object) : nullptr;
     if (holder && holder->source.valid() &&
         !guards::never_has_finalizer(value->object))
-      // What is let go of under this name lives on under another one.
+      // Another variable holds what this one has dropped.
       ctx.guards.same_object(value->source, holder->source);
     else
-      ctx.guard_death(value);
+      ctx.guard_no_finalizer(value);
   }
   if (!returns) return;
   unchanged_.clear();
   for (size_t i = 0; i < frame_->locals.size(); ++i)
     if (V value = frame_->locals[i]; value && value == begun_[i])
       unchanged_.push_back(static_cast<int32_t>(i));
-  // Those that would die in another order (dies_in_disorder).
+  // Those that would die in another order, see finalized_out_of_order().
   values::Reachable made(ctx);
   for (size_t i = 0; i < frame_->locals.size(); ++i) {
     V value = frame_->locals[i];
@@ -118,17 +118,17 @@ void Interpreter::end(bool returns) {
       made.add(value);
     else if (value != begun_[i] &&
              std::ranges::find(begun_, value) != begun_.end())
-      guard_place(value);
+      guard_finalization_order(value);
   }
   follow_generators(made);
   for (V value : begun_)
-    if (made.contains(value)) ctx.guard_death(value);
+    if (made.contains(value)) ctx.guard_no_finalizer(value);
 }
 
-// A variable has got another one of the values that the piece began with: which
-// of them are the same object counts for the order in which they die.
-void Interpreter::guard_place(V value) {
-  ctx.guard_death(value);
+// `value` has moved to another variable since the piece began. The order in
+// which objects die then depends on which variables hold the same object.
+void Interpreter::guard_finalization_order(V value) {
+  ctx.guard_no_finalizer(value);
   if (guards::never_has_finalizer(value->object)) return;
   for (V other : begun_)
     if (other != value && other->object == value->object)
@@ -144,8 +144,9 @@ std::vector<int32_t> Interpreter::written(const Frame& outermost) const {
 }
 
 // Whether a variable has been written to that was dead when the piece began:
-// who runs the pieces may have held its object (entry/resume/held_variables.h).
-bool Interpreter::may_have_let_go_of_dead_variables() const {
+// the driver may have held its object until then
+// (entry/resume/held_variables.h).
+bool Interpreter::may_have_dropped_dead_variables() const {
   if (begun_at_start_) return false;
   const Frame* outermost = frame_;
   while (outermost->caller) outermost = outermost->caller;
@@ -158,8 +159,8 @@ bool Interpreter::surely_lives(PyObject* object) const {
   Held held(ctx.heap);
   held.add_frames(frame_);
   if (held.contains(object)) return true;
-  if (may_have_let_go_of_dead_variables()) return false;
-  // What holds it may be gone, or hold something else by now.
+  if (may_have_dropped_dead_variables()) return false;
+  // Whatever holds it may have died, or hold something else by now.
   for (V value : begun_)
     if (value->object && !held.contains(value->object) &&
         !guards::is_constant(value->object))
@@ -185,11 +186,12 @@ void Interpreter::FrameBefore::restore(Frame& frame) && {
   frame.handlers = handlers;
 }
 
-// In plain Python a function's variables die in their order at its end; behind
-// a piece, the values that it began with do, in theirs. Something that runs
-// code when it dies and would die at another time, as it is held by what the
-// trace made, or is in another variable than it was; null if there is none.
-V Interpreter::dies_in_disorder(const Frame& frame) const {
+// In plain Python, a function that returns drops its variables in their order.
+// A piece that ends drops the values that it began with, in the order that
+// these had. Gives a value with a finalizer that would run at another time,
+// since the value has moved to another variable or is held by what the trace
+// made; null if there is none.
+V Interpreter::finalized_out_of_order(const Frame& frame) const {
   std::vector<V> wanted;
   const auto move_to_end = [this](std::vector<V>& order, V value) {
     const auto watched =
@@ -208,7 +210,7 @@ V Interpreter::dies_in_disorder(const Frame& frame) const {
     for (V watched : watched_)
       if (reached.contains(watched)) return watched;
   }
-  // Its stack, from the top, and its variables.
+  // As the piece drops them: its stack, from the top, then its variables.
   std::vector<V> found;
   const auto stack = std::span(begun_).subspan(frame.locals.size());
   for (V value : stack | std::views::reverse) move_to_end(found, value);
@@ -221,65 +223,67 @@ V Interpreter::dies_in_disorder(const Frame& frame) const {
   return here == wanted.end() ? nullptr : *here;
 }
 
-// What the frame had before the step and has no more.
-std::vector<V> Interpreter::lost(const Frame& frame, const FrameBefore& before,
-                                 bool returns) const {
+// What the frame held before the step and doesn't hold any more.
+std::vector<V> Interpreter::dropped_by_step(const Frame& frame,
+                                            const FrameBefore& before,
+                                            bool returns) const {
   const auto is_left = [&](V value) {
     if (returns) return value == frame.result;
     return std::ranges::find(frame.locals, value) != frame.locals.end() ||
            std::ranges::find(frame.stack, value) != frame.stack.end();
   };
-  std::vector<V> lost;
+  std::vector<V> dropped;
   const auto add_changed = [&](const std::vector<V>& old,
                                const std::vector<V>& now) {
     for (size_t i = 0; i < old.size(); ++i)
       if (old[i] && (returns || i >= now.size() || old[i] != now[i]) &&
           !is_left(old[i]))
-        lost.push_back(old[i]);
+        dropped.push_back(old[i]);
   };
   add_changed(before.stack, frame.stack);
   add_changed(before.locals, frame.locals);
   add_changed(before.contents,
               FrameBefore::contents_of(ctx.heap, frame.locals));
-  if (before.handled != handled) lost.push_back(before.handled);
-  return lost;
+  if (before.handled != handled) dropped.push_back(before.handled);
+  return dropped;
 }
 
-// What runs code when it dies, of what the frame has lost; null if nothing
-// does.
-V Interpreter::let_go(const Frame& frame, std::span<const V> lost,
-                      bool returns) const {
+// The first value with a finalizer that dies by what the frame has dropped;
+// null if there is none.
+V Interpreter::dropped_with_finalizer(const Frame& frame,
+                                      std::span<const V> dropped,
+                                      bool returns) const {
   if (watched_.empty()) return nullptr;
   if (returns && !frame.caller)
-    if (V gone = dies_in_disorder(frame)) return gone;
-  Held was(ctx.heap);
-  for (V value : lost) was.add(value);
+    if (V gone = finalized_out_of_order(frame)) return gone;
+  Held was_held(ctx.heap);
+  for (V value : dropped) was_held.add(value);
   if (std::ranges::none_of(
-          watched_, [&](V value) { return was.contains(value->object); }))
+          watched_, [&](V value) { return was_held.contains(value->object); }))
     return nullptr;
-  // Nor does anybody else surely hold it.
+  // It dies unless something else surely holds it.
   Held held(ctx.heap);
   held.add(handled);
   if (returns) {
     held.add(frame.result);
     held.add_frames(frame.caller, operands_given(frame));
-    // The frame's variables outlive what it does.
+    // The outermost frame's variables are dropped after the piece.
     if (!frame.caller) held.add_frame(frame);
   } else {
     held.add_frames(&frame);
   }
   const auto gone = std::ranges::find_if(watched_, [&](V value) {
-    return !held.contains(value->object) && was.contains(value->object);
+    return !held.contains(value->object) && was_held.contains(value->object);
   });
   return gone == watched_.end() ? nullptr : *gone;
 }
 
-Outcome<Next> Interpreter::after_step(Frame& frame, Outcome<Next> next,
-                                      FrameBefore&& before) {
+Outcome<Next> Interpreter::finalize_dropped(Frame& frame, Outcome<Next> next,
+                                            FrameBefore&& before) {
   const bool raises = !next && next.signal() == Signal::Raised;
   if (!next && !raises) return next;
-  // The stack where the exception is handled; one that leaves the frame holds
-  // its variables.
+  // For now, the stack is what the exception's handler will find. An exception
+  // that leaves the frame holds the frame's variables (by its traceback).
   std::vector<V> stack;
   if (raises) {
     const bytecode::Handler* handler = frame.code->handler_for(frame.current);
@@ -288,9 +292,9 @@ Outcome<Next> Interpreter::after_step(Frame& frame, Outcome<Next> next,
     std::swap(stack, frame.stack);
   }
   const bool returns = next && next.value() == Next::Return;
-  const std::vector<V> lost = this->lost(frame, before, returns);
-  const V gone = let_go(frame, lost, returns);
-  const Status ended = gone ? done : end_left_generators(frame, next, lost);
+  const std::vector<V> dropped = dropped_by_step(frame, before, returns);
+  const V gone = dropped_with_finalizer(frame, dropped, returns);
+  const Status ended = gone ? done : finalize_generators(frame, next, dropped);
   if (raises) std::swap(stack, frame.stack);
   if (!gone && ended) return next;
   if (raises) (void)ctx.take_exception();

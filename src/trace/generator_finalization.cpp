@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Generators that the trace made and the program leaves inside of a with or try
-// block. In plain Python such a one goes on, with a GeneratorExit, where its
-// last holder lets go of it; so the trace has it end there. One that others may
-// hold, or that holds itself, is left: the piece can then not be made
-// (artifact, Rebuilder::expect_no_finalizers), unless something refers to it.
+// The finalizers of generators. One that the trace made may be suspended inside
+// of a with or try block. When its last reference is dropped, CPython closes
+// it: a GeneratorExit is raised in it, and the block's handlers run. The trace
+// does the same at that instruction. A generator that something else may hold,
+// or that is in a cycle, stays suspended: then no piece is compiled
+// (Rebuilder::expect_no_finalizers in artifact/), unless the program still
+// refers to it.
 #include <algorithm>
 
 #include "python/call_layout.h"
@@ -16,8 +18,8 @@ namespace {
 
 constexpr auto kHolders = values::Reachable::Leaves::Dropped;
 
-// Whether the interpreter's own instructions called all frames from here on
-// out: C code may hold what it hands to a function.
+// Whether `frame` and all its callers were called by instructions. A function
+// that C code calls isn't: C code may hold the arguments.
 bool is_called_by_instructions(const Frame& frame) {
   for (const Frame* each = &frame; each->caller; each = each->caller) {
     const Frame& caller = *each->caller;
@@ -30,15 +32,15 @@ bool is_called_by_instructions(const Frame& frame) {
   return true;
 }
 
-// Whether a generator that the trace made may be reached from it. What the
-// caller's objects hold, they go on holding.
+// Whether a generator that the trace made may be reached from the value. The
+// caller's objects go on holding what they hold.
 bool may_hold_generator(V value) {
   return value && !value->source.valid() && !values::leads_nowhere(value);
 }
 
-// How many entries of the stack an instruction takes off, at most.
+// The most entries that an instruction may take off the stack.
 size_t most_operands(const Instruction& instruction) {
-  // Of those without a count.
+  // The most of all instructions whose operands aren't counted by `arg`.
   constexpr size_t kMost = python::call_ex_operands(/*has_keywords=*/true);
   return instruction.op == Op::Call
              ? python::call_operands(static_cast<size_t>(instruction.arg))
@@ -47,9 +49,9 @@ size_t most_operands(const Instruction& instruction) {
 
 }  // namespace
 
-// Whether the frame may have less behind the instruction than before. What
-// builds a container moves its operands there.
-bool Interpreter::may_lose_generators(const Frame& frame,
+// Whether the frame may hold fewer generators after the instruction than before
+// it. An instruction that builds a container moves its operands into it.
+bool Interpreter::may_drop_generators(const Frame& frame,
                                       const Instruction& instruction) const {
   const size_t taken = std::min(frame.stack.size(), most_operands(instruction));
   const auto& locals = frame.locals;
@@ -59,7 +61,7 @@ bool Interpreter::may_lose_generators(const Frame& frame,
       return may_hold_generator(locals[static_cast<size_t>(instruction.arg)]);
     case Op::ReturnValue:
       return std::ranges::any_of(locals, may_hold_generator);
-    // Those, and what is called, may drop what an object holds.
+    // These, and functions that are called, may drop what an object holds.
     case Op::StoreDeref:
     case Op::DeleteDeref:
     case Op::StoreGlobal:
@@ -79,8 +81,8 @@ bool Interpreter::may_lose_generators(const Frame& frame,
   }
 }
 
-// It may be left inside of a with or try block.
-void Interpreter::expect_to_end(size_t generator) {
+// The generator may be suspended inside of a with or try block.
+void Interpreter::expect_finalization(size_t generator) {
   unfinished_.push_back(generator);
   ctx.heap.note_drops(&dropped_);
 }
@@ -99,9 +101,9 @@ void Interpreter::follow_generators(values::Reachable& reachable) const {
       [&](size_t generator) { add_frame(reachable, generator); });
 }
 
-// What somebody holds when the step of the frame is over.
-values::Reachable Interpreter::held_behind(const Frame& frame,
-                                           const Outcome<Next>& next) const {
+// What is still held after the step of `frame`.
+values::Reachable Interpreter::held_after(const Frame& frame,
+                                          const Outcome<Next>& next) const {
   values::Reachable held(ctx, kHolders);
   size_t given_away = 0;
   const Frame* each = &frame;
@@ -126,21 +128,22 @@ values::Reachable Interpreter::held_behind(const Frame& frame,
   return held;
 }
 
-// Of those that only `lost` led to, one that no other one of them holds; null
-// if there is none.
-V Interpreter::generator_to_end(const Frame& frame, const Outcome<Next>& next,
-                                std::span<const V> lost) const {
+// A generator that nothing holds any more since `dropped` was dropped; one that
+// isn't held by another such generator comes first. Null if there is none.
+V Interpreter::generator_to_finalize(const Frame& frame,
+                                     const Outcome<Next>& next,
+                                     std::span<const V> dropped) const {
   const auto is_left = [this](size_t number) {
     return is_in_block(*generators_[number]);
   };
   if (std::ranges::none_of(unfinished_, is_left)) return nullptr;
   std::vector<V> gone;
-  for (V value : lost) {
+  for (V value : dropped) {
     if (!may_hold_generator(value)) continue;
     values::Reachable reached(ctx, kHolders);
     reached.add_contents(value);
     follow_generators(reached);
-    // What is in a cycle lives until the collector comes.
+    // What is in a cycle lives until the garbage collector finds it.
     if (reached.contains(value)) continue;
     reached.add(value);
     follow_generators(reached);
@@ -151,7 +154,7 @@ V Interpreter::generator_to_end(const Frame& frame, const Outcome<Next>& next,
     }
   }
   if (gone.empty()) return nullptr;
-  const values::Reachable held = held_behind(frame, next);
+  const values::Reachable held = held_after(frame, next);
   std::erase_if(gone, [&](V generator) { return held.contains(generator); });
   const auto holds = [this](V holder, V generator) {
     values::Reachable reached(ctx, kHolders);
@@ -166,8 +169,8 @@ V Interpreter::generator_to_end(const Frame& frame, const Outcome<Next>& next,
   return found == gone.end() ? nullptr : *found;
 }
 
-// Throws a GeneratorExit into it.
-Status Interpreter::end_generator(V generator) {
+// As generator.close(): raises a GeneratorExit in it.
+Status Interpreter::finalize_generator(V generator) {
   V exit = values::make_exception(
       ctx, reinterpret_cast<PyTypeObject*>(PyExc_GeneratorExit), {});
   V returned = nullptr;
@@ -184,10 +187,10 @@ Status Interpreter::end_generator(V generator) {
       "yields, when it ends");
 }
 
-Status Interpreter::end_left_generators(const Frame& frame,
+Status Interpreter::finalize_generators(const Frame& frame,
                                         const Outcome<Next>& next,
-                                        std::span<const V> lost) {
-  if (unfinished_.empty() || (lost.empty() && dropped_.empty()) ||
+                                        std::span<const V> dropped) {
+  if (unfinished_.empty() || (dropped.empty() && dropped_.empty()) ||
       !is_called_by_instructions(frame))
     return done;
   std::vector<V> gone = dropped_;
@@ -195,17 +198,17 @@ Status Interpreter::end_left_generators(const Frame& frame,
     taken_drops_.push_back(std::exchange(dropped_, {}));
     ctx.journal.record(this, kDropsTaken);
   }
-  gone.insert(gone.end(), lost.begin(), lost.end());
+  gone.insert(gone.end(), dropped.begin(), dropped.end());
   for (;;) {
-    V generator = generator_to_end(frame, next, gone);
+    V generator = generator_to_finalize(frame, next, gone);
     if (!generator) return done;
     if (next) {
-      MG_DO(end_generator(generator));
+      MG_DO(finalize_generator(generator));
       continue;
     }
     V raised = ctx.take_exception();
-    const Status ended = end_generator(generator);
-    // It goes on as it was.
+    const Status ended = finalize_generator(generator);
+    // The exception that was under way goes on.
     const V before = handled.exchange(raised);
     (void)ctx.raise_value(raised);
     handled = before;

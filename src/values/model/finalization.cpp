@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the program lets go of while it is traced. The real objects live through
-// the compiled piece, at whose end everything happens at once; what runs user
-// code when it dies must die in its place.
+// What happens when the program drops a caller's object while it is traced. On
+// a call the real object lives until the compiled piece ends; one that has a
+// finalizer must die where the program drops it, so the graph breaks there.
 #include "guards/finalizer.h"
 #include "values/protocol/hashing.h"
 
@@ -9,7 +9,7 @@ namespace magneto::values {
 
 namespace {
 
-void let_go_object(Context& ctx, PyObject* object, SourceId source) {
+void check_drop_of(Context& ctx, PyObject* object, SourceId source) {
   if (guards::never_has_finalizer(object)) return;
   if (guards::has_finalizer(object))
     throw BreakException{
@@ -20,32 +20,32 @@ void let_go_object(Context& ctx, PyObject* object, SourceId source) {
 
 }  // namespace
 
-void Wrapping::let_go(V value) {
+void Wrapping::check_drop(V value) {
   if (value->kind != Kind::Tensor && value->kind != Kind::Constant)
-    let_go_object(whole(), value->object, value->source);
+    check_drop_of(whole(), value->object, value->source);
 }
 
-void Wrapping::guard_death(V value) {
+void Wrapping::guard_no_finalizer(V value) {
   PyObject* object = value->object;
   if (!object || !value->source.valid() || guards::has_finalizer(object))
     return;
-  // What was looked at is of a guarded type.
+  // A value that was looked at has a guard on its type.
   if (guards::never_has_finalizer(object) &&
       looked_at(value)->kind != Kind::Lazy)
     return;
   guards.no_finalizer(value->source);
 }
 
-void Wrapping::let_go_unread(HeapId dict, V key, PyObject* token) {
+void Wrapping::check_drop_unread(HeapId dict, V key, PyObject* token) {
   const auto [source, reading] = place_of(dict, key, token);
   if (!source.valid()) return;
-  // Code of the program's may run when another key of that hash is written.
+  // The write may call the program's __eq__ on another key with that hash.
   V owner = heap[dict].owner;
   if (owner->object && has_own_keys(owner->object)) {
     (void)read(dict, key, token);
     return;
   }
-  if (reading.is_present()) let_go_object(whole(), reading.value(), source);
+  if (reading.is_present()) check_drop_of(whole(), reading.value(), source);
 }
 
 }  // namespace magneto::values
