@@ -41,7 +41,7 @@ std::vector<V> items(Context& ctx, V deque) {
         ctx.lazy(python::deque_item(deque->object, static_cast<Py_ssize_t>(i)),
                  ctx.sources.deque_item(deque->source, i));
     if (i < excess)
-      ctx.let_go(item);
+      ctx.check_drop(item);
     else
       left.push_back(item);
   }
