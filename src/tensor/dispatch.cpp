@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The boxed fallback of the fake dispatch key: everything that torch does with
-// fake tensors below autograd arrives here.
+// Everything that torch does with fake tensors below autograd arrives here.
+#include "tensor/dispatch.h"
+
 #include "tensor/composite.h"
 #include "tensor/errors.h"
 #include "tensor/metadata_log.h"
@@ -78,8 +79,10 @@ bool may_fail(const OpInfo& op, const c10::IValue* args) {
   return true;
 }
 
-void fallback(const c10::OperatorHandle& handle, c10::DispatchKeySet,
-              torch::jit::Stack* stack) {
+}  // namespace
+
+void run_on_fakes(const c10::OperatorHandle& handle, c10::DispatchKeySet,
+                  torch::jit::Stack* stack) {
   const OpInfo& op = op_info(handle);
   const c10::IValue* args = stack->data() + (stack->size() - op.arity);
   OperatorEffects& effects = operator_effects();
@@ -99,9 +102,4 @@ void fallback(const c10::OperatorHandle& handle, c10::DispatchKeySet,
   }
 }
 
-TORCH_LIBRARY_IMPL(_, Fake, library) {
-  library.fallback(torch::CppFunction::makeFromBoxedFunction<&fallback>());
-}
-
-}  // namespace
 }  // namespace magneto::tensor

@@ -7,6 +7,7 @@
 
 #include "python/gil.h"
 #include "python/ref.h"
+#include "tensor/fake_key.h"
 #include "tensor/fake_tensor.h"
 
 namespace magneto::tensor {
@@ -30,6 +31,7 @@ PyObject* refused_type = nullptr;
 
 bool initialize() {
   if (needs_data_type) return true;
+  register_fake_key();
   needs_data_type = PyErr_NewExceptionWithDoc(
       "magneto.NeedsDataError",
       "An operation on a tensor that is being traced needs the tensor's data.",

@@ -28,7 +28,8 @@ bool is_fake(PyObject* object) noexcept {
 // ---- Scopes ----------------------------------------------------------------
 
 FakeModeScope::FakeModeScope()
-    : was_on_(c10::impl::tls_is_dispatch_key_included(kFakeKey)),
+    : whose_(true),
+      was_on_(c10::impl::tls_is_dispatch_key_included(kFakeKey)),
       was_observed_(at::isRecordFunctionEnabled()) {
   c10::impl::tls_set_dispatch_key_included(kFakeKey, true);
   // Profilers read what operators are given, as if it had data.
@@ -41,7 +42,8 @@ FakeModeScope::~FakeModeScope() {
 }
 
 RealModeScope::RealModeScope()
-    : was_on_(c10::impl::tls_is_dispatch_key_included(kFakeKey)) {
+    : whose_(false),
+      was_on_(c10::impl::tls_is_dispatch_key_included(kFakeKey)) {
   c10::impl::tls_set_dispatch_key_included(kFakeKey, false);
 }
 RealModeScope::~RealModeScope() {

@@ -17,6 +17,7 @@
 
 #include "python/ref.h"
 #include "support/journal.h"
+#include "tensor/fake_key.h"
 #include "tensor/symbols.h"
 
 namespace magneto::tensor {
@@ -75,6 +76,7 @@ class FakeModeScope {
   FakeModeScope& operator=(const FakeModeScope&) = delete;
 
  private:
+  FakeKeyScope whose_;
   bool was_on_;
   bool was_observed_;
 };
@@ -92,6 +94,7 @@ class RealModeScope {
   RealModeScope& operator=(const RealModeScope&) = delete;
 
  private:
+  FakeKeyScope whose_;
   bool was_on_;
 };
 
