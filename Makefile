@@ -2,7 +2,16 @@
 # `make setup` brings the rest into .venv (CMake and ninja too).
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 JOBS ?= 2
+# Which PyTorch; another one than CI's has an environment and a build of its own.
+CI_TORCH := 2.13.0
+TORCH ?= $(CI_TORCH)
+ifeq ($(TORCH),$(CI_TORCH))
 VENV := .venv
+BUILD := build
+else
+VENV := .venv-torch-$(TORCH)
+BUILD := build-torch-$(TORCH)
+endif
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 CMAKE := $(BIN)/cmake
@@ -11,7 +20,8 @@ SITE = $$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"
 RUN := OMP_NUM_THREADS=1 PYTHONPATH=$(CURDIR)/python
 
 .PHONY: setup build test test-cpp test-python test-quick test-cpython \
-        test-behind test-cuda test-asan golden fuzz demo bench sweep lint format clean distclean
+        test-behind test-cuda test-asan golden fuzz demo bench sweep wheel \
+        wheels check-aarch64 lint format clean distclean
 
 setup: $(READY)
 
@@ -20,7 +30,7 @@ $(READY): requirements-dev.txt tools/setup_system.sh
 	  sys.exit(None if v == (3, 11) else "make: CPython 3.11 is needed and \
 	$(PYTHON) is %d.%d; run make PYTHON=/path/to/python3.11" % v)'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install -q torch==2.13.0
+	$(BIN)/python -m pip install -q torch==$(TORCH)
 	$(BIN)/python -m pip install -q -r requirements-dev.txt
 	sh tools/setup_system.sh
 	touch $@
@@ -28,18 +38,18 @@ $(READY): requirements-dev.txt tools/setup_system.sh
 # Configures and builds one preset; `$(call compile,<preset>,<folder>,<target>)`.
 # ninja needs to be found by CMake, hence the PATH.
 define compile
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(CMAKE) --preset $(1) \
-	  --log-level=NOTICE && \
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(CMAKE) --preset $(1) -B $(2) \
+	  -DPython_EXECUTABLE=$(CURDIR)/$(BIN)/python --log-level=NOTICE && \
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(CMAKE) --build $(2) -j $(JOBS) -t $(3)
 endef
 
 build: $(READY)
-	$(call compile,release,build,all)
-	$(CMAKE) --build build -t use
+	$(call compile,release,$(BUILD),all)
+	$(CMAKE) --build $(BUILD) -t use
 	echo $(CURDIR)/python > "$(SITE)/magneto-dev.pth"
 
 test-cpp: build
-	$(BIN)/ctest --test-dir build --output-on-failure -j $(JOBS)
+	$(BIN)/ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
 
 test-python: build
 	$(RUN) $(BIN)/python -m pytest -n $(JOBS) $(ARGS)
@@ -85,6 +95,18 @@ WHAT ?= general
 fuzz: build
 	@$(RUN) $(BIN)/python -m tests.fuzz --what $(WHAT) --jobs $(JOBS) $(ARGS)
 
+# A wheel for this CPython, in dist/: with an extension for CI's PyTorch, or for
+# each release that is named (RELEASES="2.13.0 2.14.1"); `make wheels` takes all
+# of tools/torch_releases.txt, which downloads several GB. docs/releasing.md.
+RELEASES ?= $(CI_TORCH)
+wheel: $(READY)
+	$(BIN)/python -m pip install -q -r requirements-wheel.txt
+	$(BIN)/python tools/build_wheel.py --jobs $(JOBS) \
+	  $(foreach release,$(RELEASES),--torch $(release))
+
+wheels:
+	$(MAKE) wheel RELEASES="$$(grep -v '^#' tools/torch_releases.txt | tr '\n' ' ')"
+
 demo: build
 	@$(RUN) $(BIN)/python -m bench.demo
 
@@ -104,12 +126,16 @@ lint: $(READY)
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(CMAKE) --preset tidy --log-level=NOTICE
 	$(BIN)/python tools/tidy.py --jobs $(JOBS)
 
+# All but src/tensor, with Debian's cross compiler.
+check-aarch64: build
+	$(BIN)/python tools/check_aarch64.py --jobs $(JOBS)
+
 format: $(READY)
 	$(BIN)/python tools/check_format.py --fix
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf build build-dev build-asan build-tidy python/magneto/_C.*.so
+	rm -rf build build-* dist python/magneto/_C_t*.so
 
 distclean: clean
-	rm -rf $(VENV)
+	rm -rf .venv .venv-torch-*

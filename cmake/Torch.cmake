@@ -5,16 +5,21 @@ find_package(Python 3.10 REQUIRED COMPONENTS Interpreter Development.Module
   OPTIONAL_COMPONENTS Development.Embed)
 execute_process(
   COMMAND ${Python_EXECUTABLE} -c
-    "import importlib.util, os, sysconfig; s = importlib.util.find_spec('torch'); print(os.path.dirname(s.origin) if s else '', sysconfig.get_config_var('EXT_SUFFIX').lstrip('.'), sep=';')"
+    "import importlib.metadata, importlib.util, os, sysconfig; s = importlib.util.find_spec('torch'); print(os.path.dirname(s.origin) if s else '', sysconfig.get_config_var('EXT_SUFFIX').lstrip('.'), importlib.metadata.version('torch') if s else '', sep=';')"
   OUTPUT_VARIABLE probe OUTPUT_STRIP_TRAILING_WHITESPACE
   COMMAND_ERROR_IS_FATAL ANY)
 list(GET probe 0 MAGNETO_TORCH_DIR)
 list(GET probe 1 MAGNETO_EXT_SUFFIX)
-if(NOT MAGNETO_TORCH_DIR)
+list(GET probe 2 torch_version)
+# The releases that the sources are for; pyproject.toml says the same.
+if(NOT torch_version MATCHES "^2\\.(13|14|15)([.]|$)")
   message(FATAL_ERROR
-    "PyTorch is not installed for ${Python_EXECUTABLE}. "
-    "Run: pip install torch==2.13.0")
+    "magneto is for PyTorch 2.13 to 2.15, and ${Python_EXECUTABLE} has "
+    "'${torch_version}'. Run: pip install 'torch>=2.13,<2.16'")
 endif()
+# The extension of each release has a name of its own (magneto/_load.py).
+string(REGEX REPLACE "^([0-9]+)\\.([0-9]+).*" "t\\1\\2" MAGNETO_TORCH_TAG
+  "${torch_version}")
 
 add_library(python_headers INTERFACE)
 target_include_directories(python_headers SYSTEM INTERFACE

@@ -13,8 +13,8 @@ trap 'rm -rf "$package"' EXIT
 # The package as it stands, but with this build's extension.
 mkdir "$package/magneto"
 ln -s "$PWD"/python/magneto/* "$package/magneto/"
-rm -f "$package"/magneto/_C.*.so
-ln -s "$PWD/$build"/lib/_C.* "$package/magneto/"
+rm -f "$package"/magneto/_C_t*.so
+ln -s "$PWD/$build"/lib/_C_t* "$package/magneto/"
 # libstdc++ too: the runtime looks for __cxa_throw when it starts.
 # Frames are several times as big as without.
 ulimit -s unlimited

@@ -125,7 +125,7 @@ def look_up_eager_only(config, items):
 
 
 def has_extension():
-    return any(Path(PACKAGE, "magneto").glob("_C.*")) and bool(
+    return any(Path(PACKAGE, "magneto").glob("_C_t*")) and bool(
         importlib.util.find_spec("magneto").origin
     )
 
