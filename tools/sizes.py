@@ -28,7 +28,6 @@ FUNCTION_CEILING = 60
 LONG_FUNCTIONS = {
     "one switch with a short case for each kind": (
         "artifact/run.cpp: act",
-        "guards/explain.cpp: word_check",
         "guards/numbers.cpp: read_number",
         "natives/registry.cpp: call_row",
         "shapes/apply.cpp: on_floats",

@@ -69,8 +69,7 @@ std::unique_ptr<guards::GuardProgram> guards_of_idle_frame(
   Journal journal;
   guards::GuardSet some(journal);
   for (const Guard& guard : ctx.guards.guards())
-    if (guard.source.valid() && is_plain_path(ctx.sources, guard.source))
-      add(some, guard);
+    if (is_plain_path(ctx.sources, guard.source)) add(some, guard);
   for (const guards::AmbientGuard& ambient : ctx.guards.ambients())
     some.ambient(ambient.id, ambient.value);
   return guards::compile(ctx.sources, some, {}, {});

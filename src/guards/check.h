@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The predicates: one per row of guards.def that speaks of one source. They run
-// no user code and make no objects.
+// The predicates: one per row of guards.def that needs one. They run no user
+// code and make no objects.
 #pragma once
 
 #define PY_SSIZE_T_CLEAN
@@ -8,11 +8,18 @@
 
 #include <array>
 
+#include "guards/constant.h"
 #include "guards/node.h"
 
 namespace magneto::guards {
 
-bool check_slow(const Check& check, PyObject* value) noexcept;
+// True if the check, which is of this kind, holds for `value`. That may be any
+// object, as guards that others imply are left out.
+#define MG_PRESENCE(Kind, rank)
+#define MG_GUARD(Kind, rank, keeps, implied) \
+  bool check_##Kind(const Check& check, PyObject* value) noexcept;
+#include "guards/guards.def"
+#undef MG_GUARD
 
 // Descriptors that a class keeps (properties, static methods, slots) can't be
 // referred to weakly, and keeping them would keep their class: they are told by
@@ -20,28 +27,52 @@ bool check_slow(const Check& check, PyObject* value) noexcept;
 using Fields = std::array<PyObject*, 4>;
 // False for any other object, which is its own identity.
 bool fields_of(PyObject* object, Fields& fields) noexcept;
+// Whether the object, found by the address of one that had these fields, still
+// holds the same things.
+bool has_fields(PyObject* object, KeyList fields) noexcept;
+
+// The frequent ones, for holds() to have them inline.
+inline bool check_Identity(const Check& check, PyObject* value) noexcept {
+  return value == check.object &&
+         (check.keys.empty() || has_fields(value, check.keys));
+}
+
+inline bool check_NotNone(const Check&, PyObject* value) noexcept {
+  return value != Py_None;
+}
+
+inline bool check_TypeIs(const Check& check, PyObject* value) noexcept {
+  return Py_TYPE(value) == reinterpret_cast<PyTypeObject*>(check.object);
+}
+
+inline bool check_ConstantEquals(const Check& check, PyObject* value) noexcept {
+  return value == check.object || same_constant(value, check.object);
+}
+
+inline bool check_Tensor(const Check& check, PyObject* value) noexcept {
+  return hooks().tensor.matches(value, check.snapshot);
+}
+
+// A check of any kind, by a call.
+bool holds_of_any_kind(const Check& check, PyObject* value) noexcept;
 
 // True if the check holds for `value`.
 inline bool holds(const Check& check, PyObject* value) noexcept {
   switch (check.kind) {
     case GuardKind::Identity:
-      return value == check.object &&
-             (check.keys.empty() || check_slow(check, value));
+      return check_Identity(check, value);
     case GuardKind::NotNone:
-      return value != Py_None;
+      return check_NotNone(check, value);
     case GuardKind::TypeIs:
-      return Py_TYPE(value) == reinterpret_cast<PyTypeObject*>(check.object);
+      return check_TypeIs(check, value);
     case GuardKind::ConstantEquals:
-      return value == check.object || check_slow(check, value);
+      return check_ConstantEquals(check, value);
     case GuardKind::Tensor:
-      return hooks().tensor.matches(value, check.snapshot);
+      return check_Tensor(check, value);
     default:
-      return check_slow(check, value);
+      return holds_of_any_kind(check, value);
   }
 }
-
-// The step of a range's iterator, whether a zip is strict; 0 for anything else.
-int64_t iterator_trait(PyObject* value) noexcept;
 
 // len() of the built-in containers; -1 for anything else.
 Py_ssize_t plain_length(PyObject* value) noexcept;

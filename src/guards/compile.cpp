@@ -2,7 +2,6 @@
 // From a guard set to a program: which sources are needed, in which order they
 // are read, what is pinned together, and which guards others already imply.
 #include <algorithm>
-#include <array>
 
 #include "guards/check.h"
 #include "guards/program.h"
@@ -12,44 +11,7 @@
 namespace magneto::guards {
 namespace {
 
-constexpr std::array kRanks = {
-#define MG_GUARD(Kind, rank) rank,
-#include "guards/guards.def"
-#undef MG_GUARD
-};
-
-int rank(GuardKind kind) { return kRanks[static_cast<size_t>(kind)]; }
-
 constexpr uint32_t kNone = SourceId::kNone;
-
-bool speaks_of_one_source(const Guard& guard) {
-  return guard.kind < GuardKind::SameObject;
-}
-
-bool is_one_of(GuardKind kind, std::initializer_list<GuardKind> kinds) {
-  return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
-}
-
-// True if a guard of kind `strong` makes one of kind `weak` on the same source
-// superfluous.
-bool implies(GuardKind strong, GuardKind weak) {
-  switch (strong) {
-    case GuardKind::Identity:
-      return is_one_of(weak, {GuardKind::NotNone, GuardKind::ConstantEquals});
-    case GuardKind::ConstantEquals:
-    case GuardKind::Tensor:
-      return is_one_of(weak, {GuardKind::NotNone, GuardKind::TypeIs});
-    case GuardKind::TypeIs:
-      return weak == GuardKind::NotNone;
-    case GuardKind::DictKeys:
-    case GuardKind::SetItems:
-      return weak == GuardKind::Length;
-    case GuardKind::SetTable:
-      return is_one_of(weak, {GuardKind::SetItems, GuardKind::Length});
-    default:
-      return false;
-  }
-}
 
 }  // namespace
 
@@ -143,9 +105,9 @@ class GuardProgramBuilder {
     for (const Guard& guard : guards_.guards()) {
       if (can_never_fail(guard)) continue;
       mark(guard.source);
-      mark(guard.other);
-      for (SourceId member : guard.members) mark(member);
     }
+    for (const Relation& relation : guards_.relations())
+      for (SourceId member : relation.members) mark(member);
     for (shapes::SymbolId symbol : symbols_)
       mark(numbers_.symbols[symbol.index].source);
     for (const Request& request : requests_) mark(request.source);
@@ -172,14 +134,12 @@ class GuardProgramBuilder {
   // Guards of one source, by source and then rank.
   void sort_guards() {
     for (const Guard& guard : guards_.guards()) {
-      if (speaks_of_one_source(guard) && !can_never_fail(guard)) {
-        sorted_.push_back(&guard);
-      }
+      if (!can_never_fail(guard)) sorted_.push_back(&guard);
     }
     std::stable_sort(sorted_.begin(), sorted_.end(),
                      [](const Guard* a, const Guard* b) {
                        if (a->source != b->source) return a->source < b->source;
-                       return rank(a->kind) < rank(b->kind);
+                       return row(a->kind).rank < row(b->kind).rank;
                      });
   }
 
@@ -291,44 +251,60 @@ class GuardProgramBuilder {
   // True if the source must be absent; then it has no checks.
   bool add_checks(uint32_t id) {
     const auto guards = guards_of(id);
+    KindSet implied = bit(GuardKind::Present);  // its read fails by itself
+    for (const Guard* guard : guards) implied |= row(guard->kind).implied;
     for (const Guard* guard : guards) {
       if (guard->kind == GuardKind::Absent) {
         MG_CHECK(guards.size() == 1 && first_child_[id] == kNone,
                  "a source is absent or has a value, not both");
         return true;
       }
-      if (guard->kind == GuardKind::Present) continue;
-      const bool is_implied = std::any_of(
-          guards.begin(), guards.end(),
-          [guard](const Guard* g) { return implies(g->kind, guard->kind); });
-      if (!is_implied) add_check(*guard);
+      if ((implied & bit(guard->kind)) == 0) add_check(*guard);
     }
     return false;
   }
 
   void add_check(const Guard& guard) {
-    MG_CHECK(
-        guard.kind != GuardKind::Tensor || hooks().tensor.matches != nullptr,
-        "tensor guards need the tensor room's hooks");
     Check check{.kind = guard.kind, .number = guard.number};
-    Fields fields;
-    if (is_one_of(guard.kind, {GuardKind::DictKeys, GuardKind::InstanceKeys,
-                               GuardKind::SetTable}) ||
-        (guard.kind == GuardKind::SetItems && !is_constant(guard.object))) {
-      check.keys = add_items(guard.object);
-    } else if (guard.kind == GuardKind::Identity &&
-               fields_of(guard.object, fields)) {
-      check.object = guard.object;
-      check.keys = add_keys(fields);
-    } else if (guard.object) {
-      check.object = guard.object;
-      program_->watch_.add(check.object);
-    }
-    if (guard.snapshot) {
-      check.snapshot = guard.snapshot.get();
-      program_->snapshots_.push_back(guard.snapshot);
+    switch (row(guard.kind).keeps) {
+      case Keeps::Nothing:
+        break;
+      case Keeps::Identity: {
+        Fields fields;
+        if (!fields_of(guard.object, fields)) {
+          keep_object(check, guard.object);
+          break;
+        }
+        check.object = guard.object;
+        check.keys = add_keys(fields);
+        break;
+      }
+      case Keeps::Object:
+      case Keeps::Constant:
+        keep_object(check, guard.object);
+        break;
+      case Keeps::Items:
+        if (is_constant(guard.object)) {
+          keep_object(check, guard.object);
+          break;
+        }
+        [[fallthrough]];
+      case Keeps::Keys:
+        check.keys = add_items(guard.object);
+        break;
+      case Keeps::Snapshot:
+        MG_CHECK(hooks().tensor.matches != nullptr,
+                 "tensor guards need the tensor room's hooks");
+        check.snapshot = guard.snapshot.get();
+        program_->snapshots_.push_back(guard.snapshot);
+        break;
     }
     program_->checks_.push_back(check);
+  }
+
+  void keep_object(Check& check, PyObject* object) {
+    check.object = object;
+    program_->watch_.add(object);
   }
 
   // The items of a tuple or frozenset, without keeping it: it may hold objects
@@ -354,19 +330,19 @@ class GuardProgramBuilder {
 
   void add_relations() {
     Relations& relations = program_->relations_;
-    for (const Guard& guard : guards_.guards()) {
-      if (guard.kind == GuardKind::SameObject) {
-        relations.add_same(
-            {node_of_[guard.source.index], node_of_[guard.other.index]});
-      } else if (guard.kind == GuardKind::Distinct) {
-        std::vector<uint32_t> nodes;
-        for (SourceId id : guard.members) nodes.push_back(node_of_[id.index]);
-        relations.add_distinct(std::move(nodes));
-      } else if (guard.kind == GuardKind::Views) {
-        ViewNodes views{.bases = guard.bases};
-        for (SourceId id : guard.members)
-          views.nodes.push_back(node_of_[id.index]);
-        relations.add_views(std::move(views));
+    for (const Relation& relation : guards_.relations()) {
+      std::vector<uint32_t> nodes;
+      for (SourceId id : relation.members) nodes.push_back(node_of_[id.index]);
+      switch (relation.kind) {
+        case RelationKind::SameObject:
+          relations.add_same({nodes[0], nodes[1]});
+          break;
+        case RelationKind::Distinct:
+          relations.add_distinct(std::move(nodes));
+          break;
+        case RelationKind::Views:
+          relations.add_views({std::move(nodes), relation.bases});
+          break;
       }
     }
     relations.seal(program_->first_pinnable_);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The guards in words: all of them, and the first that doesn't hold. What holds
-// is decided by the functions that a run uses (read.h, check.h, numbers.h);
-// here is only the text.
+// is decided by the functions that a run uses (read.h, check.h, numbers.h), and
+// each kind of check has its words beside its predicate (wording.h).
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -12,168 +12,14 @@
 #include "guards/read.h"
 #include "guards/show.h"
 #include "guards/views.h"
-#include "python/deque_layout.h"
-#include "python/iterator_layout.h"
-#include "python/layout.h"
-#include "python/set_items.h"
+#include "guards/wording.h"
 #include "shapes/show.h"
 
 namespace magneto::guards {
 namespace {
 
-struct Wording {
-  std::string claim;  // "len(xs) == 3"
-  std::string truth;  // "it is 4"; empty when there is nothing to compare
-};
-
 std::string together(const Wording& wording) {
   return wording.claim + ", but " + wording.truth;
-}
-
-bool reads_with_is(PyObject* value) {
-  return !is_constant(value) || value == Py_None || PyBool_Check(value) ||
-         value == Py_Ellipsis || value == Py_NotImplemented;
-}
-
-std::string comparison(PyObject* expected) {
-  return (reads_with_is(expected) ? " is " : " == ") + show(expected);
-}
-
-std::string show_keys(KeyList keys) {
-  std::string text = "[";
-  for (PyObject* key : keys) {
-    if (text.size() > 1) text += ", ";
-    text += show(key);
-  }
-  return text + "]";
-}
-
-template <class Next>
-std::string show_each(Next next) {
-  std::string text = "[";
-  while (PyObject* item = next()) {
-    if (text.size() > 1) text += ", ";
-    text += show(item);
-  }
-  return text + "]";
-}
-
-std::string show_dict_keys(PyObject* dict) {
-  if (!PyDict_Check(dict)) return show(dict);
-  python::DictKeys keys(dict);
-  return show_each([&keys] { return keys.next(); });
-}
-
-std::string show_instance_keys(PyObject* object) {
-  PyObject** slot = python::dict_slot(object);
-  if (slot != nullptr && *slot != nullptr) return show_dict_keys(*slot);
-  const Py_ssize_t n = python::inline_count(object);
-  Py_ssize_t i = 0;
-  return show_each([&]() -> PyObject* {
-    return i < n ? python::inline_name(object, i++) : nullptr;
-  });
-}
-
-std::string show_items(PyObject* set) {
-  if (!PyAnySet_Check(set)) return show(set);
-  python::SetItems items(set);
-  return show_each([&items] { return items.next(); });
-}
-
-PyTypeObject* as_type(PyObject* object) {
-  return reinterpret_cast<PyTypeObject*>(object);
-}
-
-// One check in words; `value` is null when only the claim is wanted.
-Wording word_check(const Check& check, const std::string& name,
-                   PyObject* value) {
-  const auto it_is = [value](auto show_value) -> std::string {
-    return value == nullptr ? std::string() : "it is " + show_value(value);
-  };
-  switch (check.kind) {
-    case GuardKind::Identity:
-      // What isn't kept alive may be gone by now.
-      if (!check.keys.empty()) {
-        return {name + " is the " + show(check.keys[0]) + " that was seen",
-                it_is(show)};
-      }
-      [[fallthrough]];
-    case GuardKind::ConstantEquals: {
-      std::string truth = it_is(show);
-      // Two objects may read alike.
-      if (value != nullptr && show(value) == show(check.object)) {
-        truth = "it is another object that reads the same";
-      }
-      return {name + comparison(check.object), truth};
-    }
-    case GuardKind::Present:
-      return {name + " is there", ""};
-    case GuardKind::NotNone:
-      return {name + " is not None", it_is(show)};
-    case GuardKind::TypeIs:
-      return {"type(" + name + ") is " + show_type(as_type(check.object)),
-              it_is([](PyObject* v) { return show_type(Py_TYPE(v)); })};
-    case GuardKind::TypeUnmodified:
-      return {"type " + name + " is unmodified", "it was written to"};
-    case GuardKind::Tensor: {
-      const TensorHooks& hook = hooks().tensor;
-      if (value != nullptr && hook.explain != nullptr) {
-        return {hook.explain(value, check.snapshot, name), ""};
-      }
-      if (hook.describe != nullptr) {
-        return {hook.describe(check.snapshot, name), "it differs"};
-      }
-      return {name + " is the tensor that was seen", "it differs"};
-    }
-    case GuardKind::Length:
-      return {"len(" + name + ") == " + std::to_string(check.number),
-              it_is([](PyObject* v) {
-                const Py_ssize_t n = plain_length(v);
-                return n < 0 ? show(v) : std::to_string(n);
-              })};
-    case GuardKind::DequeLimit:
-      return {name + ".maxlen == " + std::to_string(check.number),
-              it_is([](PyObject* v) {
-                return python::is_deque(v)
-                           ? std::to_string(python::deque_limit(v))
-                           : show(v);
-              })};
-    case GuardKind::IteratorPosition:
-      return {"next(" + name + ") == " + std::to_string(check.number),
-              it_is([](PyObject* v) {
-                const auto iterator = python::counting_iterator(v);
-                return iterator.is_one ? std::to_string(iterator.next)
-                                       : show(v);
-              })};
-    case GuardKind::IteratorNumbers:
-      return {name + " is as far as " + show(check.object), "it is elsewhere"};
-    case GuardKind::IteratorTrait:
-      return {
-          name + " steps like " + std::to_string(check.number),
-          it_is([](PyObject* v) { return std::to_string(iterator_trait(v)); })};
-    case GuardKind::DictKeys:
-      return {"list(" + name + ") == " + show_keys(check.keys),
-              it_is(show_dict_keys)};
-    case GuardKind::InstanceKeys:
-      return {"list(vars(" + name + ")) == " + show_keys(check.keys),
-              it_is(show_instance_keys)};
-    case GuardKind::SetItems:
-      return {"set(" + name + ") == " +
-                  (check.object == nullptr ? show_keys(check.keys)
-                                           : show_items(check.object)),
-              it_is(show_items)};
-    case GuardKind::SetTable:
-      return {"list(" + name + ") == " + show_keys(check.keys) +
-                  " with the same gaps in its table",
-              it_is(show_items)};
-    case GuardKind::NoFinalizerInDeque:
-      return {"nothing runs when an item of " + name + " dies",
-              "something does"};
-    case GuardKind::NoFinalizer:
-      return {"nothing runs when " + name + " dies", "something does"};
-    default:
-      return {name, "it differs"};
-  }
 }
 
 const char* ambient_name(Ambient id) {

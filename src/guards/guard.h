@@ -18,11 +18,13 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "guards/class_fact.h"
 #include "guards/constant.h"
 #include "guards/hooks.h"
+#include "guards/kind.h"
 #include "guards/source.h"
 #include "python/class_hierarchy.h"
 #include "python/ref.h"
@@ -32,21 +34,26 @@
 
 namespace magneto::guards {
 
-enum class GuardKind : uint8_t {
-#define MG_GUARD(Kind, rank) Kind,
-#include "guards/guards.def"
-#undef MG_GUARD
-};
-
+// What is said of one source.
 struct Guard {
   GuardKind kind;
   SourceId source;
-  SourceId other;                        // SameObject
-  int64_t number = 0;                    // as the method of GuardSet says
-  Ref object;                            // what it is compared with
-  std::shared_ptr<const void> snapshot;  // Tensor
-  std::vector<SourceId> members;         // Distinct, Views
-  std::vector<uint32_t> bases;           // Views: see base_number()
+  int64_t number = 0;                         // as the method of GuardSet says
+  Ref object = {};                            // see Keeps
+  std::shared_ptr<const void> snapshot = {};  // see Keeps
+};
+
+enum class RelationKind : uint8_t {
+  SameObject,  // of two sources
+  Distinct,
+  Views,
+};
+
+// What is said of several sources together.
+struct Relation {
+  RelationKind kind;
+  std::vector<SourceId> members;
+  std::vector<uint32_t> bases = {};  // Views: see base_number()
 };
 
 // Which number of the caller's object a symbol stands for.
@@ -114,49 +121,78 @@ class GuardSet final : public UnseenJournaled {
   GuardSet(const GuardSet&) = delete;
   GuardSet& operator=(const GuardSet&) = delete;
 
+  // One for each kind, in the order of guards.def.
+
+  // There is nothing at this source: no such attribute, key or grad.
+  void absent(SourceId source) { add(GuardKind::Absent, source); }
+  // There is something, whatever it is: that it was found is relied upon.
+  void present(SourceId source) { add(GuardKind::Present, source); }
+  void identity(SourceId source, PyObject* object) {
+    add(GuardKind::Identity, source, object);
+  }
+  void not_none(SourceId source) { add(GuardKind::NotNone, source); }
   // type(value) is `type`, exactly.
-  void type_is(SourceId source, PyTypeObject* type);
+  void type_is(SourceId source, PyTypeObject* type) {
+    add(GuardKind::TypeIs, source, reinterpret_cast<PyObject*>(type));
+  }
   // `source` is a type, and neither it nor a base of it was written to since.
   // This fails on any write: prefer guards on the type_attr() sources looked
   // at, which outlive writes to other names and cost the same.
   void type_unmodified(SourceId source, PyTypeObject* type);
-  void identity(SourceId source, PyObject* object);
-  void not_none(SourceId source);
   // Equal value of exactly the same type, without running user code; floats by
   // their bits. is_constant(value) must hold.
-  void constant_equals(SourceId source, PyObject* value);
-  // There is nothing at this source: no such attribute, key or grad.
-  void absent(SourceId source);
-  // There is something, whatever it is: that it was found is relied upon.
-  void present(SourceId source);
+  void constant_equals(SourceId source, PyObject* value) {
+    add(GuardKind::ConstantEquals, source, value);
+  }
+  // `snapshot` is what Hooks' tensor functions take.
+  void tensor(SourceId source, std::shared_ptr<const void> snapshot) {
+    add(GuardKind::Tensor, source, std::move(snapshot));
+  }
   // Of a list, tuple, dict, set, str or bytes.
-  void length(SourceId source, Py_ssize_t n);
+  void length(SourceId source, Py_ssize_t n) {
+    add(GuardKind::Length, source, n);
+  }
   // The deque's maxlen; -1: it has none.
-  void deque_limit(SourceId source, Py_ssize_t n);
-  // Nobody notices when an item of the deque dies: see guards/finalizer.h.
-  void no_finalizer_in_deque(SourceId source);
+  void deque_limit(SourceId source, Py_ssize_t n) {
+    add(GuardKind::DequeLimit, source, n);
+  }
   // The iterator of a range, or the enumerate, gives this number next.
-  void iterator_position(SourceId source, int64_t n);
+  void iterator_position(SourceId source, int64_t n) {
+    add(GuardKind::IteratorPosition, source, n);
+  }
+  // What else tells two iterators of one class apart: the step of a range's,
+  // whether a zip is strict, what one of a dict's gives.
+  void iterator_trait(SourceId source, int64_t n) {
+    add(GuardKind::IteratorTrait, source, n);
+  }
   // One of itertools' iterators keeps these numbers: a tuple, by word, with
   // None for those that don't matter.
-  void iterator_numbers(SourceId source, PyObject* numbers);
-  // What else tells two iterators of one class apart: see iterator_trait().
-  void iterator_trait(SourceId source, int64_t n);
+  void iterator_numbers(SourceId source, PyObject* numbers) {
+    add(GuardKind::IteratorNumbers, source, numbers);
+  }
   // The dict (or OrderedDict) has exactly these keys in this order; keys as in
   // is_plain_key(), others are compared by identity. `keys` is a tuple.
-  void dict_keys(SourceId source, PyObject* keys);
+  void dict_keys(SourceId source, PyObject* keys) {
+    add(GuardKind::DictKeys, source, keys);
+  }
   // The same of the object's instance dictionary.
-  void instance_keys(SourceId source, PyObject* keys);
+  void instance_keys(SourceId source, PyObject* keys) {
+    add(GuardKind::InstanceKeys, source, keys);
+  }
   // The set or frozenset has exactly these items; `items` is a frozenset of
   // plain keys.
-  void set_items(SourceId source, PyObject* items);
+  void set_items(SourceId source, PyObject* items) {
+    add(GuardKind::SetItems, source, items);
+  }
   // The set or frozenset has its items in the order of `set`'s, and the same
   // gaps between them.
   void set_table(SourceId source, PyObject* set);
   // Nobody notices when the object dies: see guards/finalizer.h.
-  void no_finalizer(SourceId source);
-  // `snapshot` is what Hooks' tensor functions take.
-  void tensor(SourceId source, std::shared_ptr<const void> snapshot);
+  void no_finalizer(SourceId source) { add(GuardKind::NoFinalizer, source); }
+  // The same of the items of a deque.
+  void no_finalizer_in_deque(SourceId source) {
+    add(GuardKind::NoFinalizerInDeque, source);
+  }
 
   // Two sources hold one object.
   void same_object(SourceId a, SourceId b);
@@ -174,6 +210,7 @@ class GuardSet final : public UnseenJournaled {
   void class_fact(ClassFactPtr fact);
 
   std::span<const Guard> guards() const { return guards_; }
+  std::span<const Relation> relations() const { return relations_; }
   std::span<const AmbientGuard> ambients() const { return ambients_; }
   std::span<const ClassFactPtr> class_facts() const { return class_facts_; }
   // When the trace began: see python::class_hierarchy().
@@ -182,15 +219,20 @@ class GuardSet final : public UnseenJournaled {
   void undo(uint64_t list, uint64_t) noexcept override;
 
  private:
+  void add(GuardKind kind, SourceId source, int64_t number = 0);
+  void add(GuardKind kind, SourceId source, PyObject* object);
+  void add(GuardKind kind, SourceId source,
+           std::shared_ptr<const void> snapshot);
   void add(Guard guard);
+  void add(Relation relation);
 
   Journal& journal_;
   std::vector<Guard> guards_;
+  std::vector<Relation> relations_;
   std::vector<AmbientGuard> ambients_;
   std::vector<ClassFactPtr> class_facts_;
   const uint64_t hierarchy_ = python::class_hierarchy();
-  // By source: the kinds of guards that it has, as bits.
-  std::vector<uint32_t> kinds_;
+  std::vector<KindSet> kinds_;  // by source: those of its guards
 };
 
 }  // namespace magneto::guards

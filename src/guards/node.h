@@ -16,11 +16,10 @@ using KeyList = std::span<PyObject* const>;
 
 struct Check {
   GuardKind kind;
-  int64_t number = 0;  // Length; TypeUnmodified: the tag; SetTable: the layout
+  int64_t number = 0;  // the guard's
+  // What the kind keeps (see Keeps); the others are null or empty.
   PyObject* object = nullptr;
   const void* snapshot = nullptr;
-  // DictKeys, InstanceKeys, SetTable; SetItems unless `object` has them;
-  // Identity: what the object holds, if that tells it apart (see Fields).
   KeyList keys;
 };
 

@@ -106,8 +106,6 @@ void WordGroup::add_check(const Check& check) {
       // Only a watched object can't have been replaced at its address.
       traits_.is_live |= !check.keys.empty() && !stable_;
       return;
-    case GuardKind::Absent:
-    case GuardKind::Present:
     case GuardKind::NotNone:
     case GuardKind::ConstantEquals:  // the seen constant is kept alive
       return;

@@ -15,7 +15,7 @@ namespace {
 class Dump {
  public:
   template <class... Parts>
-  void line(const char* name, Parts... parts) {
+  void line(const char* name, const Parts&... parts) {
     text += name;
     (add(parts), ...);
     text += '\n';
@@ -59,8 +59,12 @@ void add_guards(Dump& dump, const guards::GuardSet& guards) {
   dump.line("guards", guards.class_facts().size());
   for (const guards::Guard& guard : guards.guards())
     dump.line("  guard", static_cast<int>(guard.kind), guard.source.index,
-              guard.other.index, guard.number, guard.object.get(),
-              guard.snapshot.get(), guard.members.size());
+              guard.number, guard.object.get(), guard.snapshot.get());
+  for (const guards::Relation& relation : guards.relations()) {
+    dump.line("  relation", static_cast<int>(relation.kind));
+    for (guards::SourceId member : relation.members)
+      dump.line("    of", member.index);
+  }
   for (const guards::AmbientGuard& guard : guards.ambients())
     dump.line("  ambient", static_cast<int>(guard.id), guard.value);
 }

@@ -51,7 +51,7 @@ class ExplainTextTest : public ExplainTest,
 TEST_P(ExplainTextTest, NamesTheSourceAndBothValues) {
   const TextCase& test = GetParam();
   exec(
-      "import math, types\n"
+      "import collections, math, types\n"
       "torch_like = types.ModuleType('torch_like')\n"
       "class Linear: pass\n"
       "class C: pass\n"
@@ -66,6 +66,8 @@ TEST_P(ExplainTextTest, NamesTheSourceAndBothValues) {
   if (kind == "type") guards_.type_is(attr("o"), Py_TYPE(seen));
   if (kind == "not_none") guards_.not_none(attr("o"));
   if (kind == "length") guards_.length(attr("o"), PyObject_Size(seen));
+  if (kind == "limit") guards_.deque_limit(attr("o"), 3);
+  if (kind == "position") guards_.iterator_position(attr("o"), 0);
   if (kind == "absent") guards_.absent(attr("p"));
   if (kind == "keys") {
     guards_.dict_keys(attr("o"), keep(Ref::steal(PySequence_Tuple(seen))));
@@ -110,6 +112,11 @@ INSTANTIATE_TEST_SUITE_P(
                  "x.o is not None, but it is None"},
         TextCase{"length", "[1, 2]", "length", "x.o.append(3)",
                  "len(x.o) == 2, but it is 3"},
+        TextCase{"limit", "collections.deque([], 3)", "limit",
+                 "x.o = collections.deque([], 4)",
+                 "x.o.maxlen == 3, but it is 4"},
+        TextCase{"position", "iter(range(3))", "position", "next(x.o)",
+                 "next(x.o) == 0, but it is 1"},
         TextCase{"absent", "1", "absent", "x.p = 7",
                  "'p' not in vars(x), but it is there: 7"},
         TextCase{"keys", "dict(a=1)", "keys", "x.o['b'] = 1",
