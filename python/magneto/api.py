@@ -33,6 +33,7 @@ def compile(
     recompile_limit: int | None = ...,
     isolate_recompiles: bool = ...,
     shapes_spec: None = ...,
+    dynamic_shapes: None = ...,
 ) -> T: ...
 
 
@@ -50,6 +51,7 @@ def compile(
     recompile_limit: int | None = ...,
     isolate_recompiles: bool = ...,
     shapes_spec: None = ...,
+    dynamic_shapes: None = ...,
 ) -> Callable[[T], T]: ...
 
 
@@ -66,6 +68,7 @@ def compile(
     recompile_limit: int | None = None,
     isolate_recompiles: bool = False,
     shapes_spec: None = None,
+    dynamic_shapes: None = None,
 ) -> Any:
     """Compiles a function or a module, as `torch.compile` does.
 
@@ -93,7 +96,9 @@ def compile(
         isolate_recompiles: share what is compiled, and the limit, with no other
             call of `compile()`; else functions compiled with equal arguments
             share both.
-        shapes_spec: not supported; None.
+        shapes_spec: not supported; None. PyTorch 2.13 has this name for it.
+        dynamic_shapes: not supported; None. PyTorch 2.14 and later have this
+            name for it.
 
     Returns:
         For a module a module that wraps it; for a class the class itself, whose
@@ -125,6 +130,7 @@ def compile(
         "recompile_limit": recompile_limit,
         "isolate_recompiles": isolate_recompiles,
         "shapes_spec": shapes_spec,
+        "dynamic_shapes": dynamic_shapes,
     }
     if model is None:
         return functools.partial(_compile_given, **arguments)
@@ -171,10 +177,12 @@ def _check_types(arguments: dict[str, Any]) -> None:
         raise TypeError(
             f"recompile_limit must be None or a positive int, not {limit!r}"
         )
-    if arguments["shapes_spec"] is not None:
-        raise TypeError(
-            "shapes_spec isn't supported; use dynamic=True or False"
-        )
+    for spec in ("shapes_spec", "dynamic_shapes"):
+        if arguments[spec] is not None:
+            raise TypeError(
+                f"{spec} isn't supported; use dynamic=True or False, or "
+                "torch._dynamo.mark_dynamic and mark_unbacked"
+            )
 
 
 def _compile_given(model: Any, **arguments: Any) -> Any:

@@ -11,8 +11,8 @@ namespace {
 
 std::atomic<int64_t> calls = 0;
 
-void count_and_go_on(const c10::OperatorHandle& handle, c10::DispatchKeySet keys,
-                     torch::jit::Stack* stack) {
+void count_and_go_on(const c10::OperatorHandle& handle,
+                     c10::DispatchKeySet keys, torch::jit::Stack* stack) {
   ++calls;
   const c10::DispatchKeySet below(c10::DispatchKeySet::FULL_AFTER,
                                   c10::DispatchKey::Fake);
