@@ -37,6 +37,36 @@ std::string description(PyObject* args, PyObject* keywords) {
   return std::string(PyUnicode_AsUTF8(first)) + PyUnicode_AsUTF8(second);
 }
 
+// A tuple in place of a list. A list that the compiled piece makes gets its
+// items after all that is made with calls, and this call reads them.
+Ref without_list(PyObject* object) {
+  if (!PyList_Check(object)) return Ref::share(object);
+  Ref tuple = Ref::steal(PyList_AsTuple(object));
+  MG_CHECK(tuple, "out of memory");
+  return tuple;
+}
+
+Ref without_lists_in(PyObject* tuple) {
+  Ref copy = Ref::steal(PyTuple_New(PyTuple_GET_SIZE(tuple)));
+  MG_CHECK(copy, "out of memory");
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); ++i)
+    PyTuple_SET_ITEM(copy.get(), i,
+                     without_list(PyTuple_GET_ITEM(tuple, i)).release());
+  return copy;
+}
+
+Ref without_lists_under(PyObject* dict) {
+  Ref copy = Ref::steal(PyDict_Copy(dict));
+  MG_CHECK(copy, "out of memory");
+  PyObject *key, *value;
+  Py_ssize_t at = 0;
+  while (PyDict_Next(dict, &at, &key, &value)) {
+    const Ref plain = without_list(value);
+    MG_CHECK(PyDict_SetItem(copy, key, plain) == 0, "a key that is there");
+  }
+  return copy;
+}
+
 }  // namespace
 
 Outcome<V> make_named_tuple_class(Context& ctx, Ref args, Ref keywords) {
@@ -50,7 +80,8 @@ Outcome<V> make_named_tuple_class(Context& ctx, Ref args, Ref keywords) {
   if (!type) return ctx.raise_from_python();
   ctx.remember_alias(type);
   V value = ctx.constant(type.share());
-  alike.push_back({std::move(type), std::move(args), std::move(keywords)});
+  alike.push_back(
+      {std::move(type), without_lists_in(args), without_lists_under(keywords)});
   return value;
 }
 

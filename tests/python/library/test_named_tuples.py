@@ -70,6 +70,69 @@ def test_named_tuples_made_on_the_way(program, backend):
     assert graphs_of(program, *calls, backend=backend, fullgraph=True) == 1
 
 
+# A real class is made of the arguments when the piece ends: fields and defaults
+# in lists were still empty then.
+def fields_in_a_list(x):
+    return collections.namedtuple("P", ["a", "b"])
+
+
+def fields_by_keyword(x):
+    return collections.namedtuple(typename="P", field_names=["a", "b"])
+
+
+def defaults_in_a_list(x):
+    return collections.namedtuple("P", ["a", "b"], defaults=[3])
+
+
+def two_classes(x):
+    first = collections.namedtuple("P", ["a", "b"])
+    second = collections.namedtuple("Q", ["c", "d"])
+    return second if first._fields == ("a", "b") else first
+
+
+def derived_class(x):
+    P = collections.namedtuple("P", ["a", "b"])
+
+    class Derived(P):
+        pass
+
+    return Derived
+
+
+def after_a_break(x):
+    P = collections.namedtuple("P", ["a", "b"])
+    magneto.graph_break()
+    return P
+
+
+WITH_LISTS = {
+    each.__name__: each
+    for each in (
+        fields_in_a_list,
+        fields_by_keyword,
+        defaults_in_a_list,
+        two_classes,
+        derived_class,
+        after_a_break,
+    )
+}
+
+
+@pytest.mark.parametrize("program", WITH_LISTS.values(), ids=WITH_LISTS)
+def test_fields_in_lists_are_there_in_the_real_class(program):
+    compiled = magneto.compile(lambda x: (program(x), x + 1), backend="eager")
+    expected = program(X)
+    for _ in range(2):
+        made, _ = compiled(X)
+        assert made._fields == expected._fields
+        assert made._field_defaults == expected._field_defaults
+        assert made(1, 2) == expected(1, 2)
+        for field in made._fields:
+            assert (
+                getattr(made, field).__doc__ == getattr(expected, field).__doc__
+            )
+
+
 @pytest.mark.parametrize("backend", ["eager", "aot_eager"])
 def test_each_call_has_a_class_of_its_own(backend):
     def program(x):
