@@ -40,6 +40,9 @@ constexpr int64_t kChecksWithoutGraph = 400'000 / kStepsBetweenChecks;
 constexpr int64_t kMostChecks = 20'000'000 / kStepsBetweenChecks;
 constexpr size_t kMostCalls = 500'000;
 constexpr size_t kMostObjects = 1'000'000;
+// Conditions and sums over so many random numbers take long to simplify, and
+// plain Python draws them in no time.
+constexpr size_t kMostDrawn = 1'000;
 
 // The most nested frames that go on by themselves: each takes C stack.
 constexpr size_t kMostInner = 32;
@@ -58,6 +61,11 @@ Status Interpreter::check_progress() {
                     std::to_string(ctx.graph().call_count()) +
                         " tensor operations and no end in sight",
                     "compile what the loop calls");
+  if (ctx.symbols.drawn_count() > kMostDrawn)
+    return ctx.skip("long-computation",
+                    std::to_string(ctx.symbols.drawn_count()) +
+                        " random numbers and no end in sight",
+                    "draw them as a tensor");
   if (checks_ > kChecksWithoutGraph && ctx.graph().call_count() == 0)
     return ctx.skip("long-computation",
                     std::to_string(checks_ * kStepsBetweenChecks) +

@@ -89,6 +89,7 @@ void TraceSymbols::remember_source(E symbol, const IntSource& source,
 V TraceSymbols::drawn(const IntSource& source, Type type, Range range) {
   const E number = environment()->unbacked(type, range, true);
   remember_source(number, source);
+  ++drawn_count_;
   return value(number);
 }
 

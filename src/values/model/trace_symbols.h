@@ -57,6 +57,8 @@ class TraceSymbols final : public tensor::DataEnvironment {
   // its value.
   V drawn(const guards::IntSource& source, shapes::Type type,
           shapes::Range range);
+  // How often drawn() was asked for one, with those that were taken back.
+  size_t drawn_count() const { return drawn_count_; }
   // Whether it can be computed from what the call brings and the piece draws.
   bool comes_of_draws(shapes::E number) const;
   // A symbol for the caller's int or float if it is one that varies; else null.
@@ -118,6 +120,7 @@ class TraceSymbols final : public tensor::DataEnvironment {
   JournaledList<std::string> groups_;
   JournaledMap<shapes::E, graph::NodeRef> nodes_;
   JournaledValue<bool> needs_rerun_;
+  size_t drawn_count_ = 0;
 };
 
 }  // namespace magneto::values

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import _random
 import random
+import time
 
 import pytest
 import torch
@@ -209,4 +210,18 @@ def test_generators_of_the_caller_stay_what_they_are():
     mine, other = random.Random(3), random.Random(3)
     for _ in range(3):
         compare(program(X, mine), compiled(X, other))
+    assert mine.getstate() == other.getstate()
+
+
+def test_many_random_numbers_take_no_time_to_compile():
+    def program(x, draw, count):
+        hits = sum(draw.randrange(1 << 52) % 3 == 2 for _ in range(count))
+        return x + hits
+
+    compiled = magneto.compile(program, backend="eager")
+    mine, other = random.Random(3), random.Random(3)
+    start = time.perf_counter()
+    compare(program(X, mine, 50_000), compiled(X, other, 50_000))
+    # Without a limit on numbers that aren't known this takes minutes.
+    assert time.perf_counter() - start < 30
     assert mine.getstate() == other.getstate()
