@@ -33,7 +33,6 @@ namespace magneto::entry {
 
 using values::BreakInfo;
 using values::Capture;
-using values::Context;
 using values::Ending;
 
 namespace {

@@ -335,6 +335,7 @@ PyObject* run_to_raise(Running& at, Broken& broken) {
   Ref result = Ref::steal(
       run_plainly(frame, start, at.values, &broken.shown, Plainly::Pause));
   if (!result) return nullptr;
+  MG_CHECK(broken.entry->raised, "the trace has ended with an exception");
   values::BreakInfo why = *broken.entry->raised;
   why.reason = "refused-call";
   Details details;

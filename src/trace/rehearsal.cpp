@@ -84,6 +84,7 @@ void Interpreter::rehearse(Frame& frame, Instruction instruction) {
       (void)kHandlers[static_cast<size_t>(instruction.op)](*this, frame,
                                                            instruction);
     } catch (const values::BreakException&) {
+      PyErr_Clear();  // the run that counts breaks again
     }
     PyErr_Clear();
     step.rollback();

@@ -18,7 +18,6 @@
 
 namespace magneto::values {
 
-using guards::Reading;
 using guards::SourceKind;
 
 V Wrapping::lazy(PyObject* object, SourceId source) {

@@ -85,15 +85,16 @@ Outcome<V> operator_method(Context& ctx, BinaryOperator op, V value,
 
 // What the operands' own classes in C say.
 Outcome<V> by_type_rows(const BinaryOperation& o, bool in_place) {
-  const auto& [ctx, op, _, left, right, names, __, methods] = o;
-  if (op == Add && left->type->tp_as_sequence) {
+  Context& ctx = o.ctx;
+  V left = o.left, right = o.right;
+  if (o.op == Add && left->type->tp_as_sequence) {
     if (const auto concatenate = type_slot(&TypeRow::concatenate, left)) {
       MG_TRY(V added, concatenate(ctx, left, right, in_place));
       if (added) return added;
     }
   }
-  if (V sequence =
-          op == Multiply ? repeated_sequence(left, right, in_place) : nullptr) {
+  if (V sequence = o.op == Multiply ? repeated_sequence(left, right, in_place)
+                                    : nullptr) {
     if (const auto repeat_it = type_slot(&TypeRow::repeat, sequence)) {
       V other = sequence == left ? right : left;
       MG_TRY(V repeated,
@@ -102,7 +103,7 @@ Outcome<V> by_type_rows(const BinaryOperation& o, bool in_place) {
     }
   }
   if (const auto combine = type_slot(&TypeRow::combine, left))
-    return combine(ctx, op, left, right, in_place);
+    return combine(ctx, o.op, left, right, in_place);
   return nullptr;
 }
 
@@ -250,25 +251,27 @@ Outcome<V> by_in_place_method(BinaryOperation& o) {
 
 // Decides nothing: later steps ask the methods that are found here.
 Outcome<V> find_methods(BinaryOperation& o) {
-  const auto& [ctx, op, in_place, left, right, names, _, __] = o;
-  if ((in_place && is_implemented_in_c(ctx, left, names.in_place_method)) ||
+  Context& ctx = o.ctx;
+  const BinaryOperatorInfo& names = o.names;
+  V left = o.left, right = o.right;
+  if ((o.in_place && is_implemented_in_c(ctx, left, names.in_place_method)) ||
       is_implemented_in_c(ctx, left, names.method) ||
       is_implemented_in_c(ctx, right, names.reflected))
     return o.unknown();
-  MG_TRY(V forward, operator_method(ctx, op, left, names.method));
+  MG_TRY(V forward, operator_method(ctx, o.op, left, names.method));
   V backward = nullptr;
   if (left->type != right->type) {
-    MG_TRY(backward, operator_method(ctx, op, right, names.reflected));
+    MG_TRY(backward, operator_method(ctx, o.op, right, names.reflected));
   }
   // by_type_rows() does what these have.
   if (backward && !is_users_method(forward) &&
       (is_list(left) || is_tuple_like(left)))
     forward = nullptr;
   // A deque's is that of a sequence, which takes numbers only.
-  if (op == Multiply &&
+  if (o.op == Multiply &&
       (is_repeated_deque(left) || (is_repeated_deque(right) && !forward))) {
-    MG_DO(check_concatenation(ctx, op, left, right, in_place));
-    if (!repeated_sequence(left, right, in_place)) backward = nullptr;
+    MG_DO(check_concatenation(ctx, o.op, left, right, o.in_place));
+    if (!repeated_sequence(left, right, o.in_place)) backward = nullptr;
   }
   o.methods = {forward, backward, names.method, names.reflected};
   return nullptr;

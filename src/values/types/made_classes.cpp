@@ -58,7 +58,7 @@ Ref without_lists_in(PyObject* tuple) {
 Ref without_lists_under(PyObject* dict) {
   Ref copy = Ref::steal(PyDict_Copy(dict));
   MG_CHECK(copy, "out of memory");
-  PyObject *key, *value;
+  PyObject *key = nullptr, *value = nullptr;
   Py_ssize_t at = 0;
   while (PyDict_Next(dict, &at, &key, &value)) {
     const Ref plain = without_list(value);
