@@ -25,8 +25,8 @@ V method_of(Context& ctx, PyTypeObject* type, const char* name) {
   return ctx.constant_share(method);
 }
 
-Construction of_class(Context& ctx, V value) {
-  return {class_value(ctx, value), ctx.heap[value->heap].slots};
+std::optional<Construction> of_class(Context& ctx, V value) {
+  return Construction{class_value(ctx, value), ctx.heap[value->heap].slots};
 }
 
 Construction by_helper(Context& ctx, const char* helper,

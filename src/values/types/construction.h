@@ -2,6 +2,8 @@
 // What the rows of types (type_table.h) make their calls of.
 #pragma once
 
+#include <optional>
+
 #include "values/model/construction.h"
 #include "values/model/context.h"
 
@@ -16,8 +18,8 @@ V class_value(Context& ctx, V value);
 // A method that the class itself has.
 V method_of(Context& ctx, PyTypeObject* type, const char* name);
 
-// The class and its slots in the heap, in their order.
-Construction of_class(Context& ctx, V value);
+// The class and its slots in the heap, in their order: a row's `construct`.
+std::optional<Construction> of_class(Context& ctx, V value);
 
 // A function of magneto.construct.
 Construction by_helper(Context& ctx, const char* helper,

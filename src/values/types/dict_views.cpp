@@ -83,10 +83,6 @@ V wrap_proxy(Context& ctx, PyObject* object, SourceId source) {
   return made;
 }
 
-std::optional<Construction> construct_proxy(Context& ctx, V proxy) {
-  return of_class(ctx, proxy);
-}
-
 }  // namespace
 
 std::span<const TypeRow> dict_view_types() {
@@ -104,9 +100,7 @@ std::span<const TypeRow> dict_view_types() {
       {.type = &PyDictRevIterValue_Type, .construct = construct_iterator},
       {.type = &PyDictRevIterItem_Type, .construct = construct_iterator},
       {.type = &PyODictIter_Type, .construct = construct_iterator},
-      {.type = &PyDictProxy_Type,
-       .wrap = wrap_proxy,
-       .construct = construct_proxy},
+      {.type = &PyDictProxy_Type, .wrap = wrap_proxy, .construct = of_class},
   };
   return rows;
 }

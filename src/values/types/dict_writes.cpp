@@ -19,6 +19,11 @@ bool is_hashed_in_python(const DictState& dict, const DictEntry& entry) {
   return true;
 }
 
+Outcome<V> key_count(Context& ctx, V keyed) {
+  ctx.heap.dict_complete(keyed->heap, ctx);
+  return ctx.integer(static_cast<int64_t>(ctx.heap[keyed->heap].dict->live));
+}
+
 V hash_of(Context& ctx, const DictEntry& entry) {
   return ctx.integer(PyObject_Hash(entry.token));
 }
@@ -27,11 +32,6 @@ namespace {
 
 V wrap(Context& ctx, PyObject* object, SourceId source) {
   return ctx.wrap_mapping(object, source);
-}
-
-Outcome<V> stored_length(Context& ctx, V dict) {
-  ctx.heap.dict_complete(dict->heap, ctx);
-  return ctx.integer(static_cast<int64_t>(ctx.heap[dict->heap].dict->live));
 }
 
 // All items, or those that the trace has written. In the order of the dict
@@ -107,7 +107,7 @@ std::span<const TypeRow> dict_types() {
       {.name = "collections.defaultdict",
        .derived = true,
        .construct = construct_default},
-      {.kind = Kind::Dict, .length = stored_length, .fill = fill},
+      {.kind = Kind::Dict, .length = key_count, .fill = fill},
   };
   return rows;
 }

@@ -32,16 +32,12 @@ void fill_frame(Context& ctx, V frame, StepWriter& writer) {
   writer.call(ctx.constant_share(python::frame_filler()), arguments);
 }
 
-std::optional<Construction> construct_traceback(Context& ctx, V traceback) {
-  return of_class(ctx, traceback);
-}
-
 }  // namespace
 
 std::span<const TypeRow> frame_types() {
   static const TypeRow rows[] = {
       {.type = &PyFrame_Type, .construct = construct_frame, .fill = fill_frame},
-      {.type = &PyTraceBack_Type, .construct = construct_traceback},
+      {.type = &PyTraceBack_Type, .construct = of_class},
   };
   return rows;
 }

@@ -82,10 +82,6 @@ std::vector<V> given(Context& ctx, V iterator, size_t first) {
   return slots;
 }
 
-std::optional<Construction> construct_given(Context& ctx, V value) {
-  return of_class(ctx, value);
-}
-
 std::optional<Construction> construct_enumerate(Context& ctx, V iterator) {
   return Construction{class_value(ctx, iterator), given(ctx, iterator, 0)};
 }
@@ -167,7 +163,7 @@ std::span<const TypeRow> iterator_types() {
       {.type = &PyReversed_Type, .construct = construct_reversed},
       {.type = &PyListRevIter_Type, .construct = construct_reversed},
       {.type = &PySetIter_Type, .construct = construct_of_set},
-      {.find_type = given_type, .construct = construct_given},
+      {.find_type = given_type, .construct = of_class},
       {.find_type = state_type,
        .derived = true,
        .construct = construct_of_state},

@@ -18,10 +18,6 @@ namespace magneto::values {
 
 namespace {
 
-std::optional<Construction> construct_by_class(Context& ctx, V value) {
-  return of_class(ctx, value);
-}
-
 std::optional<Construction> construct_partial(Context& ctx, V value) {
   const auto& slots = ctx.heap[value->heap].slots;
   if (slots.empty()) return std::nullopt;
@@ -69,9 +65,9 @@ std::span<const TypeRow> library_types() {
        .construct = construct_partial},
       {.find_type = python::comparison_key_type,
        .construct = construct_comparison_key},
-      {.name = "operator.itemgetter", .construct = construct_by_class},
-      {.name = "operator.attrgetter", .construct = construct_by_class},
-      {.name = "operator.methodcaller", .construct = construct_by_class},
+      {.name = "operator.itemgetter", .construct = of_class},
+      {.name = "operator.attrgetter", .construct = of_class},
+      {.name = "operator.methodcaller", .construct = of_class},
       {.name = "_random.Random",
        .derived = true,
        .construct = construct_random},

@@ -44,11 +44,6 @@ V wrap(Context& ctx, PyObject* object, SourceId source) {
   return made;
 }
 
-Outcome<V> stored_length(Context& ctx, V set) {
-  ctx.heap.dict_complete(set->heap, ctx);
-  return ctx.integer(static_cast<int64_t>(ctx.heap[set->heap].dict->live));
-}
-
 Outcome<V> combine(Context& ctx, BinaryOperator op, V left, V right,
                    bool in_place) {
   if (!is_set(left) || !is_set(right)) return nullptr;
@@ -160,7 +155,7 @@ std::span<const TypeRow> set_types() {
        .derived = true,
        .wrap = wrap,
        .combine = combine},
-      {.kind = Kind::Set, .length = stored_length, .fill = fill},
+      {.kind = Kind::Set, .length = key_count, .fill = fill},
   };
   return rows;
 }
