@@ -20,6 +20,10 @@ endif()
 # The extension of each release has a name of its own (magneto/_load.py).
 string(REGEX REPLACE "^([0-9]+)\\.([0-9]+).*" "t\\1\\2" MAGNETO_TORCH_TAG
   "${torch_version}")
+# support/torch_release.h
+string(REGEX REPLACE "^[0-9]+\\.([0-9]+).*" "\\1" torch_minor
+  "${torch_version}")
+add_compile_definitions(MAGNETO_TORCH_MINOR=${torch_minor})
 
 add_library(python_headers INTERFACE)
 target_include_directories(python_headers SYSTEM INTERFACE

@@ -3,13 +3,17 @@
 
     python tools/build_wheel.py [--torch 2.13.0 --torch 2.14.1 ...] [--out dist]
 
-Each release is built against what `pip install --no-deps torch==...` brings,
-in an environment that is deleted afterwards; the one of this interpreter is
-used as it is. auditwheel then checks which symbols of the system the
-extensions need, and gives the wheel its platform tag.
+What is built is what is committed. An extension is built in the environment
+and build folder of `make build TORCH=...` where these are there, else against
+what `pip install --no-deps torch==...` brings, in an environment that is
+deleted afterwards. It is kept in build-extensions/ until its sources change,
+so that no two environments (several GB each) need to be there at once.
+auditwheel then checks which symbols of the system the extensions need, and
+gives the wheel its platform tag.
 """
 
 import argparse
+import hashlib
 import os
 import shutil
 import subprocess
@@ -22,6 +26,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent
 RELEASES = ROOT / "tools" / "torch_releases.txt"
+KEPT = ROOT / "build-extensions"
+# What an extension is made from.
+SOURCES = ("src", "cmake", "CMakeLists.txt", "CMakePresets.json")
 # PyTorch's own libraries are there when the extension is loaded.
 NOT_OURS = ("libtorch*.so", "libc10.so")
 
@@ -43,35 +50,54 @@ def releases() -> list[str]:
     return [line for line in lines if line and not line.startswith("#")]
 
 
-def python_with(release: str, folder: Path) -> Path:
-    """An interpreter that has this PyTorch's headers and libraries."""
+def committed_sources() -> str:
+    """A name for the sources of HEAD. Exits if the files differ from HEAD's."""
+    git = ["git", "-C", str(ROOT)]
+    if subprocess.run([*git, "diff", "--quiet", "HEAD"]).returncode:
+        raise SystemExit("there are changes that are not committed")
+    trees = [f"HEAD:{path}" for path in SOURCES]
+    found = subprocess.check_output([*git, "rev-parse", *trees])
+    return hashlib.sha256(found).hexdigest()[:16]
+
+
+def developed(release: str) -> tuple[Path, Path] | None:
+    """The interpreter and the build folder of `make build TORCH=release`."""
     installed = {each.name: each.version for each in metadata.distributions()}
     if installed.get("torch", "").split("+")[0] == release:
-        return Path(sys.executable)
-    venv.create(folder, with_pip=True)
-    python = folder / "bin" / "python"
-    run(python, "-m", "pip", "install", "-q", "--no-deps", f"torch=={release}")
-    return python
+        return Path(sys.executable), ROOT / "build"
+    python = ROOT / f".venv-torch-{release}" / "bin" / "python"
+    return (python, ROOT / f"build-torch-{release}") if python.exists() else None
 
 
-def build_extension(release: str, work: Path, jobs: int) -> Path:
-    """The extension for one release, stripped."""
-    environment = work / "environment"
-    try:
-        python = python_with(release, environment)
-        build = work / "build"
-        run(
-            *("cmake", "-S", ROOT, "-B", build, "-G", "Ninja"),
-            "-DCMAKE_BUILD_TYPE=Release",
-            "-DMAGNETO_BUILD_TESTS=OFF",
-            f"-DPython_EXECUTABLE={python}",
-        )
-        run("cmake", "--build", build, "-j", jobs, "-t", "_C")
-    finally:
-        shutil.rmtree(environment, ignore_errors=True)
+def compile_extension(python: Path, build: Path, jobs: int) -> Path:
+    """Builds the extension for the PyTorch of an interpreter."""
+    run(
+        *("cmake", "--preset", "release", "-S", ROOT, "-B", build),
+        *(f"-DPython_EXECUTABLE={python}", "--log-level=NOTICE"),
+    )
+    run("cmake", "--build", build, "-j", jobs, "-t", "_C")
     (extension,) = (build / "lib").glob("_C_t*.so")
-    run("strip", "--strip-unneeded", extension)
     return extension
+
+
+def build_extension(release: str, kept: Path, jobs: int) -> Path:
+    """The extension for one release, stripped, in the folder `kept`."""
+    tag = "t" + "".join(release.split(".")[:2])
+    if found := [*kept.glob(f"_C_{tag}.*.so")]:
+        return found[0]
+    here = developed(release)
+    with tempfile.TemporaryDirectory(prefix="magneto-wheel-") as folder:
+        if here is None:
+            environment = Path(folder, "environment")
+            venv.create(environment, with_pip=True)
+            here = environment / "bin" / "python", Path(folder, "build")
+            pip = [here[0], "-m", "pip", "install", "-q", "--no-deps"]
+            run(*pip, f"torch=={release}")
+        built = compile_extension(*here, jobs)
+        extension = shutil.copy(built, folder)
+        run("strip", "--strip-unneeded", extension)
+        kept.mkdir(parents=True, exist_ok=True)
+        return Path(shutil.move(extension, kept))
 
 
 def build_package(out: Path) -> Path:
@@ -113,12 +139,12 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=ROOT / "dist")
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
+    kept = KEPT / committed_sources()
+    extensions = [
+        build_extension(release, kept, options.jobs)
+        for release in options.torch or releases()
+    ]
     with tempfile.TemporaryDirectory(prefix="magneto-wheel-") as folder:
-        extensions = []
-        for release in options.torch or releases():
-            work = Path(folder, release)
-            work.mkdir()
-            extensions.append(build_extension(release, work, options.jobs))
         assemble(extensions, Path(folder), options.out)
 
 

@@ -1,30 +1,33 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Writes the table of torch's callables that a graph records as one call.
 
-    python tools/gen_torch_table.py > src/natives/torch/graph.def
+    python tools/gen_torch_table.py    with each release, oldest first
 
 The names come from the running torch, each audited (tools/torch_audit.py) not
 to change anything but tensors. What is left out on purpose stands below with
-its reason. A test compares the file with what this prints.
+its reason. A test asks that this would change nothing.
 """
 
 from __future__ import annotations
 
 import importlib
-import sys
 import types
 import warnings
 
 import torch
+from release_rows import ROOT, update
 from torch_audit import objections, schemas, touches_tensors
 
 HEADER = """\
 // SPDX-License-Identifier: BSD-3-Clause
-// Written by tools/gen_torch_table.py from torch {version}; don't edit.
+// Written by tools/gen_torch_table.py from torch's releases; don't edit.
 //
 //   MG_TORCH_FUNCTION(module, name)   recorded as one call of that function
 //   MG_TORCH_METHOD(module, name)     recorded as one call of that method
+
 """
+
+PATH = ROOT / "src" / "natives" / "torch" / "graph.def"
 
 # Namespaces of functions written in C: the module in which each is listed, and
 # its name there.
@@ -191,8 +194,9 @@ def method_names(owner: type) -> list[str]:
     return names
 
 
-def table() -> str:
-    lines = [HEADER.format(version=torch.__version__.partition("+")[0])]
+def rows() -> list[str]:
+    """The rows of the running release, an empty line after each group."""
+    lines = []
     groups = [(m, built_in_names(m, inside)) for m, inside in BUILT_IN]
     groups += [(module, python_names(module)) for module in PYTHON]
     for module, names in groups:
@@ -206,9 +210,9 @@ def table() -> str:
             f'MG_TORCH_METHOD("{module}", "{owner.__name__}.{name}")'
             for name in method_names(owner)
         ]
-    return "\n".join(lines) + "\n"
+    return lines
 
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")  # deprecated names are looked at too
-    sys.stdout.write(table())
+    update(PATH, HEADER, rows())

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Sizes and numbers that `torch.compiler.config` names as ones that vary:
-`dynamic_sources`, `unbacked_sources` and `dynamic_values`, or their environment
-variables.
+"""Sizes and numbers that `torch.compiler.config` names as ones that vary, or
+don't: `dynamic_sources`, `unbacked_sources`, `dynamic_values`, `static_sources`
+(since PyTorch 2.15), or their environment variables.
 """
 
 from __future__ import annotations
@@ -12,9 +12,12 @@ from dataclasses import dataclass
 
 from torch.compiler import config
 
-# What the extension asks for: nothing is said, it varies, or it varies and
-# nothing may be decided by what it is.
-UNSAID, DYNAMIC, UNBACKED = range(3)
+# What the extension asks for: nothing is said, it varies, it varies and nothing
+# may be decided by what it is, or it doesn't vary.
+UNSAID, DYNAMIC, UNBACKED, STATIC = range(4)
+
+# Of a source that both lists name, the one before 2.15 was unbacked.
+_UNBACKED_FIRST = not hasattr(config, "static_sources")
 
 _ENTRY = re.compile(r"(.*?)(?::(\d+))?")
 
@@ -44,12 +47,11 @@ class NamedSources:
     `L['self']._buffers['mean']`.
     """
 
-    dynamic: tuple[Pattern, ...]
-    unbacked: tuple[Pattern, ...]
+    lists: tuple[tuple[int, tuple[Pattern, ...]], ...]  # the first one counts
     values: frozenset[int]
 
     def size(self, name: str, dimension: int, size: int) -> int:
-        """What is said of a tensor's size: UNSAID, DYNAMIC or UNBACKED."""
+        """What is said of a tensor's size."""
         return self._said(name, dimension, size)
 
     def number(self, name: str, number: float) -> int:
@@ -57,13 +59,11 @@ class NamedSources:
         return self._said(name, None, number)
 
     def _said(self, name: str, dimension: int | None, value: float) -> int:
-        if any(each.fits(name, dimension) for each in self.unbacked):
-            return UNBACKED
-        if type(value) is int and value in self.values:
-            return DYNAMIC
-        if any(each.fits(name, dimension) for each in self.dynamic):
-            return DYNAMIC
-        return UNSAID
+        for said, patterns in self.lists:
+            if any(each.fits(name, dimension) for each in patterns):
+                return said
+        named = type(value) is int and value in self.values
+        return DYNAMIC if named else UNSAID
 
 
 def in_force() -> NamedSources | None:
@@ -72,15 +72,20 @@ def in_force() -> NamedSources | None:
         config.dynamic_sources,
         config.unbacked_sources,
         config.dynamic_values,
+        getattr(config, "static_sources", ""),
     )
     return _read(*texts) if any(texts) else None
 
 
 @functools.cache
-def _read(dynamic: str, unbacked: str, values: str) -> NamedSources:
+def _read(
+    dynamic: str, unbacked: str, values: str, static: str
+) -> NamedSources:
+    lists = [(DYNAMIC, _patterns(dynamic)), (UNBACKED, _patterns(unbacked))]
+    if _UNBACKED_FIRST:
+        lists.reverse()
     return NamedSources(
-        _patterns(dynamic),
-        _patterns(unbacked),
+        ((STATIC, _patterns(static)), *lists),
         frozenset(map(int, _items(values))),
     )
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sizes and numbers that torch.compiler.config names as ones that vary
-// (python/magneto/heard_sources.py).
+// Sizes and numbers that torch.compiler.config names as ones that vary, or
+// don't (python/magneto/heard_sources.py).
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ class NamedSources {
   explicit NamedSources(const guards::SourceTable& sources);
 
   // As heard_sources has them.
-  enum class Says : uint8_t { Nothing, IsDynamic, IsUnbacked };
+  enum class Says : uint8_t { Nothing, IsDynamic, IsUnbacked, IsStatic };
 
   explicit operator bool() const { return static_cast<bool>(named_); }
   Says of_size(guards::SourceId source, size_t dimension, int64_t size) const;

@@ -128,6 +128,11 @@ bool is_specialized(PyObject* number) {
          (PyFloat_CheckExact(number) && config_flag("specialize_float"));
 }
 
+bool is_said_to_vary(NamedSources::Says said) {
+  return said == NamedSources::Says::IsDynamic ||
+         said == NamedSources::Says::IsUnbacked;
+}
+
 // Whether a number in the tuple at `path`, or in a tuple in it, has a name that
 // is wanted.
 template <class Wanted>
@@ -271,8 +276,19 @@ void FrameSymbols::apply_names(PyObject* tensor, guards::SourceId source,
         break;
       case NamedSources::Says::IsUnbacked:
         sizes[i] = takes_data_ ? Size{kUnbackedSize, true} : Size{kAnySize};
+        break;
+      case NamedSources::Says::IsStatic:
+        if (!is_marked(source, i, sizes[i])) sizes[i].reset();
     }
   }
+}
+
+bool FrameSymbols::is_marked(guards::SourceId source, size_t dimension,
+                             const std::optional<Size>& size) const {
+  return (size && size->is_unbacked) ||
+         std::ranges::any_of(promises_, [&](const Promise& promise) {
+           return promise.source == source && promise.dimension == dimension;
+         });
 }
 
 bool FrameSymbols::is_symbolic_stride(guards::SourceId source,
@@ -316,11 +332,11 @@ std::optional<FrameSymbols::Broken> FrameSymbols::broken_promise(
 
 bool FrameSymbols::has_symbolic_items(PyObject* tuple,
                                       guards::SourceId source) {
-  if (named_ && any_number(tuple, sources_.torch_name(source),
-                           [&](const std::string& name, PyObject* item) {
-                             return named_.of_number(name, item) !=
-                                    NamedSources::Says::Nothing;
-                           }))
+  if (named_ &&
+      any_number(tuple, sources_.torch_name(source),
+                 [&](const std::string& name, PyObject* item) {
+                   return is_said_to_vary(named_.of_number(name, item));
+                 }))
     return true;
   if (mode_ == Mode::Never || (mode_ == Mode::Varied && varied_.empty()) ||
       (mode_ == Mode::Always && !is_argument(sources_, source)))
@@ -336,9 +352,10 @@ bool FrameSymbols::is_symbolic(PyObject* number, guards::SourceId source) {
   if (PyIter_Check(number))
     return mode_ == Mode::Always ||
            (mode_ == Mode::Varied && config_flag("automatic_dynamic_shapes"));
-  if (named_.of_number(source, number) != NamedSources::Says::Nothing)
-    return true;
-  if (mode_ == Mode::Never) return false;
+  const NamedSources::Says said = named_.of_number(source, number);
+  if (is_said_to_vary(said)) return true;
+  if (mode_ == Mode::Never || said == NamedSources::Says::IsStatic)
+    return false;
   const bool varies =
       (mode_ == Mode::Always && is_argument(sources_, source)) ||
       (!varied_.empty() && varied_.contains(sources_.print(source))) ||

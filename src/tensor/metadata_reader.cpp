@@ -11,7 +11,7 @@ namespace magneto::tensor {
 namespace {
 
 graph::Extent extent_of(const c10::SymInt& number) {
-  if (const auto known = number.maybe_as_int()) return {.value = *known};
+  if (const auto known = number.maybe_as_int()) return {.value = known};
   const SymbolNode* own = own_node(number.toSymNodeImplUnowned());
   // A number of PyTorch's own: it is told from others, and has no hint here.
   if (own == nullptr) return {.expression = number.toSymNodeImplUnowned()};

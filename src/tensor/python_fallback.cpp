@@ -349,10 +349,11 @@ std::optional<Outputs> run_with_symbols(const OpInfo& op,
     return run_call(op, args, Numbers::Symbolic);
   } catch (py::error_already_set& error) {
     if (!error.matches(PyExc_Exception)) throw;
+    return std::nullopt;
   } catch (const std::exception&) {
     // Ours: a decision that needs data, or a size that is none.
+    return std::nullopt;
   }
-  return std::nullopt;
 }
 
 }  // namespace

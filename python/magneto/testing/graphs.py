@@ -16,6 +16,12 @@ Call = tuple[str, str]  # (node's op, name of what it calls)
 # docs/differences.md.
 LEFT_OUT = frozenset({("call_function", "torch._log_api_usage_once")})
 
+# What torch.compile calls otherwise since PyTorch 2.14: `x.T` and its kin.
+RENAMED = {
+    f"torch.{name}": "builtins.getattr"
+    for name in ("numpy_T", "mT", "matrix_H", "mH")
+}
+
 
 class RecordingBackend:
     """A backend that keeps each graph and counts how often it is run.
@@ -62,7 +68,8 @@ def target_name(target: Any) -> str:
     if isinstance(target, types.FunctionType):
         return f"{module}.{target.__qualname__}"
     # Written in C: torch's live in several private modules and classes.
-    return f"{module.split('.')[0]}.{name}"
+    name = f"{module.split('.')[0]}.{name}"
+    return RENAMED.get(name, name)
 
 
 def calls_in(gm: torch.fx.GraphModule) -> list[Call]:

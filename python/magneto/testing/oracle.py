@@ -7,6 +7,7 @@ import contextlib
 import copy
 import io
 import random
+import re
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -186,9 +187,16 @@ def _run(
         inputs,
         _state(program),
         stdout.getvalue(),
-        stderr.getvalue(),
+        _TORCH_LOG.sub("", stderr.getvalue()),
         _random_states(),
     )
+
+
+# What PyTorch's logs write, each line with its level and its time, isn't the
+# program's. Since 2.14 they write to sys.stderr as it is at that moment.
+_TORCH_LOG = re.compile(
+    r"^[VDIWEC]\d{4} \d\d:\d\d:\d\d\.\d+ \d+ \S+:\d+\] .*\n", re.MULTILINE
+)
 
 
 def _state(program: Any) -> Any:

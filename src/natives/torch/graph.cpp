@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a graph records as one call, named one by one in graph.def.
 #include "natives/registry.h"
+#include "support/torch_release.h"
 
 namespace magneto::natives {
 

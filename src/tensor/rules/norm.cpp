@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Normalization layers.
+#include "support/torch_release.h"
 #include "tensor/errors.h"
 #include "tensor/operator_effects.h"
 #include "tensor/rule.h"
@@ -62,12 +63,27 @@ ThreeTensors native_layer_norm(const at::Tensor& input, DimList shape,
           make_contiguous(statistics, type, input.device())};
 }
 
+// Since 2.14 PyTorch asks for channels and an area, and copies an input that
+// isn't contiguous.
+constexpr bool kGroupNormTakesAnyStrides = kTorchMinor >= 14;
+
 ThreeTensors native_group_norm(const at::Tensor& input, OptionalTensor weight,
                                OptionalTensor bias, Dim batch, Dim channels,
                                Dim area, int64_t groups, double) {
-  const Dim expected = multiplied(multiplied(batch, channels), area);
-  TORCH_CHECK(must_hold(numel(input.sym_sizes()).sym_eq(expected)),
-              "Expected X.numel() == N * C * HxW to be true, but got false.");
+  const auto check_elements = [&] {
+    const Dim expected = multiplied(multiplied(batch, channels), area);
+    TORCH_CHECK(must_hold(numel(input.sym_sizes()).sym_eq(expected)),
+                "Expected X.numel() == N * C * HxW to be true, but got false.");
+  };
+  if (kGroupNormTakesAnyStrides) {
+    TORCH_CHECK(must_hold(channels.sym_gt(0)),
+                "Expected number of channels to be greater than 0, got ",
+                channels);
+    TORCH_CHECK(must_hold(area.sym_gt(0)),
+                "Expected HxW to be greater than 0, got ", area);
+  } else {
+    check_elements();
+  }
   TORCH_CHECK(groups > 0, "Expected num groups to be greater than 0, got ",
               groups);
   TORCH_CHECK(channels % groups == 0, "Expected number of channels in input ",
@@ -82,9 +98,10 @@ ThreeTensors native_group_norm(const at::Tensor& input, OptionalTensor weight,
   };
   check_vector(weight, "weight");
   check_vector(bias, "bias");
+  if (kGroupNormTakesAnyStrides) check_elements();
   c10::MemoryFormat format = input.is_cpu() ? input.suggest_memory_format()
                                             : c10::MemoryFormat::Contiguous;
-  TORCH_CHECK(input.is_contiguous(format),
+  TORCH_CHECK(kGroupNormTakesAnyStrides || input.is_contiguous(format),
               "Expected X.is_contiguous(memory_format) to be true, but got "
               "false.");
   DimVec statistics{batch, Dim(groups)};

@@ -8,6 +8,7 @@
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
 #include "support/check.h"
+#include "support/torch_release.h"
 #include "tensor/elementwise.h"
 #include "tensor/op_info.h"
 #include "tensor/rule.h"

@@ -13,6 +13,7 @@ import torch._dynamo
 
 import magneto
 from magneto.testing import compare
+from support.releases import MINOR, since
 
 BACKENDS = ["eager", "aot_eager"]
 
@@ -121,6 +122,33 @@ PROGRAMS = {
     ),
 }  # fmt: skip
 
+if MINOR >= 15:
+    PROGRAMS |= {
+        "static": (
+            {"static_sources": X}, plus, sizes((3,), (4,), (5,)), None, 3,
+        ),
+        "static by dimension": (
+            {"static_sources": "L['x']:1"}, plus,
+            sizes((3, 4), (5, 4), (6, 7), (8, 7)), True, 2,
+        ),
+        "static and dynamic": (
+            {"static_sources": X, "dynamic_sources": X}, plus,
+            sizes((3,), (4,), (5,)), None, 3,
+        ),
+        "dynamic and unbacked": (
+            {"unbacked_sources": X, "dynamic_sources": X}, plus,
+            sizes((3,), (4,), (1,)), None, 2,
+        ),
+        "a static int": (
+            {"static_sources": "L['n']"}, times,
+            [(torch.ones(3), n) for n in (5, 6, 7)], None, 3,
+        ),
+        "a static int in a tuple": (
+            {"static_sources": r"L\['t'\]"}, of_tuple,
+            [(torch.ones(n, 6), (6, n)) for n in (3, 4, 5)], None, 3,
+        ),
+    }  # fmt: skip
+
 
 @pytest.fixture
 def say():
@@ -183,6 +211,19 @@ def test_parameters_and_buffers_can_be_named(backend, dynamic, say):
         arguments = net.resized(size)
         compare(net(*arguments), call(*arguments))
     assert magneto.stats()["graphs"] - before == 1
+
+
+@since(15, "torch.compiler.config.static_sources is of 2.15")
+@pytest.mark.parametrize(
+    ("mark", "count"), [("mark_dynamic", 1), ("maybe_mark_dynamic", 3)]
+)
+def test_a_mark_counts_more_than_a_static_source(mark, count, say):
+    say({"static_sources": X})
+    arguments = sizes((3,), (4,), (5,))
+    for (x,) in arguments:
+        getattr(torch._dynamo, mark)(x, 0)
+    call = magneto.compile(plus, backend="eager")
+    check(call, plus, arguments, count)
 
 
 def test_the_environment_says_it_too():

@@ -11,9 +11,13 @@ import torch._dynamo
 
 from magneto import heard_settings
 from support.paths import ROOT
+from support.releases import MINOR
 
 PAGE = ROOT / "docs" / "torch_compiler.md"
-ROW = re.compile(r"\| `(\w+)` \| ([a-z ]+) \| (.+) \|")
+ROW = re.compile(
+    r"\| `(\w+)` \| ([a-z ]+) \| "
+    r"(?:(since|until) PyTorch 2\.(\d+): )?(.+) \|"
+)
 STATES = {"heard", "not needed", "not yet"}
 
 
@@ -25,7 +29,15 @@ def table(title):
     assert all(found), [row for row, match in zip(rows, found) if not match]
     names = [match[1] for match in found]
     assert len(set(names)) == len(names)
-    return {match[1]: (match[2], match[3]) for match in found}
+    return {match[1]: (match[2], match[5]) for match in found if has_row(match)}
+
+
+def has_row(match):
+    """Whether the running release has that name."""
+    if match[3] is None:
+        return True
+    minor = int(match[4])
+    return MINOR >= minor if match[3] == "since" else MINOR <= minor
 
 
 NAMES = {
