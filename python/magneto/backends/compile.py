@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import logging
 import re
@@ -471,6 +472,15 @@ def _log_graph(gm: CapturedGraphModule, identity: str) -> None:
         logs.emit(name, identity, text_of(gm), data_of(gm))
 
 
+def _deferred_collections() -> contextlib.AbstractContextManager[None]:
+    """Since 2.15 Python's full collections wait while PyTorch compiles, as long
+    as its setting `gc_gen2_threshold_during_compile` says.
+    """
+    utils = sys.modules.get("torch._dynamo.utils")
+    deferred = getattr(utils, "deferred_full_gc", contextlib.nullcontext)
+    return deferred()
+
+
 def _call_backend(
     backend: Callable[..., Any],
     gm: torch.fx.GraphModule,
@@ -478,7 +488,8 @@ def _call_backend(
     may_refuse_data: bool,
 ) -> Callable[..., Any]:
     try:
-        compiled = backend(gm, list(example_inputs))
+        with _deferred_collections():
+            compiled = backend(gm, list(example_inputs))
     except MagnetoError:
         raise
     except Exception as error:

@@ -4,11 +4,15 @@ options and modes, verification, failing and skipping backends, passes, unsafe
 operators.
 """
 
+import gc
+
 import pytest
 import torch
+import torch._dynamo
 
 import magneto
 from magneto.testing import check, compare
+from support.releases import since
 
 X = torch.randn(3, 4)
 
@@ -111,6 +115,22 @@ def test_inductor_takes_modes_and_options(arguments, net):
     call = magneto.compile(net.eval(), **arguments)
     with torch.no_grad():
         torch.testing.assert_close(call(X), net(X))
+
+
+@since(15, "gc_gen2_threshold_during_compile is a setting of 2.15")
+def test_full_collections_wait_while_a_backend_compiles(monkeypatch):
+    name = "gc_gen2_threshold_during_compile"
+    monkeypatch.setattr(torch._dynamo.config, name, 4321)
+    seen = []
+
+    def backend(gm, inputs):
+        seen.append(gc.get_threshold())
+        return gm
+
+    before = gc.get_threshold()
+    magneto.compile(lambda x: x + 1, backend=backend)(X)
+    assert seen == [(*before[:2], 4321)]
+    assert gc.get_threshold() == before
 
 
 def test_callables_get_mode_and_options():
