@@ -118,9 +118,8 @@ def test_inductor_takes_modes_and_options(arguments, net):
 
 
 @since(15, "gc_gen2_threshold_during_compile is a setting of 2.15")
-def test_full_collections_wait_while_a_backend_compiles(monkeypatch):
-    name = "gc_gen2_threshold_during_compile"
-    monkeypatch.setattr(torch._dynamo.config, name, 4321)
+@torch._dynamo.config.patch(gc_gen2_threshold_during_compile=4321)
+def test_full_collections_wait_while_a_backend_compiles():
     seen = []
 
     def backend(gm, inputs):
