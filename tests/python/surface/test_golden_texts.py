@@ -82,10 +82,13 @@ def text_of(found):
 
 
 def path_of(name):
-    """The file with the text. One for PyTorch 2.14 and later, where that says
-    something else, lies in `golden/since_2.14`."""
-    newer = FOLDER / "since_2.14" / f"{name}.txt"
-    return newer if MINOR >= 14 and newer.exists() else FOLDER / f"{name}.txt"
+    """The file with the text. Where newer releases of PyTorch make it another
+    one, that lies in a folder that says since when: `golden/since_2.14`."""
+    for minor in range(MINOR, 13, -1):
+        newer = FOLDER / f"since_2.{minor}" / f"{name}.txt"
+        if newer.exists():
+            return newer
+    return FOLDER / f"{name}.txt"
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
