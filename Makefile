@@ -105,7 +105,7 @@ wheel: $(READY)
 	  $(foreach release,$(RELEASES),--torch $(release))
 
 wheels:
-	$(MAKE) wheel RELEASES="$$(grep -v '^#' tools/torch_releases.txt | tr '\n' ' ')"
+	$(MAKE) wheel RELEASES=
 
 demo: build
 	@$(RUN) $(BIN)/python -m bench.demo

@@ -23,9 +23,10 @@ import venv
 from importlib import metadata
 from pathlib import Path
 
+from torch_releases import releases
+
 ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent
-RELEASES = ROOT / "tools" / "torch_releases.txt"
 KEPT = ROOT / "build-extensions"
 # What an extension is made from.
 SOURCES = ("src", "cmake", "CMakeLists.txt", "CMakePresets.json")
@@ -42,12 +43,6 @@ def run(*command: object, **options: object) -> None:
         env={**os.environ, "PATH": path},
         **options,  # type: ignore[call-overload]
     )
-
-
-def releases() -> list[str]:
-    """Those of torch_releases.txt."""
-    lines = RELEASES.read_text().splitlines()
-    return [line for line in lines if line and not line.startswith("#")]
 
 
 def committed_sources() -> str:

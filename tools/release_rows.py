@@ -14,16 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
+from torch_releases import minors
 
 ROOT = Path(__file__).resolve().parent.parent
 SINCE = re.compile(r"MG_SINCE\((\d+), (.*)\)")
 UNTIL = re.compile(r"MG_UNTIL\((\d+), (.*)\)")
-
-
-def minors() -> list[int]:
-    """The minor versions of PyTorch 2 that magneto is for, oldest first."""
-    lines = (ROOT / "tools" / "torch_releases.txt").read_text().splitlines()
-    return [int(line.split(".")[1]) for line in lines if line[:1].isdigit()]
 
 
 def running_minor() -> int:

@@ -16,7 +16,7 @@ from torch.compiler import config
 # may be decided by what it is, or it doesn't vary.
 UNSAID, DYNAMIC, UNBACKED, STATIC = range(4)
 
-# Of a source that both lists name, the one before 2.15 was unbacked.
+# What both lists name is unbacked before PyTorch 2.15, and dynamic since.
 _UNBACKED_FIRST = not hasattr(config, "static_sources")
 
 _ENTRY = re.compile(r"(.*?)(?::(\d+))?")

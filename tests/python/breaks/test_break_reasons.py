@@ -18,9 +18,9 @@ from torch.overrides import TorchFunctionMode
 import magneto
 from magneto import _C, observers
 from magneto.testing import check
-from support.paths import ROOT
+from support.paths import ROOT, TOOLS
 
-sys.path.insert(0, str(ROOT / "tools"))
+sys.path.insert(0, str(TOOLS))
 import write_graph_breaks  # noqa: E402
 
 REASONS = {name: (meaning, hint) for name, meaning, hint in _C.break_reasons()}

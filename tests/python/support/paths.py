@@ -5,3 +5,4 @@ from pathlib import Path
 
 TESTS = Path(__file__).resolve().parents[1]
 ROOT = TESTS.parents[1]
+TOOLS = ROOT / "tools"

@@ -3,42 +3,45 @@
 
 import re
 import tomllib
-from pathlib import Path
+
+import pytest
 
 import magneto
+from support.paths import ROOT, TOOLS
 
-ROOT = Path(__file__).resolve().parents[3]
 
+@pytest.fixture
+def minors(monkeypatch):
+    """The minor versions of PyTorch that torch_releases.txt names."""
+    monkeypatch.syspath_prepend(TOOLS)
+    import torch_releases
 
-def minors():
-    lines = (ROOT / "tools" / "torch_releases.txt").read_text().splitlines()
-    releases = [line for line in lines if not line.startswith("#")]
-    return [int(release.split(".")[1]) for release in releases]
+    return torch_releases.minors()
 
 
 def project():
     return tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 
-def test_the_releases_follow_each_other():
-    assert minors() == list(range(minors()[0], minors()[-1] + 1))
+def test_the_releases_follow_each_other(minors):
+    assert minors == list(range(minors[0], minors[-1] + 1))
 
 
-def test_the_wheel_asks_for_these_releases():
-    first, last = minors()[0], minors()[-1]
+def test_the_wheel_asks_for_these_releases(minors):
+    first, last = minors[0], minors[-1]
     assert project()["dependencies"] == [f"torch>=2.{first},<2.{last + 1}"]
 
 
-def test_cmake_builds_for_these_releases():
+def test_cmake_builds_for_these_releases(minors):
     text = (ROOT / "cmake" / "Torch.cmake").read_text()
     (found,) = re.findall(r'MATCHES "\^2\\\\\.\(([\d|]+)\)', text)
-    assert [int(minor) for minor in found.split("|")] == minors()
+    assert [int(minor) for minor in found.split("|")] == minors
 
 
-def test_ci_tests_one_of_them():
+def test_ci_tests_one_of_them(minors):
     text = (ROOT / "Makefile").read_text()
     (found,) = re.findall(r"^CI_TORCH := 2\.(\d+)\.\d+$", text, re.M)
-    assert int(found) in minors()
+    assert int(found) in minors
 
 
 def test_the_package_has_the_project_s_version():

@@ -11,7 +11,8 @@ from torch import nn
 
 import magneto
 from magneto.testing import check
-from support.paths import ROOT
+from support.paths import ROOT, TOOLS
+from support.releases import MINOR
 
 X = torch.arange(12.0).reshape(3, 4) / 7
 Y = torch.linspace(-1, 1, 20).reshape(4, 5)
@@ -159,7 +160,7 @@ def test_table_agrees_with_torch_compile(monkeypatch):
     from torch._dynamo import trace_rules
     from torch._dynamo.variables import TorchInGraphFunctionVariable
 
-    monkeypatch.syspath_prepend(ROOT / "tools")
+    monkeypatch.syspath_prepend(TOOLS)
     import release_rows
 
     text = (ROOT / "src/natives/torch/graph.def").read_text()
@@ -167,7 +168,7 @@ def test_table_agrees_with_torch_compile(monkeypatch):
     ours = {
         found.groups()
         for row in rows
-        if row.covers(release_rows.running_minor())
+        if row.covers(MINOR)
         and (
             found := re.match(r'MG_TORCH_FUNCTION\("(.*)", "(.*)"\)', row.text)
         )

@@ -3,12 +3,10 @@
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[3]
-TOOLS = str(ROOT / "tools")
+from support.paths import TOOLS
 
 
 @pytest.fixture
@@ -24,7 +22,7 @@ def release_rows(monkeypatch):
 @pytest.mark.parametrize("tool", ["gen_torch_table", "gen_structured_ops"])
 def test_table_is_what_the_tool_writes(tool):
     program = (
-        f"import sys, warnings; sys.path.insert(0, {TOOLS!r})\n"
+        f"import sys, warnings; sys.path.insert(0, {str(TOOLS)!r})\n"
         "warnings.simplefilter('ignore')\n"
         f"import {tool} as tool\n"
         "from release_rows import updated\n"

@@ -11,14 +11,14 @@ import torch
 import torch.nn.functional as F
 
 from support.compiled_calls import compiled
-from support.paths import ROOT
+from support.paths import TOOLS
 
 CACHE = {}
 TOTAL = 0
 
 
 def load_audit():
-    path = ROOT / "tools" / "torch_audit.py"
+    path = TOOLS / "torch_audit.py"
     spec = importlib.util.spec_from_file_location("torch_audit", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
