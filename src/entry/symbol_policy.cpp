@@ -278,13 +278,13 @@ void FrameSymbols::apply_names(PyObject* tensor, guards::SourceId source,
         sizes[i] = takes_data_ ? Size{kUnbackedSize, true} : Size{kAnySize};
         break;
       case NamedSources::Says::IsStatic:
-        if (!is_marked(source, i, sizes[i])) sizes[i].reset();
+        if (!has_hard_mark(source, i, sizes[i])) sizes[i].reset();
     }
   }
 }
 
-bool FrameSymbols::is_marked(guards::SourceId source, size_t dimension,
-                             const std::optional<Size>& size) const {
+bool FrameSymbols::has_hard_mark(guards::SourceId source, size_t dimension,
+                                 const std::optional<Size>& size) const {
   return (size && size->is_unbacked) ||
          std::ranges::any_of(promises_, [&](const Promise& promise) {
            return promise.source == source && promise.dimension == dimension;

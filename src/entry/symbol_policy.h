@@ -48,9 +48,9 @@ class FrameSymbols final : public values::SymbolPolicy {
   enum class Mode : uint8_t { Never, Varied, Always };
 
   bool is_known_to_vary(guards::SourceId source) const;
-  // By a mark of mark_dynamic() or mark_unbacked().
-  bool is_marked(guards::SourceId source, size_t dimension,
-                 const std::optional<Size>& size) const;
+  // Of mark_dynamic() or mark_unbacked(), not a hint as maybe_mark_dynamic().
+  bool has_hard_mark(guards::SourceId source, size_t dimension,
+                     const std::optional<Size>& size) const;
 
   const std::unordered_set<std::string>& varied_;
   std::unordered_set<std::string>& varies_too_much_;  // the code's
