@@ -279,6 +279,10 @@ class GuardProgramBuilder {
         check.keys = add_keys(fields);
         break;
       }
+      case Keeps::Held:
+        check.object = guard.object;
+        program_->watch_.hold(guard.object);
+        break;
       case Keeps::Object:
       case Keeps::Constant:
         keep_object(check, guard.object);

@@ -23,6 +23,7 @@ void check_kept(const Guard& guard) {
       MG_CHECK(!guard.object, "a guard of this kind keeps no object");
       break;
     case Keeps::Object:
+    case Keeps::Held:
     case Keeps::Identity:
       MG_CHECK(guard.object, "a guard of this kind needs an object");
       break;
@@ -70,6 +71,14 @@ void GuardSet::add(GuardKind kind, SourceId source, PyObject* object) {
 void GuardSet::add(GuardKind kind, SourceId source,
                    std::shared_ptr<const void> snapshot) {
   add(Guard{.kind = kind, .source = source, .snapshot = std::move(snapshot)});
+}
+
+void GuardSet::code(SourceId source, PyCodeObject* code) {
+  auto* object = reinterpret_cast<PyObject*>(code);
+  // The code that a def stands for is kept by the code around it, too.
+  const bool is_one_functions = Py_REFCNT(object) == 1;
+  add(is_one_functions ? GuardKind::SameCode : GuardKind::Identity, source,
+      object);
 }
 
 void GuardSet::add(Relation relation) {

@@ -130,6 +130,10 @@ class GuardSet final : public UnseenJournaled {
   void identity(SourceId source, PyObject* object) {
     add(GuardKind::Identity, source, object);
   }
+  // A function's code: this object; or, if only one function has it, any that
+  // does the same. Such code may be made anew for each function, as
+  // code.replace() makes it in torch.no_grad()'s wrappers.
+  void code(SourceId source, PyCodeObject* code);
   void not_none(SourceId source) { add(GuardKind::NotNone, source); }
   // type(value) is `type`, exactly.
   void type_is(SourceId source, PyTypeObject* type) {

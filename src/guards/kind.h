@@ -18,6 +18,7 @@ enum class Keeps : uint8_t {
   Nothing,   // nothing, or no more than a number
   Object,    // any object: Check::object
   Identity,  // the same; of some, also what it holds: see Fields in check.h
+  Held,      // any object, which is kept alive: Check::object
   Constant,  // as in is_constant(): Check::object
   Keys,      // a tuple, of whose items no more is kept than they: Check::keys
   Items,     // a frozenset: if it is a constant, as such, else as Keys

@@ -29,6 +29,9 @@ class Watch {
   // modules, None).
   void add(PyObject* object);
 
+  // Keeps `object` alive.
+  void hold(PyObject* object) { held_.push_back(Ref::share(object)); }
+
   bool alive() const { return !*died_; }
 
  private:

@@ -332,8 +332,8 @@ Callee callee_of(Context& ctx, V function) {
     ctx.sources.found_at(real->func_globals, globals);
   }
   callee.name = real->func_qualname;
-  ctx.guards.identity(ctx.sources.field(source, SourceKind::FunctionCode),
-                      real->func_code);
+  ctx.guards.code(ctx.sources.field(source, SourceKind::FunctionCode),
+                  callee.code);
   if (real->func_defaults) {
     SourceId defaults = ctx.sources.field(source, SourceKind::FunctionDefaults);
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(real->func_defaults); ++i)

@@ -84,6 +84,37 @@ def without_grad(x):
     return inner(x)
 
 
+def named(name):
+    """Each wrapper has a code of its own, as torch.no_grad()'s do since 2.15."""
+
+    def decorate(function):
+        def wrapper(*args):
+            return function(*args) + 1
+
+        wrapper.__code__ = wrapper.__code__.replace(co_name=name)
+        return wrapper
+
+    return decorate
+
+
+def code_of_its_own(x):
+    @named("inner")
+    def inner(x):
+        return x.sin()
+
+    magneto.graph_break()
+    return inner(x)
+
+
+def break_in_code_of_its_own(x):
+    @named("inner")
+    def inner(x):
+        magneto.graph_break()
+        return x.sin()
+
+    return inner(x)
+
+
 def wrapped(x):
     def decorated(function):
         @functools.wraps(function)
@@ -134,6 +165,7 @@ def mapped(x):
         in_list,
         in_dict,
         without_grad,
+        code_of_its_own,
         wrapped,
         recursive,
         generator,
@@ -147,6 +179,14 @@ def test_across_a_graph_break(program):
         x = X + i
         assert torch.equal(compiled(x), program(x))
     assert len(backend.graphs) == 1
+
+
+def test_a_break_in_code_of_its_own():
+    backend = RecordingBackend()
+    compiled = magneto.compile(break_in_code_of_its_own, backend=backend)
+    for i in range(6):
+        assert torch.equal(compiled(X + i), break_in_code_of_its_own(X + i))
+    assert len(backend.graphs) == 2  # behind the break, and in the wrapper
 
 
 def product_with(number):
@@ -164,6 +204,7 @@ PASSED = {
     "default": (lambda i: lambda x, a=3: x * a, 1),
     "partial": (lambda i: functools.partial(lambda a, x: x * a, 2), 1),
     "without-grad": (lambda i: torch.no_grad()(lambda x: x * 2), 1),
+    "code-of-its-own": (lambda i: named("other")(lambda x: x * 2), 1),
 }
 
 
@@ -217,6 +258,35 @@ def test_what_differs_is_noticed():
     assert torch.equal(compiled(X, first), first(X))
     first.__code__ = made(2).__code__.replace(co_name="other")
     assert torch.equal(compiled(X, first), first(X))
+
+
+def test_code_that_differs_is_noticed():
+    def program(x, function):
+        return function(x)
+
+    def made(consts=(None, 2), name="inner", text="x * 2"):
+        names = globals()
+        exec(f"def inner(x):\n    return {text}", names)
+        function = names.pop("inner")
+        code = function.__code__.replace(co_consts=consts, co_name=name)
+        function.__code__ = code
+        return function
+
+    magneto.reset()
+    backend = RecordingBackend()
+    compiled = magneto.compile(program, backend=backend)
+    for function in (
+        made(),
+        made((None, 3)),
+        made((None, 2.0)),
+        made(name="other"),
+        made(text="x + 2"),
+        made(text="x.sin()"),
+        made(),
+    ):
+        assert torch.equal(compiled(X, function), function(X))
+        assert compiled(X, function).dtype == function(X).dtype
+    assert len(backend.graphs) == 6
 
 
 def test_marks_are_noticed():
