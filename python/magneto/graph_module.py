@@ -28,7 +28,7 @@ from typing import Any
 import torch
 from torch.fx._lazy_graph_module import _LazyGraphModule
 
-from magneto import _C
+from magneto import _C, eager_operators
 from magneto.untraced import untraced
 
 # Attributes of an instance that belong to the C++ graph: never copied, never
@@ -238,9 +238,10 @@ def _forward(captured: Captured) -> tuple[Any, dict[str, CapturedGraphModule]]:
     modules = {}
     for name, handle in captured.nested.items():
         nested = Captured(handle, [], captured.symbols, outer=captured)
-        modules[name] = _module_of(nested, {})
+        modules[name] = _module_of(nested, handle.meta())
         modules[name].__dict__["__name__"] = name
-    return captured.handle.function(modules), modules
+    callables = {**eager_operators.table(), **modules}
+    return captured.handle.function(callables), modules
 
 
 def _module_of(captured: Captured, meta: dict[str, Any]) -> CapturedGraphModule:

@@ -161,6 +161,8 @@ class Copier {
     }
     to.added_at_ = from.added_at_;
     to.name_ = from.name_;
+    for (const auto& [name, value] : from.meta_)
+      to.set_meta(name, value.share());
     to.order_ = from.order_;
     to.inputs_ = from.inputs_;
     to.lifted_ = from.lifted_;

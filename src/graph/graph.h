@@ -128,6 +128,13 @@ class Graph final : public UnseenJournaled {
   // The order of inputs(), given as their placeholders.
   void set_input_order(std::span<const NodeId> placeholders);
 
+  // What the operator that is given a nested graph reads of it, besides its
+  // nodes: `gm.meta[name]`. `name` lives as long as the process.
+  void set_meta(const char* name, Ref value) {
+    meta_.emplace_back(name, std::move(value));
+  }
+  std::span<const std::pair<const char*, Ref>> meta() const { return meta_; }
+
   GraphId id() const { return id_; }
   Graph* parent() const { return parent_; }  // null: this is the root
   // Of the same tree.
@@ -227,6 +234,7 @@ class Graph final : public UnseenJournaled {
   GraphId id_;
   size_t added_at_ = 0;
   std::string name_;
+  std::vector<std::pair<const char*, Ref>> meta_;
   Journal* journal_;
   std::vector<Node> nodes_;
   std::vector<NodeId> order_;  // empty: the order of ids
@@ -285,6 +293,9 @@ int Graph::visit_objects(Visit visit) const {
       if (object == nullptr) continue;
       if (int result = visit(object)) return result;
     }
+  }
+  for (const auto& [name, object] : meta_) {
+    if (int result = visit(object.get())) return result;
   }
   for (const auto& graph : nested_) {
     if (int result = graph->visit_objects(visit)) return result;

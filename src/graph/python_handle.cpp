@@ -141,6 +141,15 @@ PyObject* method_nested(PyObject* self, PyObject*) noexcept {
   });
 }
 
+PyObject* method_meta(PyObject* self, PyObject*) noexcept {
+  return guarded([&] {
+    Ref dict = Ref::steal(PyDict_New());
+    for (const auto& [name, value] : graph_in(self).meta())
+      if (dict && PyDict_SetItemString(dict, name, value) < 0) return Ref();
+    return dict;
+  });
+}
+
 PyObject* method_text(PyObject* self, PyObject*) noexcept {
   return guarded([&] {
     const std::string text = print(graph_in(self));
@@ -213,6 +222,8 @@ PyMethodDef methods[] = {
      "A dict of the values that get_attr nodes read, but for graphs."},
     {"nested", method_nested, METH_NOARGS,
      "A dict of the nested graphs that get_attr nodes read: a Graph by name."},
+    {"meta", method_meta, METH_NOARGS,
+     "A new dict of what the operator that is given the graph reads of it."},
     {"targets", method_targets, METH_NOARGS,
      "The distinct callables that the graph and those nested in it call."},
     {"function",
@@ -220,7 +231,8 @@ PyMethodDef methods[] = {
          reinterpret_cast<void (*)()>(method_function)),
      METH_FASTCALL,
      "function(callables={}): a new callable that runs the graph. Operators\n"
-     "are given callables[name] for a nested graph, or one that runs it."},
+     "are given callables[name] for a nested graph, or one that runs it;\n"
+     "callables[function] is called in the place of a function."},
     {"text", method_text, METH_NOARGS, "The graph as text, without addresses."},
     {nullptr, nullptr, 0, nullptr}};
 

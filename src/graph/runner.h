@@ -25,7 +25,7 @@ class GraphRunner {
   // Builds constant containers, so it may fail with a Python error; the runner
   // then can't run: check ok(). Operators that are given a nested graph get a
   // callable: what the dict `callables` (or null) has by the graph's name, else
-  // a function_object of it.
+  // a function_object of it. What it has by a function is called instead.
   explicit GraphRunner(const Graph& graph, PyObject* callables = nullptr);
   bool ok() const { return ok_; }
 

@@ -96,12 +96,15 @@ bool GraphRunner::Compiler::emit_node(NodeId id, const Node& node) {
   return true;
 }
 
+PyObject* GraphRunner::Compiler::given_for(PyObject* key) const {
+  return callables_ != nullptr ? PyDict_GetItemWithError(callables_, key)
+                               : nullptr;
+}
+
 bool GraphRunner::Compiler::read_attribute(NodeId id, const Node& node) {
   Ref value = node.attribute.share();
   if (node.nested.valid()) {
-    PyObject* given = callables_ != nullptr
-                          ? PyDict_GetItemWithError(callables_, node.target)
-                          : nullptr;
+    PyObject* given = given_for(node.target);
     if (given == nullptr && PyErr_Occurred() != nullptr) return false;
     Ref& callable = nested_[node.nested];
     if (!callable) {
@@ -135,10 +138,15 @@ bool GraphRunner::Compiler::emit_call(NodeId id, const Node& node) {
     }
     keywords = static_cast<int32_t>(constant_index(std::move(names)));
   }
+  Ref target = node.target.share();
+  if (node.op == Op::CallFunction) {
+    if (PyObject* given = given_for(target)) target = Ref::share(given);
+    PyErr_Clear();  // a callable without a hash
+  }
   const uint32_t slot = take_slot();
   node_operands_[id.index] = {RunnerOperand::Kind::Slot, slot};
   emit({.code = node.op == Op::CallFunction ? Code::Call : Code::CallMethod,
-        .target = constant_index(node.target.share()),
+        .target = constant_index(std::move(target)),
         .keywords = keywords,
         .keyword_count = static_cast<uint32_t>(node.kwargs.size()),
         .result = slot},

@@ -20,6 +20,8 @@ class GraphRunner::Compiler {
 
   void find_last_uses();
   bool emit_node(NodeId id, const Node& node);
+  // Null, perhaps with a Python error set, if none is given for the key.
+  PyObject* given_for(PyObject* key) const;
   bool read_attribute(NodeId id, const Node& node);
   bool emit_call(NodeId id, const Node& node);
   bool set_results(const Arg& value);

@@ -6,6 +6,7 @@
 
 #include "guards/constant.h"
 #include "guards/views.h"
+#include "python/ownership.h"
 #include "python/set_items.h"
 #include "python/set_table.h"
 #include "python/type_version.h"
@@ -76,7 +77,7 @@ void GuardSet::add(GuardKind kind, SourceId source,
 void GuardSet::code(SourceId source, PyCodeObject* code) {
   auto* object = reinterpret_cast<PyObject*>(code);
   // The code that a def stands for is kept by the code around it, too.
-  const bool is_one_functions = Py_REFCNT(object) == 1;
+  const bool is_one_functions = python::is_held_only_here(object);
   add(is_one_functions ? GuardKind::SameCode : GuardKind::Identity, source,
       object);
 }

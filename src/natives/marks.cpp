@@ -226,11 +226,16 @@ PyObject* code_of_disabled() {
 
 }  // namespace
 
+bool is_disabled_by_torch(PyObject* callable) {
+  return PyFunction_Check(callable) &&
+         reinterpret_cast<PyFunctionObject*>(callable)->func_code ==
+             code_of_disabled();
+}
+
 Mark mark_of(PyObject* callable) {
   if (PyFunction_Check(callable)) {
     if (has_attribute_mark(callable, disabled_mark()) ||
-        reinterpret_cast<PyFunctionObject*>(callable)->func_code ==
-            code_of_disabled())
+        is_disabled_by_torch(callable))
       return Mark::Disabled;
     if (has_attribute_mark(callable, constant_mark())) return Mark::Constant;
   }

@@ -18,6 +18,10 @@ enum class Mark : uint8_t {
 // Runs no user code.
 Mark mark_of(PyObject* callable);
 
+// Whether torch itself doesn't want this function of its own compiled
+// (Optimizer.zero_grad): a mark that a row of the tables has precedence over.
+bool is_disabled_by_torch(PyObject* callable);
+
 // Guards that a function which has no mark at `source` has none in other calls.
 void rely_on_no_mark(values::Context& ctx, guards::SourceId source,
                      PyObject* function);

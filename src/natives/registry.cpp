@@ -352,12 +352,13 @@ Outcome<V> Registry::call_any(Context& ctx, V callable, const Arguments& args) {
   } depth{ctx.native_depth};
   if (++ctx.native_depth > Py_GetRecursionLimit())
     return ctx.raise(PyExc_RecursionError, "maximum recursion depth exceeded");
+  const Row* own = find(callable->object);
   const Mark mark = mark_of(callable->object);
-  if (mark != Mark::None) return call_marked(ctx, callable->object, mark, args);
+  if (mark != Mark::None && !(own && is_disabled_by_torch(callable->object)))
+    return call_marked(ctx, callable->object, mark, args);
   MG_TRY(V number, call_symbolic(ctx, callable->object, args));
   if (number) return number;
-  if (const Row* row = find(callable->object))
-    return call_row(ctx, *row, callable->object, args);
+  if (own) return call_row(ctx, *own, callable->object, args);
   if (const Row* row = find(code_of(callable->object))) {
     std::vector<V> positional{callable};
     positional.insert(positional.end(), args.positional.begin(),

@@ -332,8 +332,11 @@ Callee callee_of(Context& ctx, V function) {
     ctx.sources.found_at(real->func_globals, globals);
   }
   callee.name = real->func_qualname;
-  ctx.guards.code(ctx.sources.field(source, SourceKind::FunctionCode),
-                  callee.code);
+  const SourceId code = ctx.sources.field(source, SourceKind::FunctionCode);
+  if (values::is_any_function(function))
+    ctx.guards.code(code, callee.code);
+  else
+    ctx.guards.identity(code, real->func_code);
   if (real->func_defaults) {
     SourceId defaults = ctx.sources.field(source, SourceKind::FunctionDefaults);
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(real->func_defaults); ++i)

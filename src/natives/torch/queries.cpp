@@ -246,7 +246,6 @@ constexpr Row kRows[] = {
 
     row::breaks("torch.autograd", "grad"),
     row::breaks("torch.autograd", "backward"),
-    row::breaks("torch.utils.checkpoint", "checkpoint"),
 };
 
 }  // namespace

@@ -24,6 +24,14 @@
 
 namespace magneto::values {
 
+// A tensor that a body of an operator has taken from outside, and how it was
+// then.
+struct TakenTensor {
+  PyObject* fake;  // kept alive by the trace
+  int64_t version;
+  bool was_written;  // its memory
+};
+
 struct TraceStores {
   explicit TraceStores(Callers* callers) : heap(journal, callers) {}
   TraceStores(const TraceStores&) = delete;
@@ -50,6 +58,7 @@ struct TraceStores {
   GivenTensors given_tensors{journal};
   // Those of the caller's that were keys, told by identity: guard_identities().
   JournaledList<V> object_keys{journal};
+  JournaledList<TakenTensor> taken_tensors{journal};
   JournaledValue<bool> has_fixed_objects{journal};  // see Wrapping::fixed()
 };
 

@@ -6,6 +6,7 @@
 #include "python/names.h"
 #include "python/sequences.h"
 #include "python/types.h"
+#include "tensor/operator_effects.h"
 #include "values/protocol/operands.h"
 #include "values/protocol/protocol.h"
 #include "values/protocol/symbolic.h"
@@ -62,6 +63,18 @@ bool may_have_torch_function(Context& ctx, V value) {
          value->kind != Kind::Tensor &&
          (overrides_attribute_lookup(ctx, value) ||
           type_lookup(ctx, value->type, interned().dunder_torch_function));
+}
+
+// The node of the graph that is being traced for a tensor.
+graph::NodeId node_here(Context& ctx, V tensor) {
+  const graph::NodeRef node = ctx.heap[tensor->heap].node;
+  if (node.graph != ctx.graph().id()) {
+    PyObject* fake = fake_of(tensor);
+    ctx.taken_tensors.push_back(
+        {fake, tensor::version(fake),
+         tensor::operator_effects().is_written(tensor::storage_id(fake))});
+  }
+  return ctx.tracer.lift(node);
 }
 
 Outcome<Both> lower_mapping(Context& ctx, V value, Where where) {
@@ -148,7 +161,7 @@ Outcome<Both> lower(Context& ctx, V value, Where where) {
     case Kind::Constant:
       return Both{ctx.graph().constant(value->object), value->object};
     case Kind::Tensor:
-      return Both{ctx.tracer.lift(ctx.heap[value->heap].node), fake_of(value)};
+      return Both{node_here(ctx, value), fake_of(value)};
     case Kind::Tuple: {
       std::vector<graph::Arg> args;
       std::vector<PyObject*> reals;

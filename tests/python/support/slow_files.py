@@ -55,6 +55,8 @@ SLOW = frozenset(
     guards/test_redefinitions.py
     guards/test_similar_modules.py
     guards/test_skipped_frames.py
+    higher_order/test_checkpoint.py
+    higher_order/test_cond.py
     language/test_binary_operators.py
     language/test_bytecode.py
     language/test_context_managers.py

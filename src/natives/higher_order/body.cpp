@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "natives/higher_order/body.h"
+
+#include <algorithm>
+#include <unordered_set>
+#include <utility>
+
+#include "python/find.h"
+#include "tensor/operator_effects.h"
+#include "values/model/reachable.h"
+
+namespace magneto::natives {
+
+namespace {
+
+std::string place_of(const values::BreakInfo& info) {
+  if (info.stack.empty()) return {};
+  const guards::FrameSummary& at = info.stack.back();
+  return " at " + at.file + ":" + std::to_string(at.line) + " in " +
+         at.function;
+}
+
+}  // namespace
+
+Body::Body(Context& ctx, std::string whose)
+    : ctx_(ctx),
+      whose_(std::move(whose)),
+      speculation_(ctx),
+      graph_(&ctx.tracer.begin()),
+      taken_(ctx.taken_tensors.size()) {}
+
+Outcome<V> Body::trace(V function, const Arguments& args) {
+  Outcome<V> result = values::call(ctx_, function, args);
+  if (!result) return refuse(result.signal());
+  if (writes_to_taken())
+    return ctx_.graph_break(
+        "higher-order-body",
+        whose_ + " writes to a tensor that it takes from outside",
+        "let it return what it computes");
+  return result;
+}
+
+Signal Body::refuse(Signal signal) {
+  values::BreakInfo info = ctx_.break_info();
+  raised_ = signal == Signal::Raised;
+  std::string why;
+  if (raised_) {
+    V exception = ctx_.take_exception();
+    why = std::string(" raises ") + exception->type->tp_name;
+    const auto stack = ctx_.exception_stack();
+    info = {.stack = stack};
+    info.hint = "raise it outside of the function";
+  } else {
+    why = std::string(" breaks the graph (") + info.reason.id() +
+          (info.detail.empty() ? "" : ": " + info.detail) + ")";
+    if (info.hint.empty()) info.hint = info.reason.definition().hint;
+  }
+  speculation_.rollback();
+  (void)ctx_.graph_break("higher-order-body", whose_ + why + place_of(info),
+                         info.hint);
+  return Signal::Break;
+}
+
+bool Body::is_own(V value) const {
+  return value->kind == Kind::Tensor &&
+         ctx_.heap[value->heap].node.graph == graph_->id();
+}
+
+std::vector<V> Body::tensors_in(V value) const {
+  std::vector<V> found;
+  std::unordered_set<V> seen;
+  const auto add = [&](V each) {
+    if (is_own(each) && seen.insert(each).second) found.push_back(each);
+  };
+  // Those in plain containers in the order that they have there.
+  const auto walk = [&](const auto& self, V each) -> void {
+    each = ctx_.looked_at(each);
+    add(each);
+    if (each->kind != Kind::Tuple && each->kind != Kind::List &&
+        each->kind != Kind::Dict)
+      return;
+    if (!seen.insert(each).second) return;
+    if (each->kind == Kind::Tuple) {
+      for (V item : values::tuple_items(each)) self(self, item);
+      return;
+    }
+    if (!each->heap.valid()) return;
+    const values::HeapObject& state = ctx_.heap[each->heap];
+    for (V item : state.items) self(self, item);
+    if (!state.dict) return;
+    for (const values::DictEntry& entry : state.dict->entries)
+      if (entry.value) self(self, entry.value);
+  };
+  walk(walk, value);
+  // Others in the order in which they were computed.
+  values::Reachable reachable(ctx_);
+  reachable.add(value);
+  const size_t in_containers = found.size();
+  for (V each : reachable) add(each);
+  std::sort(found.begin() + static_cast<ptrdiff_t>(in_containers), found.end(),
+            [&](V a, V b) {
+              return ctx_.heap[a->heap].node.node <
+                     ctx_.heap[b->heap].node.node;
+            });
+  return found;
+}
+
+// Tensors from outside that the body has used, and that have been written to
+// since, by whichever name.
+bool Body::writes_to_taken() const {
+  return std::ranges::any_of(taken(), [&](const values::TakenTensor& taken) {
+    return tensor::version(taken.fake) != taken.version ||
+           (!taken.was_written && tensor::operator_effects().is_written(
+                                      tensor::storage_id(taken.fake)));
+  });
+}
+
+std::string Body::write() const {
+  const auto changes = speculation_.changes();
+  return changes.empty() ? std::string() : "it writes to " + changes[0].name;
+}
+
+void Body::end(std::span<const V> tensors) {
+  std::vector<graph::Arg> outputs;
+  for (V tensor : tensors)
+    outputs.push_back(ctx_.tracer.lift(ctx_.heap[tensor->heap].node));
+  graph_->output(graph_->tuple(outputs));
+  ctx_.tracer.end();
+}
+
+void become_items(Context& ctx, graph::NodeId node,
+                  std::span<const V> tensors) {
+  static PyObject* const getitem = find_object("_operator.getitem");
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    V index = ctx.integer(static_cast<int64_t>(i));
+    PyObject* fake = fake_of(tensors[i]);
+    const graph::NodeRef item = ctx.tracer.ref(ctx.graph().call_function(
+        getitem, {node, ctx.graph().constant(index->object)}, {},
+        Ref::share(fake), ctx.inliner->origin()));
+    ctx.heap.set_node(tensors[i]->heap, item);
+    ctx.symbols.remember_sizes(fake, item);
+  }
+}
+
+Ref fakes_of(std::span<const V> tensors) {
+  Ref fakes = Ref::steal(PyTuple_New(static_cast<Py_ssize_t>(tensors.size())));
+  MG_CHECK(fakes, "out of memory");
+  for (size_t i = 0; i < tensors.size(); ++i)
+    PyTuple_SET_ITEM(fakes.get(), static_cast<Py_ssize_t>(i),
+                     Ref::share(fake_of(tensors[i])).release());
+  return fakes;
+}
+
+}  // namespace magneto::natives

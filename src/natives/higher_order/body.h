@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A function that an operator is given: its call is traced into a graph nested
+// in the one that the operator stands in, and taken back where that can't be.
+//
+//   Body body(ctx, "the function of torch.utils.checkpoint.checkpoint");
+//   MG_TRY(V result, body.trace(function, args));
+//   const std::vector<V> tensors = body.tensors_in(result);
+//   body.end(tensors);
+//   give(ctx, ctx.graph().call_function(wrap, {read, ...}, ...), tensors);
+//
+// Tensors that it takes from outside become inputs of its graph when they are
+// used in it (graph::Tracer). What it computes are values as any others: those
+// that are needed behind it become outputs of its graph, and then items of what
+// the operator gives.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "natives/registry.h"
+#include "values/model/speculation.h"
+
+namespace magneto::natives {
+
+class Body {
+ public:
+  // `whose` it is: for messages.
+  Body(Context& ctx, std::string whose);
+  Body(const Body&) = delete;
+  Body& operator=(const Body&) = delete;
+
+  // The call, which is recorded in the body's graph. If it breaks the graph or
+  // raises, all is taken back, and the graph breaks at the operator, for a
+  // reason that says where and why; of an exception the context knows nothing
+  // any more.
+  Outcome<V> trace(V function, const Arguments& args);
+
+  // The tensors in a value that the body has computed, in their order there:
+  // what its graph is to give.
+  std::vector<V> tensors_in(V value) const;
+
+  // What the call has written that was there before, as a clause: "it writes
+  // to list L['log']"; empty if nothing.
+  std::string write() const;
+
+  // The graph gives these, as a tuple; its parent is traced on.
+  void end(std::span<const V> tensors);
+
+  // The tensors that it has taken from outside.
+  std::span<const values::TakenTensor> taken() const {
+    return ctx_.taken_tensors.items().subspan(taken_);
+  }
+  graph::Graph& graph() const { return *graph_; }
+  // Whether the body raised: trace() has ended in a break.
+  bool raised() const { return raised_; }
+
+ private:
+  Signal refuse(Signal signal);
+  bool is_own(V value) const;
+  bool writes_to_taken() const;
+
+  Context& ctx_;
+  std::string whose_;
+  values::Speculation speculation_;
+  graph::Graph* graph_;
+  size_t taken_;  // of ctx.taken_tensors, that there were
+  bool raised_ = false;
+};
+
+// The tensors become items of what the node gives, which is a tuple of them.
+void become_items(Context& ctx, graph::NodeId node, std::span<const V> tensors);
+
+// A tuple of the tensors' fakes: what a node that gives them has as example.
+Ref fakes_of(std::span<const V> tensors);
+
+}  // namespace magneto::natives
