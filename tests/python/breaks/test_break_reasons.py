@@ -230,6 +230,10 @@ def bookkeeping(x, scheduler):
     return x + 1
 
 
+def branches_that_differ(x):
+    return torch.cond(x.sum() > 0, torch.sin, lambda a: (a.cos(),), (x,))
+
+
 PROGRAMS = {
     "asked-for": (asked_for, ()),
     "async-function": (async_function, ()),
@@ -253,6 +257,7 @@ PROGRAMS = {
     "disabled-function": (lambda x: disabled(x) + 1, ()),
     "finalizer": (lets_go_of_what_has_a_finalizer, ([FINALIZED],)),
     "graph-argument": (lambda x, thing: recorded(x, thing), (Thing(),)),
+    "higher-order-body": (branches_that_differ, ()),
     "import": (import_statement, ()),
     "instantiate": (lambda x: (x + 1, decimal.Decimal(2)), ()),
     "long-computation": (lambda x: (x + 1, len([0] * (1 << 21))), ()),
