@@ -226,21 +226,17 @@ PyObject* code_of_disabled() {
 
 }  // namespace
 
-bool is_disabled_by_torch(PyObject* callable) {
-  return PyFunction_Check(callable) &&
-         reinterpret_cast<PyFunctionObject*>(callable)->func_code ==
-             code_of_disabled();
-}
-
 Mark mark_of(PyObject* callable) {
   if (PyFunction_Check(callable)) {
-    if (has_attribute_mark(callable, disabled_mark()) ||
-        is_disabled_by_torch(callable))
-      return Mark::Disabled;
+    if (has_attribute_mark(callable, disabled_mark())) return Mark::Disabled;
     if (has_attribute_mark(callable, constant_mark())) return Mark::Constant;
   }
   if (id_sets().allowed.has(callable)) return Mark::InGraph;
   if (id_sets().disallowed.has(callable)) return Mark::Disallowed;
+  if (PyFunction_Check(callable) &&
+      reinterpret_cast<PyFunctionObject*>(callable)->func_code ==
+          code_of_disabled())
+    return Mark::DisabledByTorch;
   return Mark::None;
 }
 
@@ -258,6 +254,7 @@ Outcome<V> call_marked(Context& ctx, PyObject* callable, Mark mark,
     case Mark::Constant:
       return call_constant(ctx, callable, args);
     case Mark::Disabled:
+    case Mark::DisabledByTorch:
       if (PyObject* original = behind_own_mark(callable))
         return values::call(ctx, ctx.constant_share(original), args);
       leave_own_frame(callable);

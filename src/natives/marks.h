@@ -13,14 +13,13 @@ enum class Mark : uint8_t {
   Disallowed,  // the same, for functions that would go into the graph
   InGraph,     // recorded as one call, run on fake tensors
   Constant,    // called for real while tracing; the result is a constant
+  // By torch itself, of a function of its own (Optimizer.zero_grad): as
+  // Disabled, but where a row of the tables says better.
+  DisabledByTorch,
 };
 
 // Runs no user code.
 Mark mark_of(PyObject* callable);
-
-// Whether torch itself doesn't want this function of its own compiled
-// (Optimizer.zero_grad): a mark that a row of the tables has precedence over.
-bool is_disabled_by_torch(PyObject* callable);
 
 // Guards that a function which has no mark at `source` has none in other calls.
 void rely_on_no_mark(values::Context& ctx, guards::SourceId source,

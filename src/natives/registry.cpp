@@ -354,7 +354,7 @@ Outcome<V> Registry::call_any(Context& ctx, V callable, const Arguments& args) {
     return ctx.raise(PyExc_RecursionError, "maximum recursion depth exceeded");
   const Row* own = find(callable->object);
   const Mark mark = mark_of(callable->object);
-  if (mark != Mark::None && !(own && is_disabled_by_torch(callable->object)))
+  if (mark != Mark::None && !(own && mark == Mark::DisabledByTorch))
     return call_marked(ctx, callable->object, mark, args);
   MG_TRY(V number, call_symbolic(ctx, callable->object, args));
   if (number) return number;

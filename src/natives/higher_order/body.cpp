@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "python/find.h"
+#include "python/sequences.h"
 #include "tensor/operator_effects.h"
 #include "values/model/reachable.h"
 
@@ -143,11 +144,10 @@ void become_items(Context& ctx, graph::NodeId node,
 }
 
 Ref fakes_of(std::span<const V> tensors) {
-  Ref fakes = Ref::steal(PyTuple_New(static_cast<Py_ssize_t>(tensors.size())));
+  std::vector<PyObject*> items;
+  for (V tensor : tensors) items.push_back(fake_of(tensor));
+  Ref fakes = python::tuple_of(items);
   MG_CHECK(fakes, "out of memory");
-  for (size_t i = 0; i < tensors.size(); ++i)
-    PyTuple_SET_ITEM(fakes.get(), static_cast<Py_ssize_t>(i),
-                     Ref::share(fake_of(tensors[i])).release());
   return fakes;
 }
 

@@ -40,6 +40,9 @@ class Body {
   // what its graph is to give.
   std::vector<V> tensors_in(V value) const;
 
+  // Whether it is a tensor that the body has computed.
+  bool is_own(V value) const;
+
   // What the call has written that was there before, as a clause: "it writes
   // to list L['log']"; empty if nothing.
   std::string write() const;
@@ -57,7 +60,6 @@ class Body {
 
  private:
   Signal refuse(Signal signal);
-  bool is_own(V value) const;
   bool writes_to_taken() const;
 
   Context& ctx_;

@@ -78,7 +78,9 @@ PyObject* real_callable(Context& ctx, V value) {
 Outcome<PyObject*> contexts_of(Context& ctx, V value) {
   PyObject* function = real_callable(ctx, value);
   Ref pair = Ref::steal(function ? PyObject_CallNoArgs(function) : nullptr);
-  if (!pair) PyErr_Clear();
+  if (function && !pair && !PyErr_ExceptionMatches(PyExc_Exception))
+    return ctx.raise_from_python();
+  PyErr_Clear();  // plain Python raises it, where it calls the function
   const auto is_one = [&](Py_ssize_t i, PyObject* type) {
     return Py_IS_TYPE(PyTuple_GET_ITEM(pair.get(), i),
                       reinterpret_cast<PyTypeObject*>(type));
@@ -103,13 +105,14 @@ Status take_option(Context& ctx, PyObject* name, V value, Call& call) {
     MG_TRY(call.contexts, contexts_of(ctx, value));
     return done;
   }
-  if (!value->is_constant())
+  if (value->object != Py_None && value->type != &PyBool_Type &&
+      value->type != &PyUnicode_Type)
     return ctx.graph_break(
         "higher-order-body",
         "torch.utils.checkpoint is told by an object what to do",
-        "pass constants");
+        "pass True, False or a text");
   if (PyUnicode_CompareWithASCIIString(name, "use_reentrant") == 0)
-    call.is_reentrant = value->object == Py_None || value->object == Py_True;
+    call.is_reentrant = value->object != Py_False;
   if (PyUnicode_CompareWithASCIIString(name, "debug") == 0)
     call.is_debugged = value->object != Py_False;
   call.options.push_back({name, ctx.graph().constant(value->object)});
@@ -155,8 +158,6 @@ Signal leave_reentrant(Context& ctx, const char* why) {
 // arguments themselves, and to all that it gives or to nothing. Only where that
 // is what the other way does, too, the graph has it.
 Status expect_reentrant_arguments(Context& ctx, const Call& call) {
-  if (!call.keyword_names.empty() || call.contexts || call.is_debugged)
-    return leave_reentrant(ctx, "takes no such keyword");
   bool any = false;
   for (V value : call.args.positional) {
     value = ctx.look(value);
@@ -169,7 +170,7 @@ Status expect_reentrant_arguments(Context& ctx, const Call& call) {
   return done;
 }
 
-Status expect_reentrant_result(Context& ctx, V result) {
+Status expect_reentrant_result(Context& ctx, const Body& body, V result) {
   result = ctx.look(result);
   std::vector<V> items{result};
   if (result->kind == Kind::Tuple) {
@@ -179,6 +180,8 @@ Status expect_reentrant_result(Context& ctx, V result) {
   for (V item : items) {
     item = ctx.look(item);
     if (item->kind == Kind::Tensor) {
+      if (!body.is_own(item))
+        return leave_reentrant(ctx, "gives a view of an argument");
       if (is_float(item) && !is_differentiated(item))
         return leave_reentrant(ctx, "gives a tensor without gradient");
     } else if (values::contains_tensor(ctx, item)) {
@@ -209,10 +212,11 @@ void record(Context& ctx, Body& body, const Call& call, V result) {
 Outcome<V> checkpoint(Context& ctx, const Arguments& args) {
   Call call;
   MG_DO(read_call(ctx, args, call));
+  if (call.is_reentrant &&
+      (!call.keyword_names.empty() || call.contexts || call.is_debugged))
+    return leave_reentrant(ctx, "takes no such keyword");
   ctx.guards.ambient(guards::Ambient::GradMode);
-  if (!tensor::grad_mode() &&
-      (!call.is_reentrant || call.keyword_names.empty()))
-    return values::call(ctx, call.function, call.args);
+  if (!tensor::grad_mode()) return values::call(ctx, call.function, call.args);
   if (call.is_reentrant) MG_DO(expect_reentrant_arguments(ctx, call));
   Body body(ctx, kWhose);
   Outcome<V> result = body.trace(call.function, call.args);
@@ -224,7 +228,7 @@ Outcome<V> checkpoint(Context& ctx, const Arguments& args) {
         "higher-order-body",
         std::string(kWhose) + " runs again in the backward, and " + write,
         "let it return what it computes");
-  if (call.is_reentrant) MG_DO(expect_reentrant_result(ctx, *result));
+  if (call.is_reentrant) MG_DO(expect_reentrant_result(ctx, body, *result));
   record(ctx, body, call, *result);
   return result;
 }

@@ -30,17 +30,13 @@ struct Branch {
   V result = nullptr;
 };
 
-bool is_own(Context& ctx, const Branch& branch, V tensor) {
-  return ctx.heap[tensor->heap].node.graph == branch.body.graph().id();
-}
-
 // What the operator can't give: something from outside, or a view of such; one
 // tensor twice.
 Status expect_own(Context& ctx, const Branch& branch) {
   const auto& leaves = branch.output.leaves;
   const auto fits = [&](size_t i) {
     V leaf = leaves[i].tensor;
-    if (!is_own(ctx, branch, leaf)) return false;
+    if (!branch.body.is_own(leaf)) return false;
     PyObject* fake = fake_of(leaf);
     for (size_t j = 0; j < i; ++j)
       if (tensor::shares_storage(fake, fake_of(leaves[j].tensor))) return false;

@@ -87,14 +87,6 @@ class Flattening {
   Tree& tree_;
 };
 
-std::string show_sizes(Context& ctx, PyObject* fake) {
-  if (ctx.symbols.exist()) return ctx.symbols.show_sizes(fake);
-  std::string text = "[";
-  for (int64_t size : tensor::sizes(fake))
-    text += (text.size() > 1 ? ", " : "") + std::to_string(size);
-  return text + "]";
-}
-
 std::string text_of(Ref object) {
   Ref text = Ref::steal(object ? PyObject_Str(object) : nullptr);
   const char* chars = text ? PyUnicode_AsUTF8(text) : nullptr;
@@ -119,7 +111,7 @@ std::string difference(Context& ctx, V first, V second) {
   PyObject* b = fake_of(second);
   const auto head = [&](PyObject* fake) {
     return tensor::scalar_type_name(tensor::scalar_type(fake)) +
-           show_sizes(ctx, fake);
+           ctx.symbols.show_sizes(fake);
   };
   const std::string heads[] = {head(a), head(b)};
   if (heads[0] != heads[1]) return heads[0] + " and " + heads[1];

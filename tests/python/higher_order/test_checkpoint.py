@@ -14,17 +14,18 @@ from torch.utils.checkpoint import (
 )
 
 import magneto
-from magneto.backends import lookup_backend
 from magneto.testing import check
 from magneto.testing.graphs import (
     RecordingBackend,
     magneto_graph_calls,
     torch_graph_calls,
 )
+from support.whole_graphs import check_whole
 
 X = torch.linspace(-1, 1, 6).reshape(2, 3).requires_grad_()
 Y = torch.linspace(0.5, 2, 6).reshape(2, 3).requires_grad_()
 W = torch.linspace(-1, 1, 9).reshape(3, 3)
+CALLS = [((X, Y), {})] * 2
 once = functools.partial(checkpoint, use_reentrant=False)
 
 
@@ -215,17 +216,7 @@ WHOLE = [
 @pytest.mark.parametrize("backend", ["eager", "aot_eager"])
 @pytest.mark.parametrize("program", WHOLE)
 def test_in_one_graph(program, backend):
-    check(
-        program,
-        X,
-        Y,
-        backward=True,
-        backend=lookup_backend(backend),
-        graphs=1,
-        fullgraph=True,
-        rtol=1e-6,
-        atol=1e-6,
-    )
+    check_whole(program, CALLS, backend, backward=True)
 
 
 def test_dropout_is_drawn_once():
@@ -233,17 +224,7 @@ def test_dropout_is_drawn_once():
 
 
 def test_behind_inductor():
-    check(
-        plain,
-        X,
-        Y,
-        backward=True,
-        backend=lookup_backend("inductor"),
-        graphs=1,
-        fullgraph=True,
-        rtol=1e-5,
-        atol=1e-5,
-    )
+    check_whole(plain, CALLS, "inductor", backward=True)
 
 
 # torch.compile warns of nothing, and takes either way for the newer one.
@@ -268,15 +249,8 @@ def test_the_graph_is_torch_compiles(program):
 
 @pytest.mark.parametrize("use_reentrant", [False, True])
 def test_layers(use_reentrant):
-    check(
-        Stack(use_reentrant),
-        X,
-        backward=True,
-        backend=lookup_backend("aot_eager"),
-        graphs=1,
-        fullgraph=True,
-        rtol=1e-6,
-        atol=1e-6,
+    check_whole(
+        Stack(use_reentrant), [((X,), {})] * 2, "aot_eager", backward=True
     )
 
 
@@ -376,6 +350,13 @@ def gives_no_gradient_to_one(x, y):
     return a * y
 
 
+def reentrant_gives_an_argument(x, y):
+    """It becomes a view there."""
+    same, product = checkpoint(lambda a: (a, a * y), x, use_reentrant=True)
+    assert same is not x
+    return same * product
+
+
 def reentrant_without_arguments(x, y):
     return checkpoint(lambda a: a.sin(), x.detach(), use_reentrant=True) * y
 
@@ -398,6 +379,7 @@ BREAKS = [
     breaks_inside,
     turns_inside,
     gives_no_gradient_to_one,
+    reentrant_gives_an_argument,
     reentrant_without_arguments,
     contexts,
     without_grad_inside,
@@ -410,6 +392,27 @@ def test_breaks_at_the_operator(program):
     check(program, X, Y, backward=True)
     with pytest.raises(magneto.exc.Unsupported, match="higher-order-body"):
         magneto.compile(program, backend="eager", fullgraph=True)(X, Y)
+
+
+@pytest.mark.parametrize(
+    "keywords", [{"debug": True}, {"scale": 2}, {"context_fn": keeps_operators}]
+)
+@pytest.mark.parametrize("grad", [True, False])
+def test_keywords_of_the_newer_way_only(keywords, grad):
+    def program(x):
+        return checkpoint(torch.sin, x, use_reentrant=True, **keywords)
+
+    with torch.set_grad_enabled(grad):
+        check(program, X)
+
+
+def test_a_mark_of_the_programs_counts(monkeypatch):
+    def program(x):
+        return once(torch.sin, x) * 2
+
+    monkeypatch.setattr(checkpoint, "_torchdynamo_disable", True, raising=False)
+    with pytest.raises(magneto.exc.Unsupported, match="disabled-function"):
+        magneto.compile(program, backend="eager", fullgraph=True)(X)
 
 
 def test_the_break_says_both_places():

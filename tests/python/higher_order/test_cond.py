@@ -9,13 +9,12 @@ import torch
 from torch import nn
 
 import magneto
-from magneto.backends import lookup_backend
-from magneto.testing import check_calls
 from magneto.testing.graphs import (
     RecordingBackend,
     magneto_graph_calls,
     torch_graph_calls,
 )
+from support.whole_graphs import check_whole
 
 X = torch.linspace(-1, 1, 6).reshape(2, 3)
 Y = torch.linspace(0.5, 2, 6).reshape(2, 3)
@@ -142,42 +141,17 @@ def with_gradients(calls):
 @pytest.mark.parametrize("backend", ["eager", "aot_eager"])
 @pytest.mark.parametrize("program", WHOLE)
 def test_in_one_graph(program, backend):
-    check_calls(
-        program,
-        CALLS,
-        backend=lookup_backend(backend),
-        graphs=1,
-        fullgraph=True,
-        rtol=1e-6,
-        atol=1e-6,
-    )
+    check_whole(program, CALLS, backend)
 
 
 @pytest.mark.parametrize("backend", ["eager", "aot_eager"])
 @pytest.mark.parametrize("program", WHOLE)
 def test_gradients(program, backend):
-    check_calls(
-        program,
-        with_gradients(CALLS),
-        backward=True,
-        backend=lookup_backend(backend),
-        graphs=1,
-        fullgraph=True,
-        rtol=1e-6,
-        atol=1e-6,
-    )
+    check_whole(program, with_gradients(CALLS), backend, backward=True)
 
 
 def test_behind_inductor():
-    check_calls(
-        plain,
-        CALLS,
-        backend=lookup_backend("inductor"),
-        graphs=1,
-        fullgraph=True,
-        rtol=1e-5,
-        atol=1e-5,
-    )
+    check_whole(plain, CALLS, "inductor")
 
 
 @pytest.mark.parametrize(
@@ -216,18 +190,8 @@ class Experts(nn.Module):
 
 @pytest.mark.parametrize("backend", ["eager", "aot_eager"])
 def test_a_module_of_both_branches(backend):
-    recorder = RecordingBackend(lookup_backend(backend))
-    check_calls(
-        Experts(),
-        [((X,), {}), ((X + 1,), {}), ((X - 1,), {})],
-        backward=True,
-        backend=recorder,
-        graphs=1,
-        fullgraph=True,
-        rtol=1e-6,
-        atol=1e-6,
-    )
-    (graph,) = recorder.graphs
+    calls = [((X,), {}), ((X + 1,), {}), ((X - 1,), {})]
+    (graph,) = check_whole(Experts(), calls, backend, backward=True).graphs
     inputs = [n for n in graph.graph.nodes if n.op == "placeholder"]
     assert len(inputs) == 5  # x, and two parameters of each module
 

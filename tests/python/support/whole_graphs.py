@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Programs that are one graph, under backends that may round otherwise."""
+
+from magneto.backends import lookup_backend
+from magneto.testing import check_calls
+
+# How far numbers may be apart, relatively and absolutely.
+_ROUNDING = {"eager": 1e-6, "aot_eager": 1e-6, "inductor": 1e-5}
+
+
+def check_whole(program, calls, backend, **options):
+    """Each call does what it does in plain Python, and all take one graph.
+
+    Args:
+        program: what is compiled.
+        calls: (positional arguments, keyword arguments) of each.
+        backend: "eager", "aot_eager" or "inductor".
+        options: of `check_calls`.
+
+    """
+    return check_calls(
+        program,
+        calls,
+        backend=lookup_backend(backend),
+        graphs=1,
+        fullgraph=True,
+        rtol=_ROUNDING[backend],
+        atol=_ROUNDING[backend],
+        **options,
+    )
