@@ -35,6 +35,9 @@ class Journaled {
   // What a program can tell was written; none for what only the trace knows,
   // such as guards and what was learnt of the caller's objects.
   virtual std::optional<WrittenPart> written(uint64_t a, uint64_t b) const = 0;
+  // Whether such a part is now as it was before this record, the oldest that is
+  // about it: what was entered has been left. False where that can't be told.
+  virtual bool is_restored(uint64_t, uint64_t) const { return false; }
   // Of such a part, what it is called ("list L['log']") and how it is now
   // ("[1, 2]"), the same in every run that leaves the same there.
   virtual std::string part_name(uint64_t part) const = 0;

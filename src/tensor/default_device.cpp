@@ -78,17 +78,17 @@ bool DefaultDevices::enter(Journal& journal, PyObject* device) {
   Ref mode = Ref::steal(type ? PyObject_CallOneArg(type, device) : nullptr);
   if (!mode) return false;
   push(mode);
+  journal.record(this, kEnter, innermost());
   open_.push_back(std::move(mode));
-  journal.record(this, kEnter);
   return true;
 }
 
 void DefaultDevices::leave(Journal& journal) {
   MG_CHECK(!open_.empty(), "a context that the trace has entered");
   (void)PythonTorchFunctionTLS::pop_stack();
+  journal.record(this, kLeave, innermost());
   left_.push_back(std::move(open_.back()));
   open_.pop_back();
-  journal.record(this, kLeave);
 }
 
 std::vector<PyObject*> DefaultDevices::open() const {

@@ -38,12 +38,19 @@ class DefaultDevices final : public OnePartJournaled {
   // Outermost first.
   std::vector<PyObject*> open() const;
 
+  bool is_restored(uint64_t, uint64_t innermost) const override {
+    return this->innermost() == innermost;
+  }
   std::string part_name(uint64_t) const override;
   std::string part_content(uint64_t) const override;
   void undo(uint64_t what, uint64_t) noexcept override;
 
  private:
   enum What : uint64_t { kEnter, kLeave };
+  // Tells the stacks of contexts apart that there were.
+  uint64_t innermost() const {
+    return open_.empty() ? 0 : reinterpret_cast<uintptr_t>(open_.back().get());
+  }
   std::vector<Ref> open_;  // modes
   std::vector<Ref> left_;  // those that were left, for undo()
 };

@@ -39,11 +39,32 @@ class StateUndo final : public Journaled {
            static_cast<uint64_t>(state.enabled);
   }
 
-  std::optional<WrittenPart> written(uint64_t what, uint64_t) const override {
-    return WrittenPart{.part = what};
+  // Each device has an autocast of its own.
+  std::optional<WrittenPart> written(uint64_t what,
+                                     uint64_t old) const override {
+    return WrittenPart{.part =
+                           what == kAutocast ? what | old >> 16 << 8 : what};
   }
-  std::string part_name(uint64_t what) const override {
+  bool is_restored(uint64_t what, uint64_t old) const override {
     switch (what) {
+      case kGradMode:
+        return tensor::grad_mode() == (old != 0);
+      case kAutograd:
+        return tensor::autograd_state() == old;
+      case kAttention:
+        return tensor::attention_kernels() == old;
+      case kAutocast: {
+        const auto device = static_cast<int8_t>(old >> 16);
+        return pack(device, tensor::autocast(device)) == old;
+      }
+      case kCache:
+        return tensor::autocast_cache() == (old != 0);
+      default:
+        return true;  // how deep autocasts are: each says so itself
+    }
+  }
+  std::string part_name(uint64_t part) const override {
+    switch (part & 0xff) {
       case kGradMode:
         return "torch's grad mode";
       case kAutograd:
@@ -54,8 +75,8 @@ class StateUndo final : public Journaled {
         return "torch's autocast";
     }
   }
-  std::string part_content(uint64_t what) const override {
-    switch (what) {
+  std::string part_content(uint64_t part) const override {
+    switch (part & 0xff) {
       case kGradMode:
         return tensor::grad_mode() ? "on" : "off";
       case kAutograd:

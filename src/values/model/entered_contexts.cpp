@@ -6,15 +6,21 @@
 namespace magneto::values {
 
 void EnteredContexts::enter(Journal& journal, EnteredContext context) {
+  journal.record(this, kEnter, innermost());
   open_.push_back(context);
-  journal.record(this, kEnter);
 }
 
 void EnteredContexts::leave(Journal& journal) {
   MG_CHECK(!open_.empty(), "a context that the graph has entered");
+  journal.record(this, kLeave, innermost());
   left_.push_back(open_.back());
   open_.pop_back();
-  journal.record(this, kLeave);
+}
+
+uint64_t EnteredContexts::innermost() const {
+  if (open_.empty()) return 0;
+  const EnteredContext& last = open_.back();
+  return uint64_t{last.manager.index} << 32 | (last.node.index + 1);
 }
 
 std::string EnteredContexts::part_name(uint64_t) const {

@@ -34,12 +34,17 @@ class EnteredContexts final : public OnePartJournaled {
   // Outermost first.
   std::span<const EnteredContext> open() const { return open_; }
 
+  bool is_restored(uint64_t, uint64_t innermost) const override {
+    return this->innermost() == innermost;
+  }
   std::string part_name(uint64_t) const override;
   std::string part_content(uint64_t) const override;
   void undo(uint64_t what, uint64_t) noexcept override;
 
  private:
   enum What : uint64_t { kEnter, kLeave };
+  // Tells the stacks of contexts apart that there were.
+  uint64_t innermost() const;
   std::vector<EnteredContext> open_;
   std::vector<EnteredContext> left_;  // for undo()
 };

@@ -38,31 +38,35 @@ bool Speculation::any_write(const Speculation& outer, Visit visit) const {
       if (record.store != &ctx_.heap) made.emplace_back(record.store, *written);
       return false;
     }
-    return !is_new(record.store, *written) && visit(*record.store, *written);
+    return !is_new(record.store, *written) && visit(record, *written);
   });
 }
 
 bool Speculation::has_effects(const Journaled* but_in) const {
   return ctx_.graph().call_count() != calls_ ||
-         any_write(*this, [&](const Journaled& store, WrittenPart) {
-           return &store != but_in;
+         any_write(*this, [&](const Journal::Record& record, WrittenPart) {
+           return record.store != but_in;
          });
 }
 
 bool Speculation::has_effects_outside(const Speculation& outer) const {
   return ctx_.graph().call_count() != calls_ ||
-         any_write(outer, [](const Journaled&, WrittenPart) { return true; });
+         any_write(outer, [](const auto&, WrittenPart) { return true; });
 }
 
 std::vector<WrittenState> Speculation::changes() const {
   std::vector<WrittenState> states;
-  any_write(*this, [&](const Journaled& store, WrittenPart written) {
-    const std::pair key(&store, &store == &ctx_.heap
-                                    ? ctx_.heap.key_of(HeapId(written.part))
-                                    : written.part);
-    if (std::ranges::find(states, key, &WrittenState::key) == states.end())
-      states.push_back({key, store.part_name(written.part),
-                        store.part_content(written.part)});
+  std::vector<std::pair<const Journaled*, uint64_t>> seen;
+  any_write(*this, [&](const Journal::Record& record, WrittenPart written) {
+    const Journaled* store = record.store;
+    const std::pair key(store, store == &ctx_.heap
+                                   ? ctx_.heap.key_of(HeapId(written.part))
+                                   : written.part);
+    if (std::ranges::find(seen, key) != seen.end()) return false;
+    seen.push_back(key);
+    if (!store->is_restored(record.a, record.b))
+      states.push_back({key, store->part_name(written.part),
+                        store->part_content(written.part)});
     return false;
   });
   return states;

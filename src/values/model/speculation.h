@@ -50,12 +50,12 @@ class Speculation {
   bool has_effects_outside(const Speculation& outer) const;
 
   // What was written, as it is now, in the order of the first writes: without
-  // calls of the graph, and without what was made since the beginning, unless
-  // something older holds it.
+  // calls of the graph, without what was put back, and without what was made
+  // since the beginning, unless something older holds it.
   std::vector<WrittenState> changes() const;
 
  private:
-  // Calls visit(store, part) for each write to what is older than `outer`,
+  // Calls visit(record, part) for each write to what is older than `outer`,
   // until one gives true; whether one did.
   template <class Visit>
   bool any_write(const Speculation& outer, Visit visit) const;

@@ -164,6 +164,34 @@ def without_grad_inside(x, y):
     return once(inner, x) * y
 
 
+def autocast_inside(x, y):
+    def inner(a):
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            b = a @ W
+        return b.float() * a.sum()
+
+    return once(inner, x) * y
+
+
+def default_device_inside(x, y):
+    def inner(a):
+        with torch.device("cpu"):
+            return a.sin() * torch.ones(3)
+
+    return once(inner, x) * y
+
+
+def leaves_the_grad_mode_off(x, y):
+    def inner(a):
+        b = a.sin()
+        torch.set_grad_enabled(False)
+        return b
+
+    z = once(inner, x)
+    torch.set_grad_enabled(True)
+    return z * y
+
+
 def keeps_products(ctx, op, *args, **kwargs):
     if op == torch.ops.aten.mm.default:
         return CheckpointPolicy.MUST_SAVE
@@ -210,6 +238,9 @@ WHOLE = [
     partial_of_a_method,
     selective,
     selective_by_a_function,
+    without_grad_inside,
+    autocast_inside,
+    default_device_inside,
 ]
 
 
@@ -239,6 +270,7 @@ def test_behind_inductor():
         options,
         in_a_loop,
         reentrant,
+        without_grad_inside,
     ],
 )
 def test_the_graph_is_torch_compiles(program):
@@ -382,7 +414,7 @@ BREAKS = [
     reentrant_gives_an_argument,
     reentrant_without_arguments,
     contexts,
-    without_grad_inside,
+    leaves_the_grad_mode_off,
 ]
 
 
