@@ -17,7 +17,8 @@ def checkpoint(body: torch.fx.GraphModule, *args: Any, **options: Any) -> Any:
     """What `torch.utils.checkpoint` does with a function.
 
     The operator itself draws other random numbers in the backward than in the
-    forward, which a compiler's partitioner sees to.
+    forward, which a compiler's partitioner sees to, and never takes the older
+    way (`use_reentrant=True`).
 
     Args:
         body: the function's graph; `_checkpoint_context_fn` in its `meta` is
@@ -28,7 +29,8 @@ def checkpoint(body: torch.fx.GraphModule, *args: Any, **options: Any) -> Any:
     """
     from torch.utils.checkpoint import checkpoint
 
-    options["use_reentrant"] = False
+    if options.get("use_reentrant") is None:
+        options["use_reentrant"] = True
     if "_checkpoint_context_fn" in body.meta:
         options["context_fn"] = body.meta["_checkpoint_context_fn"]
     return checkpoint(body, *args, **options)
