@@ -101,24 +101,26 @@ PyCodeObject* carrier_of(PyCodeObject* code) noexcept {
 
 // ---- Evaluation -------------------------------------------------------------
 
-// The hook is out of the way: without one, Python's calls need no C stack.
-// Frames of other threads, too, run in plain Python meanwhile.
+// All hooks are out of the way, since with any of them Python's calls need the
+// C stack. Frames of other threads, too, run in plain Python meanwhile.
 class UnhookedScope {
  public:
   UnhookedScope() noexcept
       : next_(next_hook ? next_hook : _PyEval_EvalFrameDefault) {
-    _PyInterpreterState_SetEvalFrameFunc(interpreter(), next_);
+    _PyInterpreterState_SetEvalFrameFunc(interpreter(),
+                                         _PyEval_EvalFrameDefault);
   }
   ~UnhookedScope() {
-    if (lookers != 0 &&
-        _PyInterpreterState_GetEvalFrameFunc(interpreter()) == next_)
-      _PyInterpreterState_SetEvalFrameFunc(interpreter(), evaluate);
+    if (_PyInterpreterState_GetEvalFrameFunc(interpreter()) ==
+        _PyEval_EvalFrameDefault)
+      _PyInterpreterState_SetEvalFrameFunc(interpreter(),
+                                           lookers != 0 ? evaluate : next_);
   }
   UnhookedScope(const UnhookedScope&) = delete;
   UnhookedScope& operator=(const UnhookedScope&) = delete;
 
  private:
-  _PyFrameEvalFunction next_;
+  _PyFrameEvalFunction next_;  // what is there when nobody looks
 };
 
 // Gives a frame to whoever comes after us.

@@ -206,5 +206,33 @@ TEST_F(Hook, LivesBesideAnotherHook) {
   _PyInterpreterState_SetEvalFrameFunc(interpreter, _PyEval_EvalFrameDefault);
 }
 
+// Calls through a hook use the C stack; where it ends, those that are left to
+// plain Python use none, whatever other hooks there are.
+TEST_F(Hook, DeepCallsLeaveRoomBeneathAnotherHook) {
+  Program python(
+      "import sys\n"
+      "def depth(n): return 0 if n == 0 else depth(n - 1) + 1\n"
+      "def deep(n):\n"
+      "  limit = sys.getrecursionlimit()\n"
+      "  sys.setrecursionlimit(n + 1000)\n"
+      "  try:\n"
+      "    return depth(n)\n"
+      "  finally:\n"
+      "    sys.setrecursionlimit(limit)\n");
+  seen_.action = FrameAction::Evaluate;
+  PyInterpreterState* interpreter = PyInterpreterState_Get();
+  {
+    FrameHookScope looking(true);
+    const _PyFrameEvalFunction ours =
+        _PyInterpreterState_GetEvalFrameFunc(interpreter);
+    others_next = ours;
+    _PyInterpreterState_SetEvalFrameFunc(interpreter, others_hook);
+    FrameHookScope again(true);
+    EXPECT_TRUE(python.check("deep(150_000) == 150_000"));
+    EXPECT_EQ(_PyInterpreterState_GetEvalFrameFunc(interpreter), ours);
+  }
+  _PyInterpreterState_SetEvalFrameFunc(interpreter, _PyEval_EvalFrameDefault);
+}
+
 }  // namespace
 }  // namespace magneto::python
