@@ -61,6 +61,20 @@ PyInterpreterState* interpreter() { return PyInterpreterState_Get(); }
 PyObject* evaluate(PyThreadState* state, _PyInterpreterFrame* frame,
                    int throwing);
 
+_PyFrameEvalFunction current_hook() noexcept {
+  return _PyInterpreterState_GetEvalFrameFunc(interpreter());
+}
+
+void set_hook(_PyFrameEvalFunction hook) noexcept {
+  _PyInterpreterState_SetEvalFrameFunc(interpreter(), hook);
+}
+
+// Puts back what was there before ours.
+void remove_hook() noexcept {
+  set_hook(next_hook ? next_hook : _PyEval_EvalFrameDefault);
+  next_hook = nullptr;
+}
+
 // ---- What hangs on code objects ---------------------------------------------
 
 // The action for a code object, as a number.
@@ -105,30 +119,29 @@ PyCodeObject* carrier_of(PyCodeObject* code) noexcept {
 // C stack. Frames of other threads, too, run in plain Python meanwhile.
 class UnhookedScope {
  public:
-  UnhookedScope() noexcept
-      : next_(next_hook ? next_hook : _PyEval_EvalFrameDefault) {
-    _PyInterpreterState_SetEvalFrameFunc(interpreter(),
-                                         _PyEval_EvalFrameDefault);
+  UnhookedScope() noexcept : hook_(current_hook()), next_hook_(next_hook) {
+    set_hook(_PyEval_EvalFrameDefault);
   }
   ~UnhookedScope() {
-    if (_PyInterpreterState_GetEvalFrameFunc(interpreter()) ==
-        _PyEval_EvalFrameDefault)
-      _PyInterpreterState_SetEvalFrameFunc(interpreter(),
-                                           lookers != 0 ? evaluate : next_);
+    const _PyFrameEvalFunction left = current_hook();
+    if (left != _PyEval_EvalFrameDefault && left != evaluate) return;
+    next_hook = next_hook_;
+    set_hook(hook_);
+    if (hook_ == evaluate && lookers == 0) remove_hook();
   }
   UnhookedScope(const UnhookedScope&) = delete;
   UnhookedScope& operator=(const UnhookedScope&) = delete;
 
  private:
-  _PyFrameEvalFunction next_;  // what is there when nobody looks
+  _PyFrameEvalFunction hook_;  // ours, or one that was put on top of it
+  _PyFrameEvalFunction next_hook_;
 };
 
 // Gives a frame to whoever comes after us.
 PyObject* pass_on(PyThreadState* state, _PyInterpreterFrame* frame,
                   int throwing) {
   std::optional<UnhookedScope> unhooked;
-  if (!has_stack_room() &&
-      _PyInterpreterState_GetEvalFrameFunc(interpreter()) == evaluate)
+  if (!has_stack_room() && current_hook() != _PyEval_EvalFrameDefault)
     unhooked.emplace();
   _PyFrameEvalFunction next = next_hook;
   if (next == nullptr || thread.passed == frame)
@@ -294,13 +307,12 @@ FrameHookScope::FrameHookScope(bool looking) noexcept
   thread.looking = looking;
   if (!looking) return;
   ++lookers;
-  _PyFrameEvalFunction current =
-      _PyInterpreterState_GetEvalFrameFunc(interpreter());
+  const _PyFrameEvalFunction current = current_hook();
   if (current == evaluate) return;
   replaced_ = current;
   replaced_next_ = next_hook;
   next_hook = current == _PyEval_EvalFrameDefault ? nullptr : current;
-  _PyInterpreterState_SetEvalFrameFunc(interpreter(), evaluate);
+  set_hook(evaluate);
 }
 
 FrameHookScope::~FrameHookScope() {
@@ -309,23 +321,20 @@ FrameHookScope::~FrameHookScope() {
   --lookers;
   // Another hook may have been put on top of ours meanwhile; it keeps ours as
   // its next one, which lets everything pass while nobody is looking.
-  if (_PyInterpreterState_GetEvalFrameFunc(interpreter()) != evaluate) return;
+  if (current_hook() != evaluate) return;
   if (replaced_ && (lookers == 0 || replaced_ != _PyEval_EvalFrameDefault)) {
-    _PyInterpreterState_SetEvalFrameFunc(interpreter(), replaced_);
+    set_hook(replaced_);
     next_hook = replaced_next_;
   } else if (lookers == 0) {
     // Another thread put ours there and left first.
-    _PyInterpreterState_SetEvalFrameFunc(
-        interpreter(), next_hook ? next_hook : _PyEval_EvalFrameDefault);
-    next_hook = nullptr;
+    remove_hook();
   }
 }
 
 bool frames_are_looked_at() noexcept { return thread.looking; }
 
 bool foreign_frame_hook() noexcept {
-  _PyFrameEvalFunction current =
-      _PyInterpreterState_GetEvalFrameFunc(interpreter());
+  const _PyFrameEvalFunction current = current_hook();
   if (current == evaluate) return next_hook != nullptr;
   return current != _PyEval_EvalFrameDefault;
 }

@@ -208,7 +208,7 @@ TEST_F(Hook, LivesBesideAnotherHook) {
 
 // Calls through a hook use the C stack; where it ends, those that are left to
 // plain Python use none, whatever other hooks there are.
-TEST_F(Hook, DeepCallsLeaveRoomBeneathAnotherHook) {
+TEST_F(Hook, DeepCallsLeaveRoomBesideAnotherHook) {
   Program python(
       "import sys\n"
       "def depth(n): return 0 if n == 0 else depth(n - 1) + 1\n"
@@ -227,6 +227,8 @@ TEST_F(Hook, DeepCallsLeaveRoomBeneathAnotherHook) {
         _PyInterpreterState_GetEvalFrameFunc(interpreter);
     others_next = ours;
     _PyInterpreterState_SetEvalFrameFunc(interpreter, others_hook);
+    EXPECT_TRUE(python.check("deep(150_000) == 150_000"));
+    EXPECT_EQ(_PyInterpreterState_GetEvalFrameFunc(interpreter), others_hook);
     FrameHookScope again(true);
     EXPECT_TRUE(python.check("deep(150_000) == 150_000"));
     EXPECT_EQ(_PyInterpreterState_GetEvalFrameFunc(interpreter), ours);
