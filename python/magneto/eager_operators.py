@@ -36,8 +36,66 @@ def checkpoint(body: torch.fx.GraphModule, *args: Any, **options: Any) -> Any:
     return checkpoint(body, *args, **options)
 
 
+class _Applied(torch.autograd.Function):
+    """A function whose `forward` and `backward` are graphs."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        forward: torch.fx.GraphModule,
+        backward: torch.fx.GraphModule,
+        options: dict[str, list[int]],
+        *args: Any,
+    ) -> Any:
+        outputs, saved = forward(*args)
+        ctx.backward_graph = backward
+        ctx.places = options["saved_for_backward_idx"]
+        ctx.save_for_backward(*(saved[i] for i in ctx.places))
+        ctx.others = [
+            None if i in ctx.places else value for i, value in enumerate(saved)
+        ]
+        ctx.mark_non_differentiable(
+            *(outputs[i] for i in options["non_differentiable_idx"])
+        )
+        return outputs
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        saved = list(ctx.others)
+        for place, value in zip(ctx.places, ctx.saved_tensors, strict=True):
+            saved[place] = value
+        return None, None, None, *ctx.backward_graph(*gradients, *saved)
+
+
+def apply_autograd_function(
+    forward: torch.fx.GraphModule,
+    backward: torch.fx.GraphModule,
+    *args: Any,
+    **options: Any,
+) -> Any:
+    """What `torch.autograd.Function.apply` does with a function.
+
+    The operator itself keeps what the backward needs past autograd: no hooks
+    for saved tensors see it, no write to it is noticed, and its gradients have
+    none of their own.
+
+    Args:
+        forward: gives (outputs, what is saved).
+        backward: is given the gradients of the outputs and what was saved;
+            gives a gradient, or None, for each of `args`.
+        args: the inputs of `forward`.
+        options: `non_differentiable_idx`, places in the outputs, and
+            `saved_for_backward_idx`, places in what is saved.
+
+    """
+    return _Applied.apply(forward, backward, options, *args)
+
+
 @functools.cache
 def table() -> dict[Any, Callable[..., Any]]:
     """By operator: what is called instead."""
     operators = torch.ops.higher_order
-    return {operators.tag_activation_checkpoint: checkpoint}
+    return {
+        operators.autograd_function_apply: apply_autograd_function,
+        operators.tag_activation_checkpoint: checkpoint,
+    }

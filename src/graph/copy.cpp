@@ -166,6 +166,10 @@ class Copier {
     to.order_ = from.order_;
     to.inputs_ = from.inputs_;
     to.lifted_ = from.lifted_;
+    // Of one that was adopted; if it is copied alone, it is unlifted.
+    if (const Graph* outer = from.outer(); outer != nullptr)
+      if (const GraphId made = nested_[outer->id().index]; made.valid())
+        to.outer_ = &to_.graph(made);
     to.call_count_ = from.call_count_;
     to.output_ = from.output_;
   }

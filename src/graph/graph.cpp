@@ -22,6 +22,7 @@ Graph::Graph(Journal* journal)
 Graph::Graph(Graph& parent)
     : tree_(parent.tree_),
       parent_(&parent),
+      outer_(&parent),
       id_(tree_->graphs.size()),
       added_at_(parent.node_count()),
       journal_(parent.journal_) {
@@ -207,6 +208,11 @@ void Graph::undo(uint64_t what, uint64_t index) noexcept {
     case kUndoNested:
       nested_.pop_back();
       tree_->graphs.pop_back();
+      break;
+    case kUndoAdopted:
+      outer_->nested_.push_back(std::move(parent_->nested_.back()));
+      parent_->nested_.pop_back();
+      parent_ = outer_;
       break;
     case kUndoName:
       --tree_->numbers[name_.substr(0, name_.rfind('_'))];

@@ -125,6 +125,11 @@ class Graph final : public UnseenJournaled {
   NodeId get_nested(const Graph& nested, Origin origin = {});
   // Of a nested graph: the placeholder that stands for this node of its parent.
   NodeId lift(NodeId outer);
+  // Takes over a graph that is nested in one of those nested in this graph, and
+  // whose parent has its output: from then on the two stand side by side. The
+  // operator that is given both is to give it what it lifted, which are values
+  // of the other.
+  void adopt(Graph& nested);
   // The order of inputs(), given as their placeholders.
   void set_input_order(std::span<const NodeId> placeholders);
 
@@ -137,6 +142,9 @@ class Graph final : public UnseenJournaled {
 
   GraphId id() const { return id_; }
   Graph* parent() const { return parent_; }  // null: this is the root
+  // Whose values its inputs were lifted from: the parent, but for a graph that
+  // was adopted.
+  const Graph* outer() const { return outer_; }
   // Of the same tree.
   Graph& graph(GraphId id) const { return *tree_->graphs[id.index]; }
   size_t graph_count() const { return tree_->graphs.size(); }
@@ -231,6 +239,7 @@ class Graph final : public UnseenJournaled {
   std::unique_ptr<Tree> own_tree_;  // the root's
   Tree* tree_;
   Graph* parent_ = nullptr;
+  Graph* outer_ = nullptr;
   GraphId id_;
   size_t added_at_ = 0;
   std::string name_;
@@ -239,7 +248,7 @@ class Graph final : public UnseenJournaled {
   std::vector<Node> nodes_;
   std::vector<NodeId> order_;  // empty: the order of ids
   std::vector<Input> inputs_;
-  std::unordered_map<NodeId, NodeId> lifted_;  // by node of the parent
+  std::unordered_map<NodeId, NodeId> lifted_;  // by node of outer()
   std::vector<std::unique_ptr<Graph>> nested_;
   std::vector<Ref> replaced_examples_;                // for undo of set_example
   std::vector<std::vector<NodeId>> replaced_orders_;  // of set_input_order

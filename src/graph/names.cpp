@@ -173,16 +173,16 @@ std::string wanted_name(const Graph& graph, const Node& node,
   return "";
 }
 
-// What a value of the parent was called when the nested graph was begun.
+// What a value around it was called when the nested graph was begun.
 const std::string& outer_name(const Graph& nested, NodeId outer,
                               const Names& names) {
-  const Node& node = nested.parent()->node(outer);
+  const Node& node = nested.outer()->node(outer);
   return node.name_hint && node.hinted_at > nested.added_at()
              ? names.recorded[outer.index]
              : names.nodes[outer.index];
 }
 
-// `outer`: the names of the parent's nodes; null for a root.
+// `outer`: the names of the nodes of outer(); null for a root.
 Names assign(const Graph& graph, const Names* outer) {
   Names names;
   names.nodes.resize(graph.node_count());
@@ -239,16 +239,15 @@ Names assign(const Graph& graph, const Names* outer) {
 }  // namespace
 
 Names assign_names(const Graph& graph) {
-  if (graph.parent() == nullptr) return assign(graph, nullptr);
-  const Names outer = assign_names(*graph.parent());
+  if (graph.outer() == nullptr) return assign(graph, nullptr);
+  const Names outer = assign_names(*graph.outer());
   return assign(graph, &outer);
 }
 
 const Names& TreeNames::of(const Graph& graph) {
   const auto known = names_.find(graph.id());
   if (known != names_.end()) return known->second;
-  const Names* outer =
-      graph.parent() == nullptr ? nullptr : &of(*graph.parent());
+  const Names* outer = graph.outer() == nullptr ? nullptr : &of(*graph.outer());
   return names_.emplace(graph.id(), assign(graph, outer)).first->second;
 }
 

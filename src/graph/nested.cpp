@@ -15,6 +15,21 @@ Graph& Graph::add_nested() {
   return *nested_.back();
 }
 
+void Graph::adopt(Graph& nested) {
+  Graph* from = nested.parent_;
+  MG_CHECK(
+      from != nullptr && from->parent_ == this && nested.outer_ == from,
+      "the parent of an adopted graph is nested in the one that adopts it");
+  MG_CHECK(from->nested_.back().get() == &nested && !nested.is_installed(),
+           "a graph is adopted before it is installed, and the last one first");
+  MG_CHECK(from->output_.valid() && nested.output_.valid(),
+           "both graphs are traced before they stand side by side");
+  nested_.push_back(std::move(from->nested_.back()));
+  from->nested_.pop_back();
+  nested.parent_ = this;
+  if (journal_ != nullptr) journal_->record(&nested, kUndoAdopted);
+}
+
 NodeId Graph::install(Graph& nested, std::string_view prefix, Origin origin) {
   MG_CHECK(nested.parent_ == this, "a graph is installed in its parent");
   MG_CHECK(!nested.is_installed(), "a graph is installed once");

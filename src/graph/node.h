@@ -92,8 +92,8 @@ struct Input {
   InputKind kind;
   uint32_t number;
   bool is_kept = false;  // stays an input though no node may use it
-  // Of a nested graph: the node of its parent that was lifted, which the
-  // operator is to be given; invalid for an input that was not lifted.
+  // Of a nested graph: the node of its outer() graph that was lifted, which the
+  // operator is to give it; invalid for an input that was not lifted.
   NodeId lifted;
   std::string source_name;
   std::string attribute_path;

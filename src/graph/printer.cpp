@@ -95,7 +95,7 @@ class Printer {
   }
 
   std::string outer_name(const Input& input) {
-    return tree_names_.of(*graph_.parent()).nodes[input.lifted.index];
+    return tree_names_.of(*graph_.outer()).nodes[input.lifted.index];
   }
 
   void line(NodeId id, const std::string& value) {

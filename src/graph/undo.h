@@ -12,6 +12,7 @@ enum Undo : uint64_t {
   kUndoHint,     // of the node given
   kUndoExample,  // of the node given
   kUndoNested,   // a nested graph was added
+  kUndoAdopted,  // this nested graph was, by the one around its parent
   kUndoName,     // this nested graph was installed
   kUndoOrder,    // of the inputs
 };

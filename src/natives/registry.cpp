@@ -563,8 +563,7 @@ Outcome<V> call_row(Context& ctx, const Row& row, PyObject* callable,
   MG_CHECK(false, "a meaning of a row");
 }
 
-Outcome<V> call_polyfill(Context& ctx, const char* path,
-                         const Arguments& args) {
+Outcome<V> polyfill(Context& ctx, const char* path) {
   // Kept as long as the process lives, as the module is.
   static std::unordered_map<std::string_view, PyObject*> found;
   PyObject*& function = found[path];
@@ -581,7 +580,13 @@ Outcome<V> call_polyfill(Context& ctx, const char* path,
         imported, std::string(text.substr(dot + 1)).c_str());
     MG_CHECK(function, "a polyfill that is there");
   }
-  return call(ctx, ctx.known(function), args);
+  return ctx.known(function);
+}
+
+Outcome<V> call_polyfill(Context& ctx, const char* path,
+                         const Arguments& args) {
+  MG_TRY(V function, polyfill(ctx, path));
+  return call(ctx, function, args);
 }
 
 values::NativeTable& table() {

@@ -121,7 +121,9 @@ Outcome<V> call_row(Context& ctx, const Row& row, PyObject* callable,
                     const Arguments& args);
 
 // The Python function of magneto.polyfills that `path` ("itertools.product")
-// names, called in the traced program.
+// names.
+Outcome<V> polyfill(Context& ctx, const char* path);
+// Called in the traced program.
 Outcome<V> call_polyfill(Context& ctx, const char* path, const Arguments& args);
 
 // Attributes of tensors (torch/attributes.cpp); see values::NativeTable.

@@ -43,7 +43,7 @@ class OperatorEffects final : public UnseenJournaled {
     return written_.contains(storage);
   }
 
-  // The call that is made next.
+  // The call of the root graph that is made next, or that has it in a body.
   void set_call(size_t number) { call_ = number; }
   void note_draw() { set(&Flags::draws); }
   void note_accelerator() { set(&Flags::uses_accelerator); }

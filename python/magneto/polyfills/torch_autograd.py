@@ -14,14 +14,53 @@ _NO_SETUP = _SingleLevelFunction.setup_context
 
 
 class _Context(FunctionCtx):
-    """What a function's `forward` gets as `ctx`."""
+    """What a function's `forward` and `backward` get as `ctx`."""
+
+    to_save: tuple[torch.Tensor | None, ...] = ()
+    non_differentiable: tuple[torch.Tensor, ...] = ()
+    dirty_tensors: tuple[torch.Tensor, ...] = ()
 
     def __init__(self, needs_input_grad: tuple[bool, ...]) -> None:
         self.needs_input_grad = needs_input_grad
 
+    @property
+    def saved_tensors(self) -> tuple[torch.Tensor | None, ...]:
+        return self.to_save
+
 
 def function_apply(cls: Any, *args: Any) -> Any:
     """``Function.apply`` where nothing is differentiated: its `forward`."""
+    result, context = _forward(cls, args)
+    if any(item.requires_grad for item in context.dirty_tensors):
+        leave_to_c("a torch.autograd.Function that takes a tensor's history")
+    return result
+
+
+def function_forward(cls: Any, *args: Any) -> tuple[Any, ...]:
+    """``Function.apply`` where something is differentiated, and what the
+    context then says.
+    """
+    result, context = _forward(cls, args)
+    return (
+        result,
+        context.to_save,
+        context.non_differentiable,
+        context.dirty_tensors,
+        context,
+    )
+
+
+def function_backward(
+    cls: Any, context: Any, *gradients: Any
+) -> tuple[Any, ...]:
+    """What autograd calls for the gradients of the outputs."""
+    has_own_name = cls.vjp is not _SingleLevelFunction.vjp
+    function = cls.vjp if has_own_name else cls.backward
+    result = function(context, *gradients)
+    return result if isinstance(result, tuple) else (result,)
+
+
+def _forward(cls: Any, args: tuple[Any, ...]) -> tuple[Any, Any]:
     sets_up = cls.setup_context is not _NO_SETUP
     if sets_up:
         defaults = cls.forward.__defaults__ or ()
@@ -37,14 +76,11 @@ def function_apply(cls: Any, *args: Any) -> Any:
             cls.setup_context(context, args, result)
         else:
             result = cls.forward(context, *args)
-        changed = getattr(context, "dirty_tensors", ())
-        if any(item.requires_grad for item in changed):
-            leave_to_c(
-                "a torch.autograd.Function that takes a tensor's history"
-            )
+        changed = context.dirty_tensors
         if isinstance(result, tuple):
-            return tuple(_own(item, args, changed) for item in result)
-        return _own(result, args, changed)
+            own = tuple(_own(item, args, changed) for item in result)
+            return own, context
+        return _own(result, args, changed), context
 
 
 def _own(item: Any, args: tuple[Any, ...], changed: tuple[Any, ...]) -> Any:
@@ -56,3 +92,28 @@ def _own(item: Any, args: tuple[Any, ...], changed: tuple[Any, ...]) -> Any:
     ):
         return item.view_as(item)
     return item
+
+
+class _Differentiated(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, outputs: Any, marked: Any, *inputs: Any) -> Any:
+        ctx.mark_non_differentiable(*marked)
+        return outputs
+
+
+def differentiate(
+    outputs: tuple[torch.Tensor, ...],
+    non_differentiable: tuple[torch.Tensor, ...],
+    inputs: tuple[torch.Tensor, ...],
+) -> None:
+    """Give outputs the history that a function's have, in place.
+
+    Not a polyfill: it runs while a trace is made, on its fakes.
+
+    Args:
+        outputs: what the function gives.
+        non_differentiable: those of them that it marked as such.
+        inputs: the tensors among its arguments.
+
+    """
+    _Differentiated.apply(outputs, non_differentiable, *inputs)

@@ -125,7 +125,11 @@ void Body::end(std::span<const V> tensors) {
   std::vector<graph::Arg> outputs;
   for (V tensor : tensors)
     outputs.push_back(ctx_.tracer.lift(ctx_.heap[tensor->heap].node));
-  graph_->output(graph_->tuple(outputs));
+  end(graph_->tuple(outputs));
+}
+
+void Body::end(graph::Arg output) {
+  graph_->output(output);
   ctx_.tracer.end();
 }
 

@@ -49,6 +49,7 @@ class Body {
 
   // The graph gives these, as a tuple; its parent is traced on.
   void end(std::span<const V> tensors);
+  void end(graph::Arg output);
 
   // The tensors that it has taken from outside.
   std::span<const values::TakenTensor> taken() const {

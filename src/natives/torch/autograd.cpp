@@ -1,37 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Functions with a backward of their own: the program's, and one of torch's.
+// Functions of torch's whose backward is one of its own.
 #include "natives/torch/rows.h"
 #include "tensor/ambient.h"
 
 namespace magneto::natives {
 
 namespace {
-
-// Of fakes nobody knows whether they have a tangent.
-bool is_differentiated(Context& ctx, const Arguments& args) {
-  ctx.guards.ambient(guards::Ambient::ForwardLevel);
-  if (tensor::forward_level_state()) return true;
-  ctx.guards.ambient(guards::Ambient::GradMode);
-  if (!tensor::grad_mode()) return false;
-  for (V value : args.positional) {
-    value = ctx.look(value);
-    if (value->kind == Kind::Tensor && tensor::requires_grad(fake_of(value)))
-      return true;
-  }
-  return false;
-}
-
-// torch.autograd.Function.apply: (cls, *args). Autograd would call the backward
-// of a node in the graph, and a graph can't hold a class of the user's; where
-// nothing is differentiated, there is only the forward.
-Outcome<V> apply_function(Context& ctx, const Arguments& args) {
-  if (args.has_keywords() || is_differentiated(ctx, args))
-    return ctx.graph_break(
-        "autograd-function",
-        "a torch.autograd.Function, applied to tensors that need gradients",
-        "its forward and its backward are compiled, each for itself");
-  return call_polyfill(ctx, "torch_autograd.function_apply", args);
-}
 
 // Whether a tensor of the CPU is among these values that needs gradients.
 Outcome<bool> holds_differentiated(Context& ctx, std::span<const V> values) {
@@ -70,7 +44,6 @@ Outcome<V> long_short_term_memory(Context& ctx, const Arguments& args) {
 
 constexpr Row kRows[] = {
     {"torch", "lstm", long_short_term_memory, 0, kAny, "*"},
-    {"torch.autograd.function", "Function.apply", apply_function, 1, kAny, "*"},
 };
 
 }  // namespace

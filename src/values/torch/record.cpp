@@ -86,7 +86,7 @@ struct Lowered {
 };
 
 Status lower_call(Context& ctx, const Arguments& args, Lowered& out) {
-  tensor::operator_effects().set_call(ctx.graph().node_count());
+  tensor::operator_effects().set_call(ctx.tracer.root().node_count());
   out.args.reserve(args.count());
   out.reals.reserve(args.count() + args.keyword_names.size());
   MG_DO(lower_all(ctx, args.positional, out.args, out.reals, out.where));

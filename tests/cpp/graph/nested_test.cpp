@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Names were read off torch.compile's graphs of nested torch.cond calls.
+#include "graph/edit.h"
 #include "graph/function_object.h"
 #include "graph/graph_testing.h"
 #include "graph/names.h"
@@ -160,6 +161,54 @@ TEST_F(NestedTest, RollbackUndoesBodiesLiftsAndNames) {
   EXPECT_EQ(tracer.depth(), 0u);
   EXPECT_EQ(root.graph_count(), 1u);
   EXPECT_EQ(print(root), before);
+}
+
+// As the backward of a function is, which reads what the forward computes.
+TEST_F(NestedTest, AGraphIsAdoptedAndStandsBesideTheOneWhoseValuesItReads) {
+  NodeId x = input("L['x']");
+  const Journal::Position begin = journal.position();
+  for (int round = 0; round < 2; ++round) {
+    Graph& forward = tracer.begin();
+    const NodeId product =
+        call("mul", {tracer.lift(at_root(x)), root.constant(keep(number(2)))});
+    Ref hint = text("product");
+    forward.set_name_hint(product, hint);
+    Graph& backward = body("add", {{forward.id(), product}, at_root(x)});
+    const std::vector<NodeId> saved = lifted_operands(backward);
+    EXPECT_EQ(saved, (std::vector{product, forward.lift(x)}));
+    forward.output(forward.tuple({product}));
+    tracer.end();
+    root.adopt(backward);
+    EXPECT_EQ(backward.parent(), &root);
+    EXPECT_EQ(backward.outer(), &forward);
+    EXPECT_EQ(root.nested().size(), 2u);
+    EXPECT_EQ(forward.nested().size(), 0u);
+    const NodeId reads[] = {root.install(forward, "fwd_body"),
+                            root.install(backward, "bwd_body")};
+    if (round == 0) {
+      journal.rollback(begin);
+      EXPECT_EQ(root.graph_count(), 1u);
+      EXPECT_EQ(root.nested().size(), 0u);
+      continue;
+    }
+    root.output(root.tuple({reads[0], reads[1]}));
+  }
+  EXPECT_EQ(verify(root), "");
+  const std::string expected =
+      "l_x_ = input L['x']\n"
+      "fwd_body_0 = graph fwd_body_0\n"
+      "  l_x_ = lifted l_x_\n"
+      "  product = mul(l_x_, 2)\n"
+      "  return (product,)\n"
+      "bwd_body_0 = graph bwd_body_0\n"
+      "  product = lifted product\n"
+      "  l_x_ = lifted l_x_\n"
+      "  add = add(product, l_x_)\n"
+      "  return (add,)\n"
+      "return (fwd_body_0, bwd_body_0)\n";
+  EXPECT_EQ(print(root), expected);
+  root.seal();
+  EXPECT_EQ(print(*clone(root)), expected);
 }
 
 TEST_F(NestedTest, AValueOfAGraphThatIsNotAroundIsADefect) {

@@ -101,10 +101,10 @@ def autocast(x):
 class Doubled(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
-        return x * 2
+        return x * 2, [x * 3]
 
     @staticmethod
-    def backward(ctx, grad):
+    def backward(ctx, grad, none):
         return grad * 2
 
 
@@ -239,7 +239,7 @@ PROGRAMS = {
     "async-function": (async_function, ()),
     "attribute-write": (attribute_write, ()),
     "autocast": (autocast, ()),
-    "autograd-function": (lambda x, w: Doubled.apply(w) + x, (W,)),
+    "autograd-function": (lambda x, w: Doubled.apply(w)[0] + x, (W,)),
     "bookkeeping": (bookkeeping, (SCHEDULER,)),
     "c-attribute": (lambda x, a: x + a.itemsize, (array.array("i"),)),
     "c-attribute-write": (c_attribute_write, ()),
