@@ -22,7 +22,7 @@ from typing import Any
 
 import torch
 
-from bench import programs
+from bench import programs, subgraphs
 from bench.compilers import (
     MAKERS,
     MODULES,
@@ -85,11 +85,13 @@ def capture_llama(layers: int, **options: Any) -> Measurement:
     return measure
 
 
-def capture_function(function: Callable[..., Any]) -> Measurement:
+def capture_function(
+    function: Callable[..., Any], *, requires_grad: bool = False
+) -> Measurement:
     """The first call of a function of one tensor."""
 
     def measure(compiler: Compiler) -> float:
-        x = torch.ones(4)
+        x = torch.ones(4, requires_grad=requires_grad)
         output = function(x)
         backend = constant_backend((output,))
         call = compiler.compile(function, backend=backend)
@@ -201,6 +203,15 @@ MEASUREMENTS: dict[str, Measurement] = {
     "capture_32_layers_dynamic": capture_llama(32, dynamic=True),
     "capture_unrolled_loop": capture_function(programs.unrolled_loop),
     "capture_integer_loop": capture_function(programs.integer_loop),
+    "capture_conds": capture_function(subgraphs.chain_of_conds),
+    "capture_nested_conds": capture_function(subgraphs.nested_conds),
+    "capture_vmap": capture_function(subgraphs.vmapped_mlp()),
+    "capture_checkpoints": capture_function(
+        subgraphs.checkpointed_layers(), requires_grad=True
+    ),
+    "capture_autograd_functions": capture_function(
+        subgraphs.autograd_functions, requires_grad=True
+    ),
     "call_add": overhead_of_add(),
     "call_add_dynamic": overhead_of_add(dynamic=True),
     "call_add_eager": overhead_of_eager_graph,

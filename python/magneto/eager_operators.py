@@ -57,14 +57,26 @@ class _Applied(torch.autograd.Function):
         ctx.mark_non_differentiable(
             *(outputs[i] for i in options["non_differentiable_idx"])
         )
+        ctx.mark_dirty(*(outputs[i] for i in options.get("dirty_idx", ())))
         return outputs
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
         saved = list(ctx.others)
-        for place, value in zip(ctx.places, ctx.saved_tensors, strict=True):
+        # Asked in vain, autograd says that the graph was freed.
+        tensors = ctx.saved_tensors if ctx.places else ()
+        for place, value in zip(ctx.places, tensors, strict=True):
             saved[place] = value
         return None, None, None, *ctx.backward_graph(*gradients, *saved)
+
+
+def _class_of(forward: torch.fx.GraphModule) -> type[_Applied]:
+    """Named as the program's, so that `grad_fn` is."""
+    made = forward.meta.get("applied")
+    if made is None:
+        name = forward.meta.get("autograd_function", _Applied.__name__)
+        made = forward.meta["applied"] = type(name, (_Applied,), {})
+    return made
 
 
 def apply_autograd_function(
@@ -80,15 +92,16 @@ def apply_autograd_function(
     none of their own.
 
     Args:
-        forward: gives (outputs, what is saved).
+        forward: gives (outputs, what is saved); `autograd_function` in its
+            `meta` is the function's name.
         backward: is given the gradients of the outputs and what was saved;
             gives a gradient, or None, for each of `args`.
         args: the inputs of `forward`.
-        options: `non_differentiable_idx`, places in the outputs, and
-            `saved_for_backward_idx`, places in what is saved.
+        options: `non_differentiable_idx` and `dirty_idx`, places in the
+            outputs, and `saved_for_backward_idx`, places in what is saved.
 
     """
-    return _Applied.apply(forward, backward, options, *args)
+    return _class_of(forward).apply(forward, backward, options, *args)
 
 
 @functools.cache

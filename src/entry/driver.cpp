@@ -27,6 +27,7 @@
 #include "tensor/ambient.h"
 #include "tensor/operator_effects.h"
 #include "tensor/saved_tensors.h"
+#include "tensor/transforms.h"
 
 namespace magneto::entry {
 
@@ -182,6 +183,7 @@ Piece run_entry(Running& at, size_t index, PyObject** slots, PyObject** result,
   shown.reset();
   if (end == artifact::RunEnd::Failed) return Piece::Failed;
   const bool failed = end == artifact::RunEnd::GraphFailed;
+  if (failed) tensor::leave_transforms();
   if (failed && PyErr_ExceptionMatches(PyExc_Exception) &&
       (entry->failure.may_be_handled || !may_be_a_hooks()))
     broken->is_undone = undo.run();

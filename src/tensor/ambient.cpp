@@ -206,6 +206,10 @@ int64_t forward_level_state() noexcept {
   return torch::autograd::ForwardADLevel::try_get_by_idx(0) != nullptr;
 }
 
+void leave_forward_level() noexcept {
+  if (forward_level_state()) torch::autograd::ForwardADLevel::release_idx(0);
+}
+
 int64_t inference_mode_state() noexcept {
   return c10::InferenceMode::is_enabled();
 }

@@ -75,6 +75,7 @@ bool has_saved_tensor_hooks() noexcept;
 int64_t grad_mode_state() noexcept;
 // Whether a level of forward-mode differentiation is entered, in any thread.
 int64_t forward_level_state() noexcept;
+void leave_forward_level() noexcept;  // if there is one
 int64_t inference_mode_state() noexcept;
 int64_t autocast_cpu_state() noexcept;
 int64_t autocast_cuda_state() noexcept;

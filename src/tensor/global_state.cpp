@@ -13,6 +13,7 @@ struct GlobalStateScope::State {
   at::ThreadLocalState saved;
   AutocastScope autocast;  // not part of the above
   uint64_t attention = attention_kernels();
+  bool has_forward_level = forward_level_state() != 0;  // of all threads
 };
 
 GlobalStateScope::GlobalStateScope() : state_(std::make_unique<State>()) {
@@ -23,6 +24,7 @@ GlobalStateScope::GlobalStateScope() : state_(std::make_unique<State>()) {
 
 GlobalStateScope::~GlobalStateScope() {
   at::ThreadLocalState::setThreadLocalState(state_->saved);
+  if (!state_->has_forward_level) leave_forward_level();
   if (attention_kernels() != state_->attention)
     set_attention_kernels(state_->attention);
 }

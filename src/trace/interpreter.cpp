@@ -12,6 +12,7 @@
 #include "python/names.h"
 #include "python/types.h"
 #include "support/stack_room.h"
+#include "tensor/transforms.h"
 #include "trace/handlers.h"
 #include "values/types/exceptions.h"
 
@@ -135,6 +136,8 @@ void Interpreter::keep_broken(Frame& frame, Journal::Position before) {
   if (!ctx.keeps_inner_frames) return;
   // The frames that it calls are in a state of their own.
   if (broken_.empty()) ctx.journal.rollback(before);
+  // No level of a transform is open between two graphs.
+  if (broken_.empty() && tensor::is_in_transform()) return;
   if (!frame.direct.is_direct || broken_.size() >= kMostInner ||
       (broken_.empty() && !stands_alone(ctx, frame.py_code, frame.current))) {
     broken_.clear();

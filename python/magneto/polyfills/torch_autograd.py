@@ -96,14 +96,18 @@ def _own(item: Any, args: tuple[Any, ...], changed: tuple[Any, ...]) -> Any:
 
 class _Differentiated(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, outputs: Any, marked: Any, *inputs: Any) -> Any:
+    def forward(
+        ctx: Any, outputs: Any, marked: Any, dirty: Any, *inputs: Any
+    ) -> Any:
         ctx.mark_non_differentiable(*marked)
+        ctx.mark_dirty(*dirty)
         return outputs
 
 
 def differentiate(
     outputs: tuple[torch.Tensor, ...],
     non_differentiable: tuple[torch.Tensor, ...],
+    dirty: tuple[torch.Tensor, ...],
     inputs: tuple[torch.Tensor, ...],
 ) -> None:
     """Give outputs the history that a function's have, in place.
@@ -113,7 +117,8 @@ def differentiate(
     Args:
         outputs: what the function gives.
         non_differentiable: those of them that it marked as such.
+        dirty: the arguments among them that it says it has written to.
         inputs: the tensors among its arguments.
 
     """
-    _Differentiated.apply(outputs, non_differentiable, *inputs)
+    _Differentiated.apply(outputs, non_differentiable, dirty, *inputs)

@@ -16,6 +16,7 @@
 #include "python/find.h"
 #include "python/sequences.h"
 #include "tensor/ambient.h"
+#include "tensor/transforms.h"
 
 namespace magneto::natives {
 
@@ -46,6 +47,8 @@ struct Forward {
   std::vector<V> outputs;  // those that are tensors
   std::vector<V> saved;    // by save_for_backward()
   std::vector<V> non_differentiable;
+  std::vector<V> dirty;      // by mark_dirty()
+  PyObject* name = nullptr;  // of the class, after which grad_fn is called
 };
 
 // The tensors in a tuple.
@@ -63,10 +66,7 @@ Status read_forward(Context& ctx, const Body& body, V traced, Forward& out) {
   out.result = ctx.look(parts[0]);
   MG_DO(tensors_of(ctx, parts[1], out.saved));
   MG_DO(tensors_of(ctx, parts[2], out.non_differentiable));
-  std::vector<V> dirty;
-  MG_DO(tensors_of(ctx, parts[3], dirty));
-  if (!dirty.empty())
-    return refuse(ctx, "writes to an argument", "let it return what it made");
+  MG_DO(tensors_of(ctx, parts[3], out.dirty));
   out.context = parts[4];
   out.items = {out.result};
   if (PyType_IsSubtype(out.result->type, &PyTuple_Type)) {
@@ -76,15 +76,27 @@ Status read_forward(Context& ctx, const Body& body, V traced, Forward& out) {
   for (V& item : out.items) {
     item = ctx.look_symbolic(item);
     if (item->kind != Kind::Tensor) continue;
-    if (!body.is_own(item) || std::ranges::count(out.outputs, item) != 0)
+    const bool is_dirty = std::ranges::count(out.dirty, item) != 0;
+    if ((!body.is_own(item) && !is_dirty) ||
+        std::ranges::count(out.outputs, item) != 0)
       return refuse(ctx, "gives a tensor that it hasn't made, or one twice",
                     "return a clone() of it");
     out.outputs.push_back(item);
   }
+  const auto is_given = [&](V tensor) {
+    return std::ranges::count(out.outputs, tensor) != 0;
+  };
   if (out.outputs.empty() ||
-      body.tensors_in(out.result).size() != out.outputs.size())
+      !std::ranges::all_of(body.tensors_in(out.result), is_given))
     return refuse(ctx, "gives no tensors, or some in a container",
                   kPlainResult);
+  if (!std::ranges::all_of(out.dirty, is_given))
+    return refuse(ctx, "marks a tensor as dirty that it doesn't give",
+                  "return it");
+  // PyTorch's compilers write to such a one without the history that it gets.
+  for (V dirty : out.dirty)
+    if (ctx.given_tensors.has_memory_of(dirty))
+      return refuse(ctx, "writes to a tensor of the caller's", "clone() it");
   return done;
 }
 
@@ -176,14 +188,14 @@ Status trace_backward(Context& ctx, const std::string& whose, V cls,
   return done;
 }
 
-// As a list of the graph's: which of `all` are among `some`.
+// As a list of the graph's: where in `all` those of `some` are that are there.
 graph::Arg places(Context& ctx, std::span<const graph::NodeId> all,
                   std::span<const graph::NodeId> some) {
   std::vector<graph::Arg> found;
-  for (size_t i = 0; i < all.size(); ++i)
-    if (std::ranges::find(some, all[i]) != some.end())
+  for (graph::NodeId each : some)
+    if (const auto at = std::ranges::find(all, each); at != all.end())
       found.push_back(
-          ctx.graph().constant(ctx.integer(static_cast<int64_t>(i))->object));
+          ctx.graph().constant(ctx.integer(at - all.begin())->object));
   return ctx.graph().list(found);
 }
 
@@ -207,76 +219,91 @@ Status differentiate(Context& ctx, const Forward& forward,
   for (V output : forward.outputs) tensor::record_metadata(fake_of(output));
   Ref outputs = fakes_of(forward.outputs);
   Ref non_differentiable = fakes_of(forward.non_differentiable);
+  Ref dirty = fakes_of(forward.dirty);
   Ref given = python::tuple_of(inputs);
-  PyObject* all[] = {outputs, non_differentiable, given};
-  Ref result = Ref::steal(PyObject_Vectorcall(run, all, 3, nullptr));
+  PyObject* all[] = {outputs, non_differentiable, dirty, given};
+  Ref result = Ref::steal(PyObject_Vectorcall(run, all, 4, nullptr));
   if (!result) return ctx.raise_from_python();
   return done;
 }
 
 void record(Context& ctx, Body& forward, Body& backward, const Forward& given,
-            graph::Arg non_differentiable, graph::Arg saved_for_backward) {
+            std::span<const graph::Keyword> options) {
   static PyObject* const operation =
       find_object("torch._functorch.autograd_function.autograd_function_apply");
   graph::Graph& graph = ctx.graph();
   const graph::Origin origin = ctx.inliner->origin();
   graph.adopt(backward.graph());
+  forward.graph().set_meta("autograd_function", Ref::share(given.name));
   std::vector<graph::Arg> operands{
       graph.install(forward.graph(), "fwd_body", origin),
       graph.install(backward.graph(), "bwd_body", origin)};
   for (graph::NodeId taken : graph::lifted_operands(forward.graph()))
     operands.push_back(taken);
-  const graph::Keyword options[] = {
-      {name<"non_differentiable_idx">(), non_differentiable},
-      {name<"saved_for_backward_idx">(), saved_for_backward}};
   const graph::NodeId node = graph.call_function(
       operation, operands, options, fakes_of(given.outputs), origin);
+  if (!given.dirty.empty()) graph.set_has_effect(node);
   become_items(ctx, node, given.outputs);
 }
 
 Outcome<V> apply_differentiated(Context& ctx, const Arguments& args) {
   V cls = ctx.look(args.positional[0]);
+  if (!cls->object || !PyType_Check(cls->object))
+    return refuse(ctx, "is made while tracing", "define it outside");
   const std::string name =
-      PyType_Check(cls->object)
-          ? reinterpret_cast<PyTypeObject*>(cls->object)->tp_name
-          : "a torch.autograd.Function";
+      reinterpret_cast<PyTypeObject*>(cls->object)->tp_name;
+  // What it is given, before it writes to it.
+  std::vector<graph::NodeRef> tensors(args.count() - 1);
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    V value = ctx.look_symbolic(args.positional[i + 1]);
+    if (value->kind != Kind::Tensor) continue;
+    const graph::NodeRef node = ctx.heap[value->heap].node;
+    if (std::ranges::find(tensors, node) != tensors.end())
+      return refuse(ctx, "is given a tensor twice", "give it a view_as()");
+    tensors[i] = node;
+  }
   MG_TRY(V function, polyfill(ctx, "torch_autograd.function_forward"));
   Body forward(ctx, name + ".forward");
-  Outcome<V> traced = forward.trace(function, args);
+  Outcome<V> traced = forward.trace_writer(function, args);
   // What it raises, the program may catch.
   if (forward.raised())
     return call_polyfill(ctx, "torch_autograd.function_apply", args);
   if (!traced) return traced;
-  if (const std::string write = forward.write(); !write.empty())
+  if (const std::string write = forward.write_that_needs_it(); !write.empty())
     return refuse(ctx, "has effects: in its forward " + write,
                   "let it return what it computes");
   Forward given;
+  Ref text = Ref::steal(PyUnicode_FromString(name.c_str()));
+  MG_CHECK(text, "the name of a class is a text");
+  given.name = ctx.keep(std::move(text));
   MG_DO(read_forward(ctx, forward, *traced, given));
-  std::vector<graph::NodeId> arguments(args.count() - 1);
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    V value = ctx.look_symbolic(args.positional[i + 1]);
-    if (value->kind != Kind::Tensor) continue;
-    const graph::NodeId node = node_of(ctx, value);
-    if (std::ranges::find(arguments, node) != arguments.end())
-      return refuse(ctx, "is given a tensor twice", "give it a view_as()");
-    arguments[i] = node;
-  }
+  MG_DO(forward.expect_writes_to(given.dirty));
+  std::vector<graph::NodeId> arguments(tensors.size());
+  for (size_t i = 0; i < arguments.size(); ++i)
+    if (tensors[i].valid()) arguments[i] = ctx.tracer.lift(tensors[i]);
+  const std::vector<graph::NodeId> told = nodes_of(ctx, given.saved);
   Body backward(ctx, name + ".backward");
   MG_DO(trace_backward(ctx, "its backward", cls, forward, given, arguments,
                        backward));
-  const std::vector<graph::NodeId> saved =
-      graph::lifted_operands(backward.graph());
+  // A backward that reads one of what save_for_backward() was told reads all.
+  std::vector<graph::NodeId> saved = graph::lifted_operands(backward.graph());
+  if (std::ranges::find_first_of(saved, told) != saved.end())
+    for (graph::NodeId each : told) backward.graph().lift(each);
+  saved = graph::lifted_operands(backward.graph());
   const std::vector<graph::NodeId> outputs = nodes_of(ctx, given.outputs);
-  const graph::Arg non_differentiable =
-      places(ctx, outputs, nodes_of(ctx, given.non_differentiable));
-  const graph::Arg saved_for_backward =
-      places(ctx, saved, nodes_of(ctx, given.saved));
+  std::vector<graph::Keyword> options = {
+      {natives::name<"non_differentiable_idx">(),
+       places(ctx, outputs, nodes_of(ctx, given.non_differentiable))},
+      {natives::name<"saved_for_backward_idx">(), places(ctx, saved, told)}};
+  if (!given.dirty.empty())
+    options.push_back({natives::name<"dirty_idx">(),
+                       places(ctx, outputs, nodes_of(ctx, given.dirty))});
   const std::vector<graph::Arg> gives(outputs.begin(), outputs.end());
   const std::vector<graph::Arg> keeps(saved.begin(), saved.end());
   forward.end(
       ctx.graph().tuple({ctx.graph().tuple(gives), ctx.graph().tuple(keeps)}));
   MG_DO(differentiate(ctx, given, args));
-  record(ctx, forward, backward, given, non_differentiable, saved_for_backward);
+  record(ctx, forward, backward, given, options);
   return given.result;
 }
 
@@ -288,6 +315,9 @@ Outcome<V> apply(Context& ctx, const Arguments& args) {
   if (tensor::forward_level_state())
     return refuse(ctx, "may be given dual tensors",
                   "leave torch.autograd.forward_ad's levels first");
+  if (tensor::is_in_transform())
+    return refuse(ctx, "is applied in a transform of torch.func",
+                  "write what it does with operators that torch.func knows");
   if (is_differentiated(ctx, args)) return apply_differentiated(ctx, args);
   return call_polyfill(ctx, "torch_autograd.function_apply", args);
 }

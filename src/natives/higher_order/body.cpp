@@ -31,14 +31,14 @@ Body::Body(Context& ctx, std::string whose)
       taken_(ctx.taken_tensors.size()) {}
 
 Outcome<V> Body::trace(V function, const Arguments& args) {
-  Outcome<V> result = values::call(ctx_, function, args);
-  if (!result) return refuse(result.signal());
-  if (writes_to_taken())
-    return ctx_.graph_break(
-        "higher-order-body",
-        whose_ + " writes to a tensor that it takes from outside",
-        "let it return what it computes");
+  MG_TRY(V result, trace_writer(function, args));
+  MG_DO(expect_writes_to({}));
   return result;
+}
+
+Outcome<V> Body::trace_writer(V function, const Arguments& args) {
+  Outcome<V> result = values::call(ctx_, function, args);
+  return result ? result : refuse(result.signal());
 }
 
 Signal Body::refuse(Signal signal) {
@@ -106,19 +106,40 @@ std::vector<V> Body::tensors_in(V value) const {
   return found;
 }
 
-// Tensors from outside that the body has used, and that have been written to
-// since, by whichever name.
-bool Body::writes_to_taken() const {
-  return std::ranges::any_of(taken(), [&](const values::TakenTensor& taken) {
-    return tensor::version(taken.fake) != taken.version ||
-           (!taken.was_written && tensor::operator_effects().is_written(
-                                      tensor::storage_id(taken.fake)));
-  });
+// By whichever name.
+Status Body::expect_writes_to(std::span<const V> tensors) {
+  const auto is_allowed = [&](const values::TakenTensor& taken) {
+    return std::ranges::any_of(tensors, [&](V tensor) {
+      return tensor::shares_storage(taken.fake, fake_of(tensor));
+    });
+  };
+  for (const values::TakenTensor& taken : this->taken()) {
+    const bool is_written =
+        tensor::version(taken.fake) != taken.version ||
+        (!taken.was_written &&
+         tensor::operator_effects().is_written(tensor::storage_id(taken.fake)));
+    if (is_written && !is_allowed(taken))
+      return ctx_.graph_break(
+          "higher-order-body",
+          whose_ + " writes to a tensor that it takes from outside",
+          "let it return what it computes");
+  }
+  return done;
 }
 
 std::string Body::write() const {
   const auto changes = speculation_.changes();
   return changes.empty() ? std::string() : "it writes to " + changes[0].name;
+}
+
+std::string Body::write_that_needs_it() const {
+  values::Reachable reachable(ctx_);
+  const auto objects = speculation_.written_objects();
+  if (!objects) return write();
+  for (values::HeapId object : *objects) reachable.add_state(object);
+  return std::ranges::any_of(reachable, [&](V each) { return is_own(each); })
+             ? write()
+             : std::string();
 }
 
 void Body::end(std::span<const V> tensors) {

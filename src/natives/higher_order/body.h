@@ -33,8 +33,14 @@ class Body {
   // The call, which is recorded in the body's graph. If it breaks the graph or
   // raises, all is taken back, and the graph breaks at the operator, for a
   // reason that says where and why; of an exception the context knows nothing
-  // any more.
+  // any more. So it does if tensors from outside are written to.
   Outcome<V> trace(V function, const Arguments& args);
+  // The same, for operators that may have bodies which write to tensors; to
+  // which ones they may is for expect_writes_to() to say.
+  Outcome<V> trace_writer(V function, const Arguments& args);
+  // The graph breaks if tensors from outside were written to, but for these and
+  // those that share memory with one.
+  Status expect_writes_to(std::span<const V> tensors);
 
   // The tensors in a value that the body has computed, in their order there:
   // what its graph is to give.
@@ -46,6 +52,9 @@ class Body {
   // What the call has written that was there before, as a clause: "it writes
   // to list L['log']"; empty if nothing.
   std::string write() const;
+  // The same, where it is more than objects that hold none of the tensors that
+  // the body has computed: those are written where the operator stands.
+  std::string write_that_needs_it() const;
 
   // The graph gives these, as a tuple; its parent is traced on.
   void end(std::span<const V> tensors);
@@ -61,7 +70,6 @@ class Body {
 
  private:
   Signal refuse(Signal signal);
-  bool writes_to_taken() const;
 
   Context& ctx_;
   std::string whose_;

@@ -25,16 +25,6 @@ Outcome<V> is_tensor(Context& ctx, const Arguments& args) {
                      Kind::Tensor);
 }
 
-// A question about the wrapper of a torch.func transform: tensors that are
-// traced have none.
-template <int64_t answer>
-Outcome<V> of_no_wrapper(Context& ctx, const Arguments& args) {
-  if (ctx.look(args.positional[0])->kind != Kind::Tensor)
-    return ctx.graph_break("native-call",
-                           "a question about a wrapper, of no tensor");
-  return answer ? ctx.integer(answer) : ctx.boolean(false);
-}
-
 // Tensors here are plain ones, and an object's class must say that it takes
 // part. (Modes that are active see the calls as they are made.)
 Outcome<bool> overrides_functions(Context& ctx, V value) {
@@ -157,8 +147,6 @@ Outcome<V> exit_annotation(Context& ctx, const Arguments& args) {
 
 #define MG_ALWAYS(module, function, answer) \
   { module, function, answer }
-#define MG_OF_WRAPPER(function, answer) \
-  { "torch._C._functorch", function, of_no_wrapper<answer>, 1, 1, nullptr }
 #define MG_REAL(module, function) \
   { module, function, call_real<module "." function> }
 
@@ -205,19 +193,7 @@ constexpr Row kRows[] = {
     MG_ALWAYS("torch._utils", "is_compiling", yes),
     MG_ALWAYS("torch._jit_internal", "is_scripting", no),
     MG_ALWAYS("torch.jit._trace", "is_tracing", no),
-    // While a mode is on, or a transform of torch.func's, nothing is traced.
-    MG_ALWAYS("torch._C", "_are_functorch_transforms_active", no),
-    MG_ALWAYS("torch._C._functorch", "peek_interpreter_stack", nothing),
-    MG_ALWAYS("torch._C._functorch", "maybe_current_level", nothing),
-    MG_ALWAYS("torch._C._functorch", "get_dynamic_layer_stack_depth", zero),
-    MG_OF_WRAPPER("is_batchedtensor", 0),
-    MG_OF_WRAPPER("is_legacy_batchedtensor", 0),
-    MG_OF_WRAPPER("is_gradtrackingtensor", 0),
-    MG_OF_WRAPPER("is_functionaltensor", 0),
-    MG_OF_WRAPPER("is_functorch_wrapped_tensor", 0),
-    MG_OF_WRAPPER("is_dead_tensor_wrapper", 0),
-    MG_OF_WRAPPER("maybe_get_bdim", -1),
-    MG_OF_WRAPPER("maybe_get_level", -1),
+    // While a mode is on, nothing is traced.
     MG_ALWAYS("torch._C", "_len_torch_dispatch_stack", zero),
     MG_ALWAYS("torch._C", "_is_tracing", no),
     MG_ALWAYS("torch._C", "_get_tracing_state", nothing),

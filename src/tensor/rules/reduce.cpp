@@ -3,6 +3,7 @@
 // layout is.
 #include <ATen/WrapDimUtilsMulti.h>
 
+#include "support/torch_release.h"
 #include "tensor/elementwise.h"
 #include "tensor/partial_rule.h"
 #include "tensor/rule.h"
@@ -61,10 +62,14 @@ at::Tensor prod_dim(const at::Tensor& self, int64_t dim, bool keepdim,
 at::Tensor mean_dims(const at::Tensor& self, Dims dims, bool keepdim,
                      DtypeArg dtype) {
   c10::ScalarType type = dtype.value_or(self.scalar_type());
-  TORCH_CHECK(at::isFloatingType(type) || at::isComplexType(type),
-              "mean(): could not infer output dtype. ",
-              dtype ? "Optional dtype" : "Input dtype",
-              " must be either a floating point or complex dtype. Got: ", type);
+  if (!at::isFloatingType(type) && !at::isComplexType(type)) {
+    const std::string message = c10::str(
+        "mean(): could not infer output dtype. ",
+        dtype ? "Optional dtype" : "Input dtype",
+        " must be either a floating point or complex dtype. Got: ", type);
+    TORCH_CHECK_NOT_IMPLEMENTED(kTorchMinor < 15, message);
+    TORCH_CHECK(false, message);
+  }
   return reduce(self, dims, keepdim, type);
 }
 at::Tensor mean_all(const at::Tensor& self, DtypeArg dtype) {

@@ -36,6 +36,12 @@ bool GivenTensors::guard_history(V tensor) {
   return true;
 }
 
+bool GivenTensors::has_memory_of(V tensor) const {
+  return std::ranges::any_of(tensors_, [&](const Given& given) {
+    return tensor::shares_storage(fake_of(given.tensor), fake_of(tensor));
+  });
+}
+
 void GivenTensors::guard_written_leaves() {
   for (const auto& [value, snapshot] : tensors_) {
     if (!has_new_version(value)) continue;

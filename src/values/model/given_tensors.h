@@ -18,6 +18,9 @@ class GivenTensors final : public UnseenJournaled {
   void add(V tensor, std::shared_ptr<tensor::TensorSnapshot> snapshot);
   size_t size() const { return tensors_.size(); }
 
+  // Whether one of them shares memory with a tensor.
+  bool has_memory_of(V tensor) const;
+
   // Guards what history a tensor of the caller's that requires grad has, such
   // as none; false if it is no such tensor.
   bool guard_history(V tensor);

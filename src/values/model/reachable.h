@@ -31,6 +31,12 @@ class Reachable {
     for (V value : values) add(value);
   }
 
+  // What an object of the heap has, and all that it leads to.
+  void add_state(HeapId object) {
+    push_state(object);
+    drain();
+  }
+
   // All that it leads to; itself if it is in a cycle.
   void add_contents(V value) {
     push_parts(ctx_.looked_at(value));

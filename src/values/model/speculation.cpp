@@ -54,8 +54,8 @@ bool Speculation::has_effects_outside(const Speculation& outer) const {
          any_write(outer, [](const auto&, WrittenPart) { return true; });
 }
 
-std::vector<WrittenState> Speculation::changes() const {
-  std::vector<WrittenState> states;
+template <class Visit>
+void Speculation::each_change(Visit visit) const {
   std::vector<std::pair<const Journaled*, uint64_t>> seen;
   any_write(*this, [&](const Journal::Record& record, WrittenPart written) {
     const Journaled* store = record.store;
@@ -64,12 +64,31 @@ std::vector<WrittenState> Speculation::changes() const {
                                    : written.part);
     if (std::ranges::find(seen, key) != seen.end()) return false;
     seen.push_back(key);
-    if (!store->is_restored(record.a, record.b))
-      states.push_back({key, store->part_name(written.part),
-                        store->part_content(written.part)});
+    if (!store->is_restored(record.a, record.b)) visit(key, written.part);
     return false;
   });
+}
+
+std::vector<WrittenState> Speculation::changes() const {
+  std::vector<WrittenState> states;
+  each_change([&](const auto& key, uint64_t part) {
+    states.push_back(
+        {key, key.first->part_name(part), key.first->part_content(part)});
+  });
   return states;
+}
+
+std::optional<std::vector<HeapId>> Speculation::written_objects() const {
+  std::vector<HeapId> objects;
+  bool writes_more = false;
+  each_change([&](const auto& key, uint64_t part) {
+    if (key.first == &ctx_.heap)
+      objects.emplace_back(part);
+    else
+      writes_more = true;
+  });
+  if (writes_more) return std::nullopt;
+  return objects;
 }
 
 std::string first_difference(std::span<const WrittenState> first,

@@ -13,6 +13,7 @@
 // many steps the trace has made is never taken back, nor is why it broke.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -53,12 +54,18 @@ class Speculation {
   // calls of the graph, without what was put back, and without what was made
   // since the beginning, unless something older holds it.
   std::vector<WrittenState> changes() const;
+  // The objects of the heap among what was written; nothing if more was written
+  // than such objects.
+  std::optional<std::vector<HeapId>> written_objects() const;
 
  private:
   // Calls visit(record, part) for each write to what is older than `outer`,
   // until one gives true; whether one did.
   template <class Visit>
   bool any_write(const Speculation& outer, Visit visit) const;
+  // Calls visit(key, part) for each part that was written, and not put back.
+  template <class Visit>
+  void each_change(Visit visit) const;
 
   Context& ctx_;
   Journal::Position begin_;

@@ -352,18 +352,12 @@ def writes_to_a_file(x, file):
     return y * 2
 
 
-def transforms(x):
-    y = x + 1
-    return torch.func.vmap(lambda element: element.sin())(y) * 2
-
-
 @pytest.mark.parametrize(
     ("program", "inputs"),
     [
         (makes_a_dataclass, ()),
         (makes_an_enum, ()),
         (writes_to_a_file, (io.BytesIO(),)),
-        (transforms, ()),
     ],
 )
 def test_calls_of_library_functions_break_once(program, inputs):

@@ -10,7 +10,8 @@ from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 
 import magneto
-from magneto.testing import check
+from magneto.backends import lookup_backend
+from magneto.testing import check, check_calls
 from magneto.testing.graphs import magneto_graph_calls, torch_graph_calls
 from support.whole_graphs import check_whole
 
@@ -307,6 +308,14 @@ def test_what_is_known_of_the_outputs(requires_grad):
     check(program, x, Y.detach(), graphs=1, fullgraph=True)
 
 
+def test_grad_fn_is_called_after_the_function():
+    """Behind "eager"."""
+    compiled = magneto.compile(
+        lambda x: Scaled.apply(x, 3), backend="eager", fullgraph=True
+    )
+    assert compiled(X).grad_fn.name() == Scaled.apply(X, 3).grad_fn.name()
+
+
 def test_gradients_of_gradients():
     """Behind "eager": PyTorch's compilers have none."""
     compiled = magneto.compile(
@@ -334,19 +343,102 @@ def test_a_saved_tensor_that_is_written_to():
         compiled(X).sum().backward()
 
 
-# What has no place in a graph: a function, and a part of what is said. Plain
-# Python does the same.
+class Dirty(Function):
+    """Writes to its first argument, which it gives."""
+
+    @staticmethod
+    def forward(ctx, x, y):
+        ctx.save_for_backward(y)
+        ctx.mark_dirty(x)
+        return x.mul_(y)
+
+    @staticmethod
+    def backward(ctx, grad):
+        (y,) = ctx.saved_tensors
+        return grad * y, grad.sin()
+
+
+def writes_to_what_was_computed(x, y):
+    z = x * 2
+    w = Dirty.apply(z, y)
+    return w + z, w is z, z.requires_grad
+
+
+def writes_to_a_view(x, y):
+    z = x * 2
+    w = Dirty.apply(z[0], y[1])
+    return z * 3, w
+
+
+def writes_before_and_behind(x, y):
+    z = (x * 2).add_(1)
+    w = Dirty.apply(z, y)
+    z.add_(y)
+    return w.sin()
+
+
+def writes_to_what_is_given(x, y):
+    """No gradient before, one afterwards."""
+    z = Dirty.apply(x.detach().clone(), y)
+    return z * 2, z.requires_grad
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.parametrize(
+    "program",
+    [
+        writes_to_what_was_computed,
+        writes_before_and_behind,
+        writes_to_what_is_given,
+    ],
+)
+def test_writes_to_arguments(program, backend):
+    check_whole(program, [((X, Y), {})] * 2, backend, backward=True)
+
+
+def test_writes_to_views():
+    """Behind "eager": PyTorch's compilers refuse this."""
+    check_whole(writes_to_a_view, [((X, Y), {})] * 2, "eager", backward=True)
+
+
+def test_writes_to_the_callers_tensor():
+    """Which gets a history: PyTorch's compilers would give it none."""
+    calls = [((X.detach().clone(), Y), {}), ((X.detach() + 1, Y), {})]
+    for backend in ("eager", "aot_eager"):
+        report = check_calls(
+            lambda x, y: Dirty.apply(x, y) + 1,
+            calls,
+            backend=lookup_backend(backend),
+        )
+        assert report.graph_breaks
+
+
+def test_a_leaf_that_needs_gradients_cannot_be_written_to():
+    check(lambda x, y: Dirty.apply(x, y), X, Y)
 
 
 class Logs(Function):
     @staticmethod
     def forward(ctx, x):
-        LOG.append(1)
-        return x * 2
+        LOG.append(len(LOG) + x.shape[0])
+        return x * len(LOG)
 
     @staticmethod
     def backward(ctx, grad):
         return grad
+
+
+def test_effects_of_the_forward():
+    def program(x):
+        LOG.clear()
+        y = Logs.apply(Logs.apply(x))
+        return y, list(LOG)
+
+    check_whole(program, [((X,), {})] * 2, "eager", backward=True)
+
+
+# What has no place in a graph: a function, and a part of what is said. Plain
+# Python does the same.
 
 
 class LogsInBackward(Function):
@@ -360,11 +452,34 @@ class LogsInBackward(Function):
         return grad
 
 
-class Dirty(Function):
+class KeepsATensor(Function):
+    @staticmethod
+    def forward(ctx, x):
+        LOG.append(x * 3)
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad
+
+
+class Unmarked(Function):
+    @staticmethod
+    def forward(ctx, x):
+        x.mul_(2)
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * 2
+
+
+class MarkedOnly(Function):
     @staticmethod
     def forward(ctx, x):
         ctx.mark_dirty(x)
-        return x.mul_(2)
+        x.mul_(2)
+        return x * 3
 
     @staticmethod
     def backward(ctx, grad):
@@ -403,14 +518,21 @@ class Sum(Function):
 
 
 REFUSED = {
-    "effects": (lambda x: Logs.apply(x), "in its forward it writes to"),
+    "keeps_a_tensor": (
+        lambda x: KeepsATensor.apply(x),
+        "in its forward it writes to",
+    ),
     "effects_in_backward": (
         lambda x: LogsInBackward.apply(x),
         "in its backward it writes to",
     ),
     "writes_to_an_argument": (
-        lambda x: Dirty.apply(x * 1),
-        "Dirty.forward writes to a tensor that it takes from outside",
+        lambda x: Unmarked.apply(x * 1),
+        "Unmarked.forward writes to a tensor that it takes from outside",
+    ),
+    "marks_what_it_does_not_give": (
+        lambda x: MarkedOnly.apply(x * 1),
+        "marks a tensor as dirty that it doesn't give",
     ),
     "breaks": (
         lambda x: Breaks.apply(x),

@@ -32,6 +32,8 @@ REASONS: dict[str, tuple[str, ...]] = {
         "shapes/test_varying_numbers.py::test_positions_that_vary_select_once",
     ),
     "a write to an input is counted twice in its _version": (
+        "effects/test_failures_after_writes.py"
+        "::test_versions_count_what_plain_python_writes",
         "torch/test_autograd_functions.py"
         "::test_function_that_takes_the_history_of_its_input",
     ),
