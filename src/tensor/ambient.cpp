@@ -27,6 +27,7 @@
 #include "python/ref.h"
 #include "tensor/default_device.h"
 #include "tensor/fake_tensor.h"
+#include "tensor/transforms.h"
 
 namespace magneto::tensor {
 
@@ -271,7 +272,9 @@ bool is_jit_tracing() noexcept {
   return at::tracer::impl::is_dispatch_enabled();
 }
 
-int64_t own_modes_state() noexcept { return has_own_modes() ? 1 : 0; }
+int64_t own_modes_state() noexcept {
+  return has_own_modes() || is_in_transform();
+}
 
 int64_t thread_count_state() noexcept {
   return static_cast<int64_t>(at::get_num_interop_threads()) << 32 |

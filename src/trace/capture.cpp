@@ -13,6 +13,7 @@
 #include "tensor/default_device.h"
 #include "tensor/fake_tensor.h"
 #include "tensor/global_state.h"
+#include "tensor/transforms.h"
 #include "trace/interpreter.h"
 #include "values/types/exceptions.h"
 
@@ -159,7 +160,7 @@ values::Capture capture_frame(values::Context& ctx,
   values::Capture capture;
   ctx.natives = &natives::table();
   guard_ambient_state(ctx);
-  if (tensor::has_own_modes()) {
+  if (tensor::has_own_modes() || tensor::is_in_transform()) {
     ctx.guards.ambient(guards::Ambient::OwnModes);
     (void)ctx.skip("torch-mode", "when the function is called", "");
     capture.ending = values::Ending::Skip;

@@ -311,13 +311,13 @@ Outcome<V> apply_differentiated(Context& ctx, const Arguments& args) {
 Outcome<V> apply(Context& ctx, const Arguments& args) {
   if (args.has_keywords())
     return refuse(ctx, "is given keywords", "give it all in order");
+  if (tensor::is_in_transform())
+    return refuse(ctx, "is applied in a transform of torch.func",
+                  "write what it does with operators that torch.func knows");
   ctx.guards.ambient(guards::Ambient::ForwardLevel);
   if (tensor::forward_level_state())
     return refuse(ctx, "may be given dual tensors",
                   "leave torch.autograd.forward_ad's levels first");
-  if (tensor::is_in_transform())
-    return refuse(ctx, "is applied in a transform of torch.func",
-                  "write what it does with operators that torch.func knows");
   if (is_differentiated(ctx, args)) return apply_differentiated(ctx, args);
   return call_polyfill(ctx, "torch_autograd.function_apply", args);
 }

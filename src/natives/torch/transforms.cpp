@@ -5,9 +5,9 @@
 // real and recorded in the graph.
 //
 // Within a level, tensors that belong to it wrap fakes: they have a shape and a
-// dtype of their own, but no memory. PyTorch's Python isn't cut in pieces
-// (python/magneto/frames.py), so a graph that breaks within a transform breaks
-// at its call, and no level is open between two graphs.
+// dtype of their own, but no memory. A graph that breaks within a transform
+// breaks at its call (Interpreter::keep_broken), so no level is open between
+// two graphs; and within one of plain Python's nothing is traced.
 #include "tensor/transforms.h"
 
 #include "natives/torch/rows.h"
@@ -98,6 +98,8 @@ LevelUndo& level_undo() {
 
 template <Literal path>
 Outcome<V> enter_level(Context& ctx, const Arguments& args) {
+  // The graph's levels are numbered from the outermost.
+  ctx.guards.ambient(guards::Ambient::OwnModes);
   const auto outer = static_cast<uint64_t>(depth());
   Outcome<V> level = record_marked(ctx, object_at<path>(), args);
   if (static_cast<uint64_t>(depth()) != outer)

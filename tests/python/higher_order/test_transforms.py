@@ -298,6 +298,26 @@ def test_hooks_of_saved_tensors_are_refused():
         pass
 
 
+@pytest.mark.parametrize("name", ["vmap", "grad"])
+def test_a_compiled_transform_within_another(name):
+    """Levels are numbered, so its graph is one for plain calls."""
+
+    def program(x):
+        if name == "vmap":
+            return vmap(lambda a: a.sin() * 2)(x)
+        return grad(lambda a: a.sin().sum())(x)
+
+    compiled = magneto.compile(program, backend="eager")
+    expected = program(X)
+    stacked = torch.stack([Y, Y + 1])
+    for _ in range(2):
+        assert torch.equal(compiled(X), expected)
+        outer = vmap(lambda a: compiled(X) + a)(stacked)
+        assert torch.equal(outer, expected + stacked)
+        gradient = grad(lambda a: (compiled(X) * a).sum())(Y)
+        assert torch.equal(gradient, expected)
+
+
 def test_writes_are_seen_outside():
     log = []
 
