@@ -179,11 +179,12 @@ Piece run_entry(Running& at, size_t index, PyObject** slots, PyObject** result,
     broken->inner_shown.resize(broken->codes.size());
     shown.emplace(broken->shown, broken->inner_shown);
   }
+  const bool was_in_transform = tensor::is_in_transform();
   const artifact::RunEnd end = program.run(slots, target);
   shown.reset();
   if (end == artifact::RunEnd::Failed) return Piece::Failed;
   const bool failed = end == artifact::RunEnd::GraphFailed;
-  if (failed) tensor::leave_transforms();
+  if (failed && !was_in_transform) tensor::leave_transforms();
   if (failed && PyErr_ExceptionMatches(PyExc_Exception) &&
       (entry->failure.may_be_handled || !may_be_a_hooks()))
     broken->is_undone = undo.run();

@@ -280,6 +280,19 @@ def test_a_graph_that_fails_leaves_no_level():
     assert torch.equal(compiled(X, torch.tensor([2])), X[:, 2:])
 
 
+def test_a_graph_that_fails_leaves_the_callers_levels_alone():
+    compiled = magneto.compile(lambda x, index: x[index], backend="eager")
+    compiled(X, torch.tensor([1]))
+
+    def body(a):
+        with pytest.raises(IndexError):
+            compiled(X, torch.tensor([7]))
+        return a * 2
+
+    for transform in (vmap, lambda f: grad(lambda a: f(a).sum())):
+        assert torch.equal(transform(body)(Y), transform(lambda a: a * 2)(Y))
+
+
 def test_transforms_of_a_compiled_function():
     compiled = magneto.compile(lambda a: (a @ W).sin().sum(), backend="eager")
     for transform in (vmap, grad, lambda f: vmap(grad(f))):
