@@ -16,7 +16,7 @@ from magneto.testing.graphs import (
     magneto_graph_calls,
     torch_graph_calls,
 )
-from support.whole_graphs import check_whole
+from support.whole_graphs import check_whole, expect_break
 
 X = torch.linspace(-1, 1, 6).reshape(2, 3)
 Y = torch.linspace(0.5, 2, 6).reshape(2, 3)
@@ -294,9 +294,7 @@ REFUSED = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_branches_must_agree_in(name):
     program, said = REFUSED[name]
-    compiled = magneto.compile(program, backend="eager", fullgraph=True)
-    with pytest.raises(magneto.exc.Unsupported, match=said):
-        compiled(X, Y)
+    expect_break(program, (X, Y), said)
     LOG.clear()
 
 

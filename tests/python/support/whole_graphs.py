@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Programs that are one graph, under backends that may round otherwise."""
 
+import pytest
+
+import magneto
 from magneto.backends import lookup_backend
 from magneto.testing import check_calls
 
@@ -28,3 +31,17 @@ def check_whole(program, calls, backend, **options):
         atol=_ROUNDING[backend],
         **options,
     )
+
+
+def expect_break(program, args, said):
+    """With `fullgraph=True` the program is refused, and that is said of why.
+
+    Args:
+        program: what is compiled.
+        args: what it is called with.
+        said: a pattern of the message.
+
+    """
+    compiled = magneto.compile(program, backend="eager", fullgraph=True)
+    with pytest.raises(magneto.exc.Unsupported, match=said):
+        compiled(*args)
