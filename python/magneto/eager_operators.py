@@ -104,11 +104,103 @@ def apply_autograd_function(
     return _class_of(forward).apply(forward, backward, options, *args)
 
 
+def while_loop(
+    condition: torch.fx.GraphModule,
+    body: torch.fx.GraphModule,
+    carried: tuple[Any, ...],
+    additional: tuple[Any, ...],
+) -> tuple[Any, ...]:
+    """What `torch.while_loop` does, differentiated step by step.
+
+    Args:
+        condition: gives a bool, or a tensor of one.
+        body: gives what is carried on.
+        carried: what both are given first.
+        additional: what both are given behind it.
+
+    """
+    values = carried
+    while condition(*values, *additional):
+        values = body(*values, *additional)
+    if values is carried:
+        return tuple(
+            each.clone() if isinstance(each, torch.Tensor) else each
+            for each in carried
+        )
+    return values
+
+
+def scan(
+    combine: torch.fx.GraphModule,
+    init: list[torch.Tensor],
+    xs: list[torch.Tensor],
+    additional: list[Any],
+) -> tuple[torch.Tensor, ...]:
+    """What `torch.scan` does, differentiated step by step.
+
+    Args:
+        combine: is given what is carried, a slice of each of `xs` and
+            `additional`; gives what is carried on, and others.
+        init: what is carried first.
+        xs: go step by step along their first dimension.
+        additional: what each step is given as it is.
+
+    Returns:
+        What was carried last, and the others of all steps, stacked.
+
+    """
+    carried = list(init)
+    others = []
+    for i in range(xs[0].size(0)):
+        result = combine(*carried, *(x.select(0, i) for x in xs), *additional)
+        carried = list(result[: len(init)])
+        others.append(result[len(init) :])
+    return (*carried, *map(torch.stack, zip(*others, strict=True)))
+
+
+def map_slices(
+    body: torch.fx.GraphModule, xs: list[torch.Tensor], additional: list[Any]
+) -> tuple[torch.Tensor, ...]:
+    """What `torch.map` does, differentiated slice by slice.
+
+    Args:
+        body: is given a slice of each of `xs` and `additional`.
+        xs: are cut along their first dimension.
+        additional: what is given to each call as it is.
+
+    """
+    return scan(body, [], xs, additional)
+
+
+def associative_scan(
+    combine: torch.fx.GraphModule,
+    xs: list[torch.Tensor],
+    additional: tuple[Any, ...],
+) -> list[torch.Tensor]:
+    """What `torch.associative_scan` does.
+
+    Args:
+        combine: gives a slice for two of each of `xs`, and `additional`.
+        xs: go along their first dimension.
+        additional: what each call is given as it is.
+
+    """
+    from torch._higher_order_ops.associative_scan import (
+        generic_associative_scan,
+    )
+
+    return generic_associative_scan(combine, xs, 0, additional)
+
+
 @functools.cache
 def table() -> dict[Any, Callable[..., Any]]:
     """By operator: what is called instead."""
     operators = torch.ops.higher_order
     return {
+        operators.associative_scan: associative_scan,
         operators.autograd_function_apply: apply_autograd_function,
+        operators.map_impl: map_slices,
+        operators.scan: scan,
         operators.tag_activation_checkpoint: checkpoint,
+        operators.while_loop: while_loop,
     }

@@ -106,6 +106,11 @@ bool requires_grad(PyObject* tensor) {
   return impl_of(tensor)->requires_grad();
 }
 
+bool can_require_grad(PyObject* tensor) {
+  const auto type = impl_of(tensor)->dtype().toScalarType();
+  return c10::isFloatingType(type) || c10::isComplexType(type);
+}
+
 ViewRule view_rule(PyObject* tensor) {
   using torch::autograd::CreationMeta;
   const auto* view =

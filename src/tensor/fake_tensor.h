@@ -141,6 +141,8 @@ int8_t scalar_type(PyObject* tensor);
 std::pair<int8_t, int8_t> device(PyObject* tensor);
 int8_t layout(PyObject* tensor);
 bool requires_grad(PyObject* tensor);
+// Whether its type is one that autograd differentiates.
+bool can_require_grad(PyObject* tensor);
 // Whether autograd knows what the tensor was computed by. That of a view whose
 // base got a history is made when somebody reads `is_leaf` or `grad_fn`, but
 // not by this.

@@ -106,6 +106,39 @@ std::vector<V> Body::tensors_in(V value) const {
   return found;
 }
 
+V Body::add_input(Ref fake, const char* name) {
+  const graph::NodeRef input = ctx_.tracer.ref(
+      graph_->placeholder({.source = graph::kNoSource, .source_name = name},
+                          fake.share(), ctx_.inliner->origin()));
+  ctx_.symbols.remember_sizes(fake, input);
+  PyTypeObject* type = Py_TYPE(fake.get());
+  V value = ctx_.tensor(std::move(fake), input, type);
+  inputs_.push_back({fake_of(value), tensor::version(fake_of(value))});
+  return value;
+}
+
+V Body::add_number() {
+  return ctx_.symbols.node_number(shapes::Type::Integer, {}, [&](Ref example) {
+    return graph_->placeholder(
+        {.source = graph::kNoSource, .source_name = "number"},
+        std::move(example), ctx_.inliner->origin());
+  });
+}
+
+bool Body::is_new(V value, std::span<const V> others) const {
+  if (!is_own(value)) return false;
+  const auto shares = [&](PyObject* other) {
+    return tensor::shares_storage(fake_of(value), other);
+  };
+  return std::ranges::none_of(taken(),
+                              [&](auto& t) { return shares(t.fake); }) &&
+         std::ranges::none_of(inputs_,
+                              [&](auto& i) { return shares(i.fake); }) &&
+         std::ranges::none_of(others, [&](V other) {
+           return other->kind == Kind::Tensor && shares(fake_of(other));
+         });
+}
+
 // By whichever name.
 Status Body::expect_writes_to(std::span<const V> tensors) {
   const auto is_allowed = [&](const values::TakenTensor& taken) {
@@ -113,16 +146,19 @@ Status Body::expect_writes_to(std::span<const V> tensors) {
       return tensor::shares_storage(taken.fake, fake_of(tensor));
     });
   };
+  const auto refuse = [&](const char* which) {
+    return ctx_.graph_break("higher-order-body",
+                            whose_ + " writes to a tensor that it " + which,
+                            "let it return what it computes");
+  };
+  for (const Input& input : inputs_)
+    if (tensor::version(input.fake) != input.version) return refuse("is given");
   for (const values::TakenTensor& taken : this->taken()) {
     const bool is_written =
         tensor::version(taken.fake) != taken.version ||
         (!taken.was_written &&
          tensor::operator_effects().is_written(tensor::storage_id(taken.fake)));
-    if (is_written && !is_allowed(taken))
-      return ctx_.graph_break(
-          "higher-order-body",
-          whose_ + " writes to a tensor that it takes from outside",
-          "let it return what it computes");
+    if (is_written && !is_allowed(taken)) return refuse("takes from outside");
   }
   return done;
 }

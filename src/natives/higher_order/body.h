@@ -42,12 +42,21 @@ class Body {
   // those that share memory with one.
   Status expect_writes_to(std::span<const V> tensors);
 
+  // An input of its graph that isn't taken from outside: a tensor that has no
+  // history, and an integer of which nothing is known.
+  V add_input(Ref fake, const char* name = "arg");
+  V add_number();
+
   // The tensors in a value that the body has computed, in their order there:
   // what its graph is to give.
   std::vector<V> tensors_in(V value) const;
 
   // Whether it is a tensor that the body has computed.
   bool is_own(V value) const;
+
+  // Whether it is, and shares memory neither with what it takes from outside,
+  // nor with its inputs, nor with one of `others`.
+  bool is_new(V value, std::span<const V> others) const;
 
   // What the call has written that was there before, as a clause: "it writes
   // to list L['log']"; empty if nothing.
@@ -60,6 +69,9 @@ class Body {
   void end(std::span<const V> tensors);
   void end(graph::Arg output);
 
+  // Takes all back since the body began.
+  void discard() { speculation_.rollback(); }
+
   // The tensors that it has taken from outside.
   std::span<const values::TakenTensor> taken() const {
     return ctx_.taken_tensors.items().subspan(taken_);
@@ -69,6 +81,11 @@ class Body {
   bool raised() const { return raised_; }
 
  private:
+  struct Input {
+    PyObject* fake;
+    int64_t version;
+  };
+
   Signal refuse(Signal signal);
 
   Context& ctx_;
@@ -76,6 +93,7 @@ class Body {
   values::Speculation speculation_;
   graph::Graph* graph_;
   size_t taken_;  // of ctx.taken_tensors, that there were
+  std::vector<Input> inputs_;
   bool raised_ = false;
 };
 

@@ -140,13 +140,6 @@ bool is_differentiated(V value) {
   return value->kind == Kind::Tensor && tensor::requires_grad(fake_of(value));
 }
 
-bool is_float(V tensor) {
-  const std::string name =
-      tensor::scalar_type_name(tensor::scalar_type(fake_of(tensor)));
-  return name.starts_with("float") || name.starts_with("bfloat") ||
-         name.starts_with("complex");
-}
-
 Signal leave_reentrant(Context& ctx, const char* why) {
   return ctx.graph_break(
       "higher-order-body",
@@ -182,7 +175,7 @@ Status expect_reentrant_result(Context& ctx, const Body& body, V result) {
     if (item->kind == Kind::Tensor) {
       if (!body.is_own(item))
         return leave_reentrant(ctx, "gives a view of an argument");
-      if (is_float(item) && !is_differentiated(item))
+      if (tensor::can_require_grad(fake_of(item)) && !is_differentiated(item))
         return leave_reentrant(ctx, "gives a tensor without gradient");
     } else if (values::contains_tensor(ctx, item)) {
       return leave_reentrant(ctx, "gives a container of tensors");

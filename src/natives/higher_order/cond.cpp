@@ -33,22 +33,11 @@ struct Branch {
 // What the operator can't give: something from outside, or a view of such; one
 // tensor twice.
 Status expect_own(Context& ctx, const Branch& branch) {
-  const auto& leaves = branch.output.leaves;
-  const auto fits = [&](size_t i) {
-    V leaf = leaves[i].tensor;
-    if (!branch.body.is_own(leaf)) return false;
-    PyObject* fake = fake_of(leaf);
-    for (size_t j = 0; j < i; ++j)
-      if (tensor::shares_storage(fake, fake_of(leaves[j].tensor))) return false;
-    return std::ranges::none_of(
-        branch.body.taken(), [&](const values::TakenTensor& taken) {
-          return tensor::shares_storage(fake, taken.fake);
-        });
-  };
-  for (size_t i = 0; i < leaves.size(); ++i)
-    if (!fits(i))
+  const std::vector<V> tensors = branch.output.tensors();
+  for (size_t i = 0; i < tensors.size(); ++i)
+    if (!branch.body.is_new(tensors[i], std::span(tensors).first(i)))
       return refuse(ctx,
-                    leaves[i].path + " of " + branch.whose +
+                    branch.output.leaves[i].path + " of " + branch.whose +
                         " is an operand, or shares memory with one or with "
                         "another output",
                     "return a clone()");
@@ -95,7 +84,8 @@ Status expect_gradients(Context& ctx, const Branch& branch,
         return tensor::is_tensor(fake) && tensor::requires_grad(fake);
       });
   for (const auto& [leaf, path] : branch.output.leaves)
-    if (tensor::requires_grad(fake_of(leaf)) != any)
+    if (tensor::can_require_grad(fake_of(leaf)) &&
+        tensor::requires_grad(fake_of(leaf)) != any)
       return refuse(ctx,
                     path + (any ? " has no gradient, though an operand has"
                                 : " has a gradient, though no operand has"),
@@ -161,9 +151,15 @@ Outcome<V> cond(Context& ctx, const Arguments& args) {
                       {.positional = operands});
 }
 
+// The operator itself, which is given first.
+Outcome<V> cond_operator(Context& ctx, const Arguments& args) {
+  return cond(ctx, {.positional = args.positional.subspan(1)});
+}
+
 constexpr Row kRows[] = {
     {"torch", "cond", cond, 0, 4, "pred true_fn false_fn operands"},
-    {"torch", "ops.higher_order.cond", cond, 4, 4, ""},
+    {"torch._higher_order_ops.cond", "CondOp.__call__", cond_operator, 5, 5,
+     ""},
 };
 
 }  // namespace

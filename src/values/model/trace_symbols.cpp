@@ -415,8 +415,16 @@ bool TraceSymbols::is_computed_before_graph(E number) const {
 }
 
 // A node of the graph that is being traced.
-void TraceSymbols::remember_node(E number, graph::NodeId node) {
-  nodes_.set(number, ctx_.tracer.ref(node));
+void TraceSymbols::remember_node(E number, graph::NodeRef node) {
+  nodes_.set(number, node);
+}
+
+E TraceSymbols::expect_number(Type type, Range range) {
+  return environment()->unbacked(type, range);
+}
+
+Ref TraceSymbols::example(E number) const {
+  return tensor::symbol_object(environment_, number);
 }
 
 graph::NodeRef TraceSymbols::number_input(E number) {
@@ -483,7 +491,7 @@ graph::NodeId TraceSymbols::number_node(E number) {
       }
     }
   }
-  remember_node(number, node);
+  remember_node(number, ctx_.tracer.ref(node));
   return node;
 }
 
@@ -514,8 +522,8 @@ void TraceSymbols::assert_in_graph(E condition, const std::string& text) {
 V TraceSymbols::node_number(
     Type type, Range range,
     const std::function<graph::NodeId(Ref)>& make_node) {
-  const E number = environment()->unbacked(type, range);
-  remember_node(number, make_node(tensor::symbol_object(environment_, number)));
+  const E number = expect_number(type, range);
+  remember_node(number, ctx_.tracer.ref(make_node(example(number))));
   return value(number);
 }
 
@@ -533,10 +541,9 @@ void TraceSymbols::remember_sizes(PyObject* fake, graph::NodeRef ref) {
   auto read = [&](PyObject* function, E number,
                   std::initializer_list<graph::Arg> args) {
     if (!is_new(number)) return;
-    remember_node(number, ctx_.graph().call_function(
-                              function, args, {},
-                              tensor::symbol_object(environment_, number),
-                              ctx_.inliner->origin()));
+    remember_node(number, ctx_.tracer.ref(ctx_.graph().call_function(
+                              function, args, {}, example(number),
+                              ctx_.inliner->origin())));
   };
   static PyObject* const size = function_at("torch.ops.aten.sym_size.int");
   static PyObject* const offset =

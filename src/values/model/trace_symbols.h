@@ -85,6 +85,11 @@ class TraceSymbols final : public tensor::DataEnvironment {
   // `make_node` gets an example for the node.
   V node_number(shapes::Type type, shapes::Range range,
                 const std::function<graph::NodeId(Ref)>& make_node);
+  // The same in three steps: the symbol, an example for the node, and which
+  // node it is.
+  shapes::E expect_number(shapes::Type type, shapes::Range range = {});
+  Ref example(shapes::E number) const;
+  void remember_node(shapes::E number, graph::NodeRef node);
   // Sizes of the fake that only the graph's run tells are read off that node.
   void remember_sizes(PyObject* fake, graph::NodeRef node);
   // A condition that depends on data: the graph raises RuntimeError with that
@@ -109,7 +114,6 @@ class TraceSymbols final : public tensor::DataEnvironment {
                        const std::string& group = {});
   graph::NodeId number_node(shapes::E number);
   graph::NodeRef number_input(shapes::E number);
-  void remember_node(shapes::E number, graph::NodeId node);
   bool is_computed_before_graph(shapes::E number) const;
 
   Context& ctx_;

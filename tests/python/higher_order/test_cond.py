@@ -117,8 +117,16 @@ def containers_of_operands(x, y):
     )
 
 
+def the_operator_itself(x, y):
+    (out,) = torch.ops.higher_order.cond(
+        x.sum() > 0, lambda a, b: (a + b,), lambda a, b: (a * b,), (x, y)
+    )
+    return out
+
+
 WHOLE = [
     plain,
+    the_operator_itself,
     by_name,
     without_operands,
     gives_containers,
