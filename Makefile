@@ -20,7 +20,7 @@ SITE = $$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"
 RUN := OMP_NUM_THREADS=1 PYTHONPATH=$(CURDIR)/python
 
 .PHONY: setup build test test-cpp test-python test-quick test-cpython \
-        test-behind test-cuda test-asan golden fuzz demo bench sweep wheel \
+        test-behind test-peer test-cuda test-asan golden fuzz demo bench sweep wheel \
         wheels check-aarch64 lint format clean distclean
 
 setup: $(READY)
@@ -77,6 +77,11 @@ golden: build
 BACKEND ?= aot_eager
 test-behind: build
 	$(RUN) $(BIN)/python -m pytest -n $(JOBS) --behind $(BACKEND) $(ARGS)
+
+# Test files that were written for torch.compile, in the folder PEER, with it and
+# with magneto; prints which ones only it passes.
+test-peer: build
+	@$(RUN) $(BIN)/python -m tests.peer $(PEER) $(FILES) --jobs $(JOBS) $(ARGS)
 
 # What needs an NVIDIA GPU, and a PyTorch that was built for it.
 test-cuda: build

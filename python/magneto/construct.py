@@ -34,6 +34,15 @@ def call(
     return callable(*args, **keywords)
 
 
+def register_hook(
+    handle: Any, tensor: Any, name: str, hook: Callable[..., Any]
+) -> None:
+    """``tensor.register_hook(hook)``, or another such method, whose handle
+    `handle` becomes.
+    """
+    vars(handle).update(vars(getattr(tensor, name)(hook)))
+
+
 def derived(base: Any, kind: Any, *args: Any) -> Any:
     """An instance of `kind`, made as its base class `base` makes its own."""
     made = base.__new__(kind)

@@ -78,6 +78,17 @@ def materialize(captured: Any) -> torch.fx.Graph:
     return _Materializer(captured).run()
 
 
+def _callers_of(captured: Any) -> list[tuple[str, Any]]:
+    """The calls that a nested graph is in, outermost first."""
+    callers = []
+    while (outer := captured.outer) is not None:
+        if outer.callers is None:
+            outer.callers = outer.handle.callers()
+        callers.append(outer.callers[captured.name])
+        captured = outer
+    return callers[::-1]
+
+
 class _Materializer:
     def __init__(self, captured: Any) -> None:
         handle = captured.handle
@@ -89,6 +100,7 @@ class _Materializer:
         }
         self.recorded_names = handle.recorded_names()
         self.is_nested = captured.outer is not None
+        self.callers = _callers_of(captured)
         self.examples = FakeExamples(handle.examples(), _fakes_of(captured))
         self.origins = handle.origins()
         self.stacks = StackTraces(handle.locations())
@@ -114,7 +126,8 @@ class _Materializer:
             meta["nn_module_stack"] = self.module_stacks.entries(scope).copy()
         if op in ("call_function", "call_method"):
             function = self.source_function(target, scope)
-            meta["source_fn_stack"] = [(self.recorded_names[index], function)]
+            call = (self.recorded_names[index], function)
+            meta["source_fn_stack"] = [*self.callers, call]
         if location is not None and (trace := self.stacks.text(location)):
             meta["stack_trace"] = trace
         if op == "placeholder":

@@ -160,14 +160,17 @@ class Captured:
             with, or None where an input is no tensor.
         symbols: a `backends.symbols.GraphSymbols` where sizes are symbols.
         outer: of a nested graph: that of the graph which it is nested in.
+        name: what it is called there.
 
     """
 
     __slots__ = (
         "attribute_names",
+        "callers",
         "fakes",
         "handle",
         "input_refs",
+        "name",
         "nested",
         "outer",
         "symbols",
@@ -179,11 +182,14 @@ class Captured:
         input_refs: list[Any],
         symbols: Any = None,
         outer: Captured | None = None,
+        name: str = "",
     ) -> None:
         self.symbols = symbols
         self.handle = handle
         self.input_refs = input_refs
         self.outer = outer
+        self.name = name
+        self.callers = None  # made when a nested graph asks: handle.callers()
         self.fakes = None  # a root's: made with its first torch.fx graph
         self.nested = handle.nested()
         self.attribute_names = frozenset(handle.attributes()).union(self.nested)
@@ -237,7 +243,9 @@ def _forward(captured: Captured) -> tuple[Any, dict[str, CapturedGraphModule]]:
         return captured.handle.function(), {}
     modules = {}
     for name, handle in captured.nested.items():
-        nested = Captured(handle, [], captured.symbols, outer=captured)
+        nested = Captured(
+            handle, [], captured.symbols, outer=captured, name=name
+        )
         modules[name] = _module_of(nested, handle.meta())
         modules[name].__dict__["__name__"] = name
     callables = {**eager_operators.table(), **modules}

@@ -106,6 +106,8 @@ bool plan(Context& ctx, const values::Capture& capture,
                   live[i + 1], rebuilder, results));
       }
     }
+    for (const values::LateCall& call : ctx.deferred_calls.calls())
+      rebuilder.make_arguments(call);
     replay.all();
     rebuilder.fill_all();
     std::for_each(late, uses.end(), [&](const values::CacheUse& use) {

@@ -328,6 +328,13 @@ void Rebuilder::call_late(StepOp how, const values::LateCall& call) {
   builder_.act(how, operands);
 }
 
+void Rebuilder::make_arguments(const values::LateCall& call) {
+  if (call.unwritten &&
+      tensor::version(values::fake_of(call.unwritten)) != call.version)
+    cannot_rebuild("a hook of a tensor that is written to after it");
+  for (V value : call.arguments) build(value);
+}
+
 Operand Rebuilder::make_function(V value) {
   const auto* function = as<values::FunctionValue>(value);
   to_fill_.push_back(value);

@@ -37,6 +37,8 @@ class Rebuilder final : public values::StepWriter {
   void fill_all();
   void call(const values::Construction& what) { (void)make_by_call(what); }
   void call_late(StepOp how, const values::LateCall& call);
+  // Makes the arguments of a call that comes after the rest, to be filled.
+  void make_arguments(const values::LateCall& call);
   // Throws if a generator that nothing refers to any more would run user code
   // when it dies: it can't be left out.
   void expect_no_finalizers();

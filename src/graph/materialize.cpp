@@ -3,6 +3,8 @@
 
 #include <unordered_set>
 
+#include "graph/uses.h"
+
 namespace magneto::graph {
 
 namespace {
@@ -278,6 +280,25 @@ Ref nested_graphs(const Graph& graph,
     if (!made || PyDict_SetItem(dict, node.target, made) < 0) return nullptr;
   }
   return dict;
+}
+
+Ref list_callers(const Graph& graph, const Names& names) {
+  Ref dict = Ref::steal(PyDict_New());
+  if (!dict || graph.nested().empty()) return dict;
+  bool is_done = true;
+  for (NodeId id : graph.live()) {
+    const Node& node = graph.node(id);
+    if (node.op != Op::CallFunction) continue;
+    visit_operands(node, [&](NodeId operand) {
+      const Node& read = graph.node(operand);
+      if (!is_done || !read.nested.valid()) return;
+      const Ref name = text(names.recorded[id.index]);
+      const Ref caller = Ref::steal(
+          name ? PyTuple_Pack(2, name.get(), node.target.get()) : nullptr);
+      is_done = caller && PyDict_SetItem(dict, read.target, caller) == 0;
+    });
+  }
+  return is_done ? std::move(dict) : Ref();
 }
 
 namespace {

@@ -24,5 +24,6 @@ Ref targets(const Graph& graph);
 // make(nested) for each graph that the graph reads, by name.
 Ref nested_graphs(const Graph& graph,
                   const std::function<Ref(const Graph& nested)>& make);
+Ref list_callers(const Graph& graph, const Names& names);
 
 }  // namespace magneto::graph

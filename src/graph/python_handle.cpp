@@ -141,6 +141,10 @@ PyObject* method_nested(PyObject* self, PyObject*) noexcept {
   });
 }
 
+PyObject* method_callers(PyObject* self, PyObject*) noexcept {
+  return guarded([&] { return list_callers(graph_in(self), names_in(self)); });
+}
+
 PyObject* method_meta(PyObject* self, PyObject*) noexcept {
   return guarded([&] {
     Ref dict = Ref::steal(PyDict_New());
@@ -222,6 +226,9 @@ PyMethodDef methods[] = {
      "A dict of the values that get_attr nodes read, but for graphs."},
     {"nested", method_nested, METH_NOARGS,
      "A dict of the nested graphs that get_attr nodes read: a Graph by name."},
+    {"callers", method_callers, METH_NOARGS,
+     "By the name of a nested graph, the call that is given it: (recorded\n"
+     "name, function)."},
     {"meta", method_meta, METH_NOARGS,
      "A new dict of what the operator that is given the graph reads of it."},
     {"targets", method_targets, METH_NOARGS,

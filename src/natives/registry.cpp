@@ -563,7 +563,7 @@ Outcome<V> call_row(Context& ctx, const Row& row, PyObject* callable,
   MG_CHECK(false, "a meaning of a row");
 }
 
-Outcome<V> polyfill(Context& ctx, const char* path) {
+PyObject* find_polyfill(const char* path) {
   // Kept as long as the process lives, as the module is.
   static std::unordered_map<std::string_view, PyObject*> found;
   PyObject*& function = found[path];
@@ -573,13 +573,19 @@ Outcome<V> polyfill(Context& ctx, const char* path) {
     std::string module =
         "magneto.polyfills." + std::string(text.substr(0, dot));
     Ref imported = import_module(module.c_str());
-    if (!imported) return ctx.raise_from_python();
+    if (!imported) return nullptr;
     // It may have rows of its own.
     (void)table();
     function = PyObject_GetAttrString(
         imported, std::string(text.substr(dot + 1)).c_str());
     MG_CHECK(function, "a polyfill that is there");
   }
+  return function;
+}
+
+Outcome<V> polyfill(Context& ctx, const char* path) {
+  PyObject* function = find_polyfill(path);
+  if (!function) return ctx.raise_from_python();
   return ctx.known(function);
 }
 

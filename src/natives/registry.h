@@ -121,7 +121,9 @@ Outcome<V> call_row(Context& ctx, const Row& row, PyObject* callable,
                     const Arguments& args);
 
 // The Python function of magneto.polyfills that `path` ("itertools.product")
-// names.
+// names; null with a Python error where its module can't be imported.
+PyObject* find_polyfill(const char* path);
+// The same as a value.
 Outcome<V> polyfill(Context& ctx, const char* path);
 // Called in the traced program.
 Outcome<V> call_polyfill(Context& ctx, const char* path, const Arguments& args);

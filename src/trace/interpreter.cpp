@@ -137,7 +137,9 @@ void Interpreter::keep_broken(Frame& frame, Journal::Position before) {
   // The frames that it calls are in a state of their own.
   if (broken_.empty()) ctx.journal.rollback(before);
   // No level of a transform is open between two graphs.
-  if (broken_.empty() && tensor::is_in_transform()) return;
+  if (broken_.empty() &&
+      (tensor::is_in_transform() || ctx.items_by != values::ItemsBy::Number))
+    return;
   if (!frame.direct.is_direct || broken_.size() >= kMostInner ||
       (broken_.empty() && !stands_alone(ctx, frame.py_code, frame.current))) {
     broken_.clear();

@@ -7,10 +7,16 @@ from typing import Any
 
 import torch
 from torch.autograd.function import FunctionCtx, _SingleLevelFunction
+from torch.utils.hooks import RemovableHandle
 
 from magneto.polyfills import leave_to_c
 
 _NO_SETUP = _SingleLevelFunction.setup_context
+
+
+def hook_handle() -> RemovableHandle:
+    """What registering a hook gives, before the hook is registered."""
+    return RemovableHandle.__new__(RemovableHandle)
 
 
 class _Context(FunctionCtx):

@@ -100,19 +100,6 @@ Status read_forward(Context& ctx, const Body& body, V traced, Forward& out) {
   return done;
 }
 
-// Autograd calls a backward with gradients off, unless those of gradients are
-// asked for: so the graph doesn't say so.
-class NoGradScope {
- public:
-  NoGradScope() : before_(tensor::grad_mode()) { tensor::set_grad_mode(false); }
-  ~NoGradScope() { tensor::set_grad_mode(before_); }
-  NoGradScope(const NoGradScope&) = delete;
-  NoGradScope& operator=(const NoGradScope&) = delete;
-
- private:
-  bool before_;
-};
-
 // A gradient of each output, as an input of the backward's graph; None for
 // outputs that are no tensors.
 Status make_gradients(Context& ctx, const Forward& forward,

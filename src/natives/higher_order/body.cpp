@@ -204,6 +204,21 @@ void become_items(Context& ctx, graph::NodeId node,
   }
 }
 
+void record_wrapped(Context& ctx, Body& body, PyObject* operation,
+                    std::span<const graph::Keyword> options, V result) {
+  const std::vector<V> tensors = body.tensors_in(result);
+  body.end(tensors);
+  graph::Graph& graph = ctx.graph();
+  const graph::Origin origin = ctx.inliner->origin();
+  std::vector<graph::Arg> operands{
+      graph.install(body.graph(), "wrap_body", origin)};
+  for (graph::NodeId taken : graph::lifted_operands(body.graph()))
+    operands.push_back(taken);
+  const graph::NodeId node = graph.call_function(operation, operands, options,
+                                                 fakes_of(tensors), origin);
+  become_items(ctx, node, tensors);
+}
+
 Ref fakes_of(std::span<const V> tensors) {
   std::vector<PyObject*> items;
   for (V tensor : tensors) items.push_back(fake_of(tensor));

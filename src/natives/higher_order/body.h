@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "natives/registry.h"
+#include "tensor/ambient.h"
 #include "values/model/speculation.h"
 
 namespace magneto::natives {
@@ -97,8 +98,26 @@ class Body {
   bool raised_ = false;
 };
 
+// Autograd calls a backward and its hooks with gradients off, unless those of
+// gradients are asked for: so their graphs don't say so.
+class NoGradScope {
+ public:
+  NoGradScope() : before_(tensor::grad_mode()) { tensor::set_grad_mode(false); }
+  ~NoGradScope() { tensor::set_grad_mode(before_); }
+  NoGradScope(const NoGradScope&) = delete;
+  NoGradScope& operator=(const NoGradScope&) = delete;
+
+ private:
+  bool before_;
+};
+
 // The tensors become items of what the node gives, which is a tuple of them.
 void become_items(Context& ctx, graph::NodeId node, std::span<const V> tensors);
+
+// Records an operator that calls the body, `operation(body, *taken,
+// **options)`, and gives the tensors in `result`, which is what the body gives.
+void record_wrapped(Context& ctx, Body& body, PyObject* operation,
+                    std::span<const graph::Keyword> options, V result);
 
 // A tuple of the tensors' fakes: what a node that gives them has as example.
 Ref fakes_of(std::span<const V> tensors);

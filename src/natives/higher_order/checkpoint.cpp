@@ -184,22 +184,13 @@ Status expect_reentrant_result(Context& ctx, const Body& body, V result) {
   return done;
 }
 
-// The operator's node; its items are the tensors of the result.
 void record(Context& ctx, Body& body, const Call& call, V result) {
-  const std::vector<V> tensors = body.tensors_in(result);
-  body.end(tensors);
   if (call.contexts)
     body.graph().set_meta("_checkpoint_context_fn", Ref::share(call.contexts));
-  graph::Graph& graph = ctx.graph();
-  const graph::Origin origin = ctx.inliner->origin();
-  std::vector<graph::Arg> operands{
-      graph.install(body.graph(), "wrap_body", origin)};
-  for (graph::NodeId taken : graph::lifted_operands(body.graph()))
-    operands.push_back(taken);
-  const graph::NodeId node = graph.call_function(
-      object_at<"torch.ops.higher_order.tag_activation_checkpoint">(), operands,
-      call.options, fakes_of(tensors), origin);
-  become_items(ctx, node, tensors);
+  record_wrapped(
+      ctx, body,
+      object_at<"torch.ops.higher_order.tag_activation_checkpoint">(),
+      call.options, result);
 }
 
 Outcome<V> checkpoint(Context& ctx, const Arguments& args) {

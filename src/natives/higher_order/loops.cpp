@@ -32,15 +32,8 @@ bool needs_gradient(V value) {
   return is_tensor(value) && tensor::requires_grad(fake_of(value));
 }
 
-// A function of magneto.polyfills.torch_loops, called on fakes.
-template <Literal path>
-Ref on_fakes(std::initializer_list<PyObject*> args) {
-  return Ref::steal(
-      PyObject_Vectorcall(object_at<path>(), args.begin(), args.size(), {}));
-}
-
 Ref alike(V tensor) {
-  return on_fakes<"magneto.polyfills.torch_loops.alike">({fake_of(tensor)});
+  return call_on_fakes<"torch_loops.alike">({fake_of(tensor)});
 }
 
 // One of the operators, as it is called.
@@ -110,8 +103,8 @@ Status Step::add_carried(Context& ctx) {
 
 Status Step::add_slices(Context& ctx) {
   for (V value : loop.stacked)
-    MG_DO(add_input(ctx, on_fakes<"magneto.polyfills.torch_loops.slice_of">(
-                             {fake_of(value)})));
+    MG_DO(add_input(ctx,
+                    call_on_fakes<"torch_loops.slice_of">({fake_of(value)})));
   return done;
 }
 
@@ -139,10 +132,7 @@ Status Step::trace_flattened(Context& ctx, V function) {
 
 Status Step::end(Context& ctx) {
   std::vector<graph::Arg> outputs;
-  for (V leaf : leaves) {
-    MG_TRY(const values::Both lowered, values::lower(ctx, leaf, {}));
-    outputs.push_back(lowered.arg);
-  }
+  MG_DO(values::lower_each(ctx, leaves, outputs));
   body.end(ctx.graph().tuple(outputs));
   return done;
 }
@@ -294,10 +284,7 @@ graph::Arg container(Context& ctx, std::span<const graph::Arg> items,
 Outcome<graph::Arg> operands(Context& ctx, std::span<const V> values,
                              bool is_list) {
   std::vector<graph::Arg> items;
-  for (V value : values) {
-    MG_TRY(const values::Both lowered, values::lower(ctx, value, {}));
-    items.push_back(lowered.arg);
-  }
+  MG_DO(values::lower_each(ctx, values, items));
   return container(ctx, items, is_list);
 }
 
@@ -449,7 +436,7 @@ Outcome<V> record_over_slices(Context& ctx, Loop& loop, const OverSlices& what,
     if (i < loop.carried.size())
       MG_DO(results.add(alike(loop.carried[i])));
     else
-      MG_DO(results.add(on_fakes<"magneto.polyfills.torch_loops.stack_of">(
+      MG_DO(results.add(call_on_fakes<"torch_loops.stack_of">(
           {fake_of(step.leaves[i]), fake_of(loop.stacked[0])})));
   }
   MG_DO(step.end(ctx));

@@ -241,6 +241,7 @@ void leave_context(Context& ctx) {
 
 std::optional<std::vector<Construction>> close_states(
     Context& ctx, const StateAtStart& start) {
+  if (ctx.items_by != values::ItemsBy::Number) return std::nullopt;
   return Closing(ctx, start).run();
 }
 

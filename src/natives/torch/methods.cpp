@@ -238,8 +238,6 @@ constexpr Row kRows[] = {
     MG_DATA("torch", "Tensor.__reduce_ex__"),
     MG_DATA("torch", "Tensor.__dlpack__"),
     MG_REFUSE("torch", "Tensor.backward"),
-    MG_GRADIENT("torch", "Tensor.register_hook"),
-    MG_GRADIENT("torch", "Tensor.register_post_accumulate_grad_hook"),
     MG_REFUSE("torch", "Tensor.storage"),
     MG_REFUSE("torch", "Tensor._typed_storage"),
     MG_REFUSE("torch", "Tensor.storage_type"),

@@ -31,6 +31,16 @@ Outcome<V> call_real(Context& ctx, const Arguments& args) {
   return values::record_function(ctx, object_at<path>(), args);
 }
 
+// A call of a function of magneto.polyfills with fakes, which isn't recorded;
+// null with a Python error.
+template <Literal path>
+Ref call_on_fakes(std::initializer_list<PyObject*> args) {
+  PyObject* function = find_polyfill(path.text);
+  return Ref::steal(function ? PyObject_Vectorcall(function, args.begin(),
+                                                   args.size(), nullptr)
+                             : nullptr);
+}
+
 // Guards on all three autocast states.
 void guard_autocast(Context& ctx);
 

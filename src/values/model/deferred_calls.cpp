@@ -55,6 +55,10 @@ void DeferredCalls::note(Context& ctx, V function, const Arguments& args) {
   add(ctx, LateCall(function, args));
 }
 
+void DeferredCalls::note(Context& ctx, LateCall call) {
+  add(ctx, std::move(call));
+}
+
 void DeferredCalls::add(Context& ctx, LateCall call) {
   describing_ = &ctx;
   calls_.push_back(std::move(call));

@@ -27,6 +27,7 @@ class DeferredCalls final : public OnePartJournaled {
 
   // The same of what waits whatever the program says.
   void note(Context& ctx, V function, const Arguments& args);
+  void note(Context& ctx, LateCall call);
 
   std::span<const LateCall> calls() const { return calls_; }
 

@@ -39,6 +39,10 @@ struct LateCall {
   V function;
   std::vector<V> arguments;  // those by keyword come last
   Ref keywords;              // as names_of() gives them
+  // A tensor that must not be written to from this version of it on: the call
+  // would mean another state of it. Null: none.
+  V unwritten = nullptr;
+  int64_t version = 0;
 };
 
 // Implemented by trace/: runs a Python function's body over symbolic values.

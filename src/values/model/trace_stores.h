@@ -32,6 +32,13 @@ struct TakenTensor {
   bool was_written;  // its memory
 };
 
+// What x[i] means where `i` is a tensor of one integer.
+enum class ItemsBy : uint8_t {
+  Number,         // the item with that number
+  Position,       // a gather, as within TransformGetItemToIndex of PyTorch
+  PositionLater,  // the same: the graph is called within it
+};
+
 struct TraceStores {
   explicit TraceStores(Callers* callers) : heap(journal, callers) {}
   TraceStores(const TraceStores&) = delete;
@@ -59,6 +66,7 @@ struct TraceStores {
   // Those of the caller's that were keys, told by identity: guard_identities().
   JournaledList<V> object_keys{journal};
   JournaledList<TakenTensor> taken_tensors{journal};
+  JournaledValue<ItemsBy> items_by{journal};
   JournaledValue<bool> has_fixed_objects{journal};  // see Wrapping::fixed()
 };
 

@@ -9,6 +9,7 @@
 #include "values/model/recursion.h"
 #include "values/protocol/protocol.h"
 #include "values/torch/torch_types.h"
+#include "values/types/aliases.h"
 #include "values/types/definitions.h"
 #include "values/types/exception_groups.h"
 #include "values/types/exceptions.h"
@@ -283,6 +284,8 @@ Outcome<V> call(Context& ctx, V callable, const Arguments& args) {
         return ctx.inliner->inline_function(callable, args);
       }
       if (PyType_Check(object)) return call_class(ctx, callable, args);
+      if (PyObject_TypeCheck(object, &Py_GenericAliasType))
+        return call_alias(ctx, callable, args);
       if (Py_TYPE(object)->tp_call == nullptr ||
           (Py_TYPE(object)->tp_flags & Py_TPFLAGS_HEAPTYPE))
         return call_instance(ctx, callable, args, direct);

@@ -178,6 +178,10 @@ Outcome<V> record_marked(Context& ctx, PyObject* callable,
 // The same of a call that isn't made while tracing; nobody asks what it gives.
 Outcome<V> record_untried(Context& ctx, PyObject* callable,
                           const Arguments& args);
+// The value of what a node gives, for which `example` stands; the parts of a
+// tuple or list become getitem nodes (those that nobody uses are cleaned up in
+// the end).
+Outcome<V> value_of_node(Context& ctx, PyObject* example, graph::NodeId node);
 // After a call on fakes that has raised. Rules say in words of their own, and
 // of symbols, what is wrong: where the program may catch that, the real one
 // raises.

@@ -125,6 +125,12 @@ Status lower_all(Context& ctx, std::span<const V> items,
   return done;
 }
 
+Status lower_each(Context& ctx, std::span<const V> items,
+                  std::vector<graph::Arg>& args) {
+  std::vector<PyObject*> reals;
+  return lower_all(ctx, items, args, reals, {});
+}
+
 Outcome<Both> lower(Context& ctx, V value, Where where) {
   if (where.depth > kDeepest)
     return ctx.graph_break("graph-argument",

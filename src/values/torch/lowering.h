@@ -32,4 +32,8 @@ Status lower_all(Context& ctx, std::span<const V> items,
                  std::vector<graph::Arg>& args, std::vector<PyObject*>& reals,
                  Where where);
 
+// The same, for nodes whose result is known without a call on fakes.
+Status lower_each(Context& ctx, std::span<const V> items,
+                  std::vector<graph::Arg>& args);
+
 }  // namespace magneto::values

@@ -33,9 +33,9 @@ bool holds_tensor(PyObject* object) {
   return false;
 }
 
-// The value of what a node yields; the parts of a tuple or list become getitem
-// nodes (those that nobody uses are cleaned up in the end).
-Outcome<V> lift(Context& ctx, PyObject* object, graph::NodeId node) {
+}  // namespace
+
+Outcome<V> value_of_node(Context& ctx, PyObject* object, graph::NodeId node) {
   static PyObject* const getitem = find_object("_operator.getitem");
   if (tensor::is_tensor(object)) {
     if (V known = ctx.tensor_of(object)) {
@@ -64,7 +64,7 @@ Outcome<V> lift(Context& ctx, PyObject* object, graph::NodeId node) {
       graph::NodeId part = ctx.graph().call_function(
           getitem, {node, ctx.graph().constant(index)}, {}, Ref::share(item),
           ctx.inliner->origin());
-      MG_TRY(V value, lift(ctx, item, part));
+      MG_TRY(V value, value_of_node(ctx, item, part));
       items.push_back(value);
     }
     if (!is_tuple) return ctx.list(items);
@@ -76,6 +76,8 @@ Outcome<V> lift(Context& ctx, PyObject* object, graph::NodeId node) {
   }
   return from_constant(ctx, Ref::share(object));
 }
+
+namespace {
 
 struct Lowered {
   std::vector<graph::Arg> args;
@@ -381,7 +383,7 @@ Outcome<V> record_call(Context& ctx, PyObject* callable, PyObject* run,
   for (size_t i = 0; i < args.count(); ++i)
     if (result.get() == lowered.reals[i] && !tensor::is_tensor(result))
       return args.positional[i];
-  return lift(ctx, ctx.keep(std::move(result)), node);
+  return value_of_node(ctx, ctx.keep(std::move(result)), node);
 }
 
 }  // namespace
@@ -437,7 +439,7 @@ Outcome<V> record_method(Context& ctx, PyObject* name, const Arguments& args) {
       ctx.graph().call_method(name, lowered.args, lowered.keywords,
                               result.share(), ctx.inliner->origin());
   if (has_effect) ctx.graph().set_has_effect(node);
-  return lift(ctx, ctx.keep(std::move(result)), node);
+  return value_of_node(ctx, ctx.keep(std::move(result)), node);
 }
 
 }  // namespace magneto::values

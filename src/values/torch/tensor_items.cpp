@@ -159,10 +159,38 @@ Outcome<V> with_numbers(Context& ctx, V key) {
   return is_changed ? ctx.tuple(items, key->type) : key;
 }
 
+// Whether there are only tensors and integers in a key.
+bool has_only_positions(Context& ctx, V key) {
+  key = ctx.look_symbolic(key);
+  if (key->kind == Kind::Tuple)
+    return std::ranges::all_of(tuple_items(key), [&](V item) {
+      return has_only_positions(ctx, item);
+    });
+  return key->kind == Kind::Tensor || key->type == &PyLong_Type;
+}
+
+// See ItemsBy.
+Outcome<V> item_by_position(Context& ctx, V tensor, V key) {
+  static PyObject* const getitem = find_object("_operator.getitem");
+  static PyObject* const item = [] {
+    const Ref module = import_module("magneto.polyfills.torch_flex");
+    PyObject* found = module ? PyObject_GetAttrString(module, "item") : nullptr;
+    MG_CHECK(found, "a polyfill that is there");
+    return found;
+  }();
+  V operands[] = {tensor, key};
+  if (ctx.items_by == ItemsBy::PositionLater)
+    return record_function_as(ctx, getitem, item, {.positional = operands});
+  return ctx.inliner->inline_function(ctx.known(item),
+                                      {.positional = operands});
+}
+
 }  // namespace
 
 Outcome<V> get_tensor_item(Context& ctx, V tensor, V key) {
   static const Functions getitem("getitem");
+  if (ctx.items_by != ItemsBy::Number && has_only_positions(ctx, key))
+    return item_by_position(ctx, tensor, key);
   MG_TRY(key, with_numbers(ctx, key));
   MG_TRY(const Part part, selected(ctx, tensor, key));
   if (part.is_whole) return part.tensor;

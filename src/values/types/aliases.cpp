@@ -4,8 +4,10 @@
 #include "guards/guard.h"
 #include "python/find.h"
 #include "python/mro_lookup.h"
+#include "python/names.h"
 #include "python/ownership.h"
 #include "python/types.h"
+#include "values/protocol/protocol.h"
 #include "values/torch/torch_types.h"
 #include "values/types/made_classes.h"
 
@@ -110,6 +112,24 @@ Outcome<V> alias_value(Context& ctx, Ref alias) {
                              python::short_name(Py_TYPE(object)) +
                              " made while tracing",
                          "make it outside of the compiled function");
+}
+
+Outcome<V> call_alias(Context& ctx, V alias, const Arguments& args) {
+  const Ref origin = part(alias->object, "__origin__");
+  MG_TRY(V made, call(ctx, part_value(ctx, origin), args));
+  Status told = set_attribute(ctx, made, interned().dunder_orig_class, alias);
+  if (told || told.signal() != Signal::Raised) {
+    MG_DO(told);
+    return made;
+  }
+  // Few objects can.
+  V exception = ctx.take_exception();
+  const auto is_a = [&](PyObject* type) {
+    return PyType_IsSubtype(exception->type,
+                            reinterpret_cast<PyTypeObject*>(type));
+  };
+  if (is_a(PyExc_AttributeError) || is_a(PyExc_TypeError)) return made;
+  return ctx.raise_value(exception);
 }
 
 std::optional<Construction> alias_construction(Context& ctx, PyObject* object) {

@@ -15,6 +15,9 @@ bool is_alias(PyObject* object);
 // program already had.
 Outcome<V> alias_value(Context& ctx, Ref alias);
 
+// A call of an alias: of its class. What it gives hears of the alias.
+Outcome<V> call_alias(Context& ctx, V alias, const Arguments& args);
+
 // The call that makes an alias equal to one that the trace made; none for any
 // other object.
 std::optional<Construction> alias_construction(Context& ctx, PyObject* object);
