@@ -137,6 +137,9 @@ class Registry final : public values::NativeTable {
     return find(callable) || find(code_of(callable));
   }
   Outcome<V> call(Context& ctx, V callable, const Arguments& args) override;
+  bool is_allowed(PyObject* callable) const override {
+    return mark_of(callable) == Mark::InGraph;
+  }
   Outcome<V> next_item(Context& ctx, V iterator) override;
   Outcome<V> format(Context& ctx, V value, int conversion, V spec) override {
     return format_field(ctx, value, conversion, spec);

@@ -12,6 +12,7 @@
 #include <algorithm>
 
 #include "natives/higher_order/body.h"
+#include "natives/marks.h"
 #include "natives/torch/rows.h"
 #include "python/find.h"
 #include "python/sequences.h"
@@ -298,6 +299,13 @@ Outcome<V> apply_differentiated(Context& ctx, const Arguments& args) {
 Outcome<V> apply(Context& ctx, const Arguments& args) {
   if (args.has_keywords())
     return refuse(ctx, "is given keywords", "give it all in order");
+  V cls = ctx.look(args.positional[0]);
+  if (cls->object && mark_of(cls->object) == Mark::InGraph) {
+    Ref applied = Ref::steal(PyObject_GetAttrString(cls->object, "apply"));
+    if (!applied) return ctx.raise_from_python();
+    return call_marked(ctx, ctx.keep(std::move(applied)), Mark::InGraph,
+                       {.positional = args.positional.subspan(1)});
+  }
   if (tensor::is_in_transform())
     return refuse(ctx, "is applied in a transform of torch.func",
                   "write what it does with operators that torch.func knows");

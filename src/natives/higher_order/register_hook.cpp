@@ -21,6 +21,18 @@ Signal refuse(Context& ctx, const std::string& name, const std::string& why) {
                          "call it outside of the compiled function");
 }
 
+// Nobody has imported its module before the first hook.
+PyObject* operation() {
+  static PyObject* const found = [] {
+    const Ref module = import_module("torch._higher_order_ops.register_hook");
+    PyObject* op =
+        module ? PyObject_GetAttrString(module, "register_hook_op") : nullptr;
+    MG_CHECK(op, "an operator of PyTorch's");
+    return op;
+  }();
+  return found;
+}
+
 PyObject* registering() {
   return object_at<"magneto.construct.register_hook">();
 }
@@ -66,30 +78,43 @@ Outcome<V> register_in_graph(Context& ctx, V tensor, V hook) {
   for (graph::NodeId taken : graph::lifted_operands(body.graph()))
     operands.push_back(taken);
   const graph::NodeId node = graph.call_function(
-      object_at<"torch._higher_order_ops.register_hook.register_hook_op">(),
-      operands, {}, Ref::share(fake_of(tensor)), origin);
+      operation(), operands, {}, Ref::share(fake_of(tensor)), origin);
   graph.set_has_effect(node);
   ctx.heap.set_node(tensor->heap, ctx.tracer.ref(node));
   return ctx.none();
 }
 
-// (tensor, hook)
-Outcome<V> register_hook(Context& ctx, const Arguments& args) {
-  const bool is_direct = std::exchange(ctx.native_is_direct, false);
+Outcome<V> register_anywhere(Context& ctx, V tensor, V hook, bool is_dropped) {
   const std::string name = "register_hook";
-  V tensor = ctx.look(args.positional[0]);
   if (!tensor::requires_grad(fake_of(tensor)))
     return refuse(ctx, name, "of a tensor without gradients");
   if (ctx.tracer.depth() != 0 || tensor::is_in_transform())
     return refuse(ctx, name, "within a function that an operator is given");
   if (is_given(ctx, tensor))
-    return register_at_end(ctx, tensor, args.positional[1],
-                           natives::name<"register_hook">());
-  if (!is_direct || !ctx.inliner->drops_result())
+    return register_at_end(ctx, tensor, hook, natives::name<"register_hook">());
+  if (!is_dropped)
     return refuse(ctx, name,
                   "of a tensor that the graph computes, where its handle is "
                   "used");
-  return register_in_graph(ctx, tensor, args.positional[1]);
+  return register_in_graph(ctx, tensor, hook);
+}
+
+// (tensor, hook)
+Outcome<V> register_hook(Context& ctx, const Arguments& args) {
+  const bool is_dropped =
+      std::exchange(ctx.native_is_direct, false) && ctx.inliner->drops_result();
+  V tensor = ctx.look(args.positional[0]);
+  const bool is_used = is_used_in_graph(ctx, tensor);
+  Outcome<V> handle =
+      register_anywhere(ctx, tensor, args.positional[1], is_dropped);
+  if (handle || handle.signal() != Signal::Break || !is_used) return handle;
+  // To PyTorch's compilers a tensor that a graph both gives and uses is two.
+  const values::BreakInfo why = ctx.break_info();
+  return ctx.skip("tensor-method",
+                  why.detail +
+                      "; the graph has used the tensor, so that its "
+                      "gradient wouldn't be whole",
+                  "call it in front of the tensor's first use");
 }
 
 // (tensor, hook)

@@ -162,7 +162,8 @@ Outcome<V> refuse(Context& ctx, const Arguments&) {
       "call it outside of the compiled function");
 }
 
-// Whether the graph computes the tensor, and has used it.
+}  // namespace
+
 bool is_used_in_graph(Context& ctx, V tensor) {
   const graph::NodeRef ref = ctx.heap[tensor->heap].node;
   const graph::Graph& graph = ctx.tracer.of(ref);
@@ -174,6 +175,8 @@ bool is_used_in_graph(Context& ctx, V tensor) {
     });
   return is_used;
 }
+
+namespace {
 
 // What takes or changes the gradient of a tensor. To PyTorch's compilers a
 // tensor that a graph both gives and uses is two: what comes of its uses goes

@@ -41,6 +41,9 @@ Ref call_on_fakes(std::initializer_list<PyObject*> args) {
                              : nullptr);
 }
 
+// Whether the graph computes the tensor, and has used it.
+bool is_used_in_graph(Context& ctx, V tensor);
+
 // Guards on all three autocast states.
 void guard_autocast(Context& ctx);
 

@@ -147,6 +147,12 @@ Outcome<V> call_instance(Context& ctx, V callable, const Arguments& args,
                          const DirectCall& direct) {
   const RecursionScope scope;
   MG_DO(scope.check(ctx, " while calling a Python object"));
+  PyObject* object = callable->object;
+  if (object && callable->kind == Kind::Object &&
+      ctx.natives->is_allowed(object)) {
+    ctx.guards.identity(callable->source, object);
+    return ctx.natives->call(ctx, callable, args);
+  }
   MG_TRY(V method, special_method(ctx, callable, interned().dunder_call));
   if (method) {
     ctx.direct_call = direct;

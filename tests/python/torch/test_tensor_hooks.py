@@ -56,6 +56,16 @@ def retained_behind_a_use(x):
     return z, y
 
 
+SEEN = []
+
+
+def with_an_effect_behind_a_use(x):
+    y = x * x
+    z = (y * x).sum()
+    y.register_hook(lambda grad: SEEN.append(1))
+    return z
+
+
 def behind_a_use_that_writes(x):
     y = x * x
     y.mul_(x)
@@ -103,6 +113,7 @@ PROGRAMS = [
     of_a_view_behind_a_use,
     of_an_input_behind_a_use,
     retained_behind_a_use,
+    with_an_effect_behind_a_use,
     behind_a_use_that_writes,
     in_a_callee,
     from_a_callee,
@@ -129,17 +140,23 @@ def test_gradients_are_eagers(program, backend):
         torch.testing.assert_close(gradients(compiled), gradients(program))
 
 
-def test_the_reason_is_told():
-    found = magneto.explain(behind_a_use)(torch.ones(2, requires_grad=True))
+# What no graph has, and so none of the function.
+LEFT_ALONE = [retained_behind_a_use, with_an_effect_behind_a_use]
+
+
+@pytest.mark.parametrize("program", LEFT_ALONE, ids=lambda f: f.__name__)
+def test_the_reason_is_told(program):
+    found = magneto.explain(program)(torch.ones(2, requires_grad=True))
     assert [skip.reason for skip in found.skips] == ["tensor-method"]
-    line = behind_a_use.__code__.co_firstlineno + 3
+    line = program.__code__.co_firstlineno + 3
     assert f"{__file__}:{line}" in str(found.skips[0])
     assert "first use" in str(found.skips[0])
 
 
-def test_with_fullgraph_it_is_an_error():
-    compiled = magneto.compile(behind_a_use, backend="eager", fullgraph=True)
-    with pytest.raises(magneto.exc.Unsupported, match="register_hook"):
+@pytest.mark.parametrize("program", LEFT_ALONE, ids=lambda f: f.__name__)
+def test_with_fullgraph_it_is_an_error(program):
+    compiled = magneto.compile(program, backend="eager", fullgraph=True)
+    with pytest.raises(magneto.exc.Unsupported, match="gradient wouldn't be"):
         compiled(torch.ones(2, requires_grad=True))
 
 
