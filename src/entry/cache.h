@@ -174,6 +174,8 @@ class CodeCache {
   bool takes_lstm = true;
   // False once a program has touched what it got out of a cache.
   bool shares_cached = true;
+  // False once a graph would have given a tensor whose requires_grad it sets.
+  bool sets_requires_grad = true;
 
  private:
   void drop_unless(bool (*is_kept)(const guards::GuardProgram&));

@@ -27,6 +27,7 @@
 #include "tensor/fake_tensor.h"
 #include "tensor/operator_effects.h"
 #include "values/model/identity.h"
+#include "values/torch/set_leaves.h"
 #include "values/torch/tensor_choice.h"
 
 namespace magneto::entry {
@@ -66,6 +67,7 @@ Compilation::Compilation(CodeCache& cache, const python::FrameRequest& request,
                     config_flag("capture_dynamic_output_shape_ops");
   ctx_.takes_lstm = cache.takes_lstm;
   ctx_.shares_cached = cache.shares_cached;
+  ctx_.sets_requires_grad = cache.sets_requires_grad;
   ctx_.must_be_whole = cache.settings()->fullgraph;
   ctx_.deferred_calls.allow(config_functions("reorderable_logging_functions"));
   ctx_.symbol_policy = &symbols_;
@@ -144,6 +146,10 @@ std::optional<Compiled> Compilation::finish(Capture& capture) {
   if (touched_shared()) return std::nullopt;
   if (values::shows_choice(ctx_.tracer.root())) {
     cache_.takes_data = false;
+    return std::nullopt;
+  }
+  if (values::gives_set_leaf(ctx_)) {
+    cache_.sets_requires_grad = false;
     return std::nullopt;
   }
   return add(capture);

@@ -117,8 +117,8 @@ Compiled compile_frame(CodeCache& cache, const python::FrameRequest& request,
   std::optional<Compiled> compiled;
   try {
     const auto learned = [&] {
-      return std::tuple(cache.takes_data, cache.takes_lstm,
-                        cache.shares_cached);
+      return std::tuple(cache.takes_data, cache.takes_lstm, cache.shares_cached,
+                        cache.sets_requires_grad);
     };
     std::string failure;
     auto knew = learned();

@@ -15,6 +15,7 @@
 #include "python/names.h"
 #include "tensor/operator_effects.h"
 #include "values/torch/gradients.h"
+#include "values/torch/set_leaves.h"
 #include "values/torch/tensor_choice.h"
 
 namespace magneto::natives {
@@ -272,6 +273,10 @@ Status set_tensor_attribute(Context& ctx, V tensor, PyObject* name, V value) {
       if (wanted == (requires_grad ? Py_True : Py_False) &&
           is_leaf(ctx, tensor) == true)
         return done;
+      if (wanted == Py_True && !requires_grad) {
+        MG_DO(values::set_leaf(ctx, tensor));
+        return done;
+      }
     }
     if (value && getter_of(name) == get_data)
       return set_data(ctx, tensor, name, ctx.look(value));

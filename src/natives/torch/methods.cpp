@@ -6,6 +6,7 @@
 #include "natives/torch/rows.h"
 #include "python/names.h"
 #include "shapes/environment.h"
+#include "values/torch/set_leaves.h"
 #include "values/torch/torch_types.h"
 
 namespace magneto::natives {
@@ -93,6 +94,7 @@ Outcome<V> method_requires_grad(Context& ctx, const Arguments& args) {
   if (args.has_keywords()) wanted = as_constant(ctx, args.keyword_values[0]);
   if (wanted == (tensor::requires_grad(fake_of(self)) ? Py_True : Py_False))
     return self;
+  if (wanted == Py_True) return values::set_leaf(ctx, self);
   return ctx.graph_break("tensor-method",
                          "Tensor.requires_grad_ changes a tensor",
                          "call it outside of the compiled function");

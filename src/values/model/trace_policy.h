@@ -26,6 +26,9 @@ struct TracePolicy {
   // Whether what functions behind lru_cache make is made anew by each call, as
   // long as nobody touches it (Heap::share_since); else the graph breaks there.
   bool shares_cached = true;
+  // Whether the graph may set requires_grad of what it computes; else the graph
+  // breaks there.
+  bool sets_requires_grad = true;
   // Whether callees that break the graph are gone on with by themselves.
   bool keeps_inner_frames = true;
   // A check of the tracer itself: each step is made twice, and taken back

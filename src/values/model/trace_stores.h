@@ -67,6 +67,8 @@ struct TraceStores {
   JournaledList<V> object_keys{journal};
   JournaledList<TakenTensor> taken_tensors{journal};
   JournaledValue<ItemsBy> items_by{journal};
+  // Tensors that the graph computes and whose requires_grad it has set.
+  JournaledList<V> set_leaves{journal};
   JournaledValue<bool> has_fixed_objects{journal};  // see Wrapping::fixed()
 };
 

@@ -39,7 +39,9 @@ def until_large(x, y):
 
 def no_step(x, y):
     count = torch.full((), 9)
-    return while_loop(lambda i, a: i < 4, lambda i, a: (i + 1, a * y), (count, x))
+    return while_loop(
+        lambda i, a: i < 4, lambda i, a: (i + 1, a * y), (count, x)
+    )
 
 
 def carries_an_int(x, y):
@@ -251,12 +253,8 @@ def test_gradients(program, backend):
 
 def test_gradients_of_a_loop_that_carries_an_int():
     """PyTorch's own while_loop refuses to differentiate it."""
-    x, y, a, b = (
-        each.clone().requires_grad_() for each in (X, Y, X, Y)
-    )
-    compiled = magneto.compile(
-        carries_an_int, backend="eager", fullgraph=True
-    )
+    x, y, a, b = (each.clone().requires_grad_() for each in (X, Y, X, Y))
+    compiled = magneto.compile(carries_an_int, backend="eager", fullgraph=True)
     compiled(x, y).sum().backward()
     (a * b + 0 + 1 + 2 + 3).sum().backward()
     assert torch.equal(x.grad, a.grad)

@@ -30,6 +30,24 @@ class Generic(typing.Generic[T]):
     pass
 
 
+class Hears:
+    """A class of the program's that aliases are made of."""
+
+    __class_getitem__ = classmethod(types.GenericAlias)
+
+    def __init__(self, by):
+        self.by = by
+
+
+class HearsNothing(Hears):
+    __slots__ = ()
+
+    def __setattr__(self, name, value):
+        if name == "__orig_class__":
+            raise AttributeError(name)
+        super().__setattr__(name, value)
+
+
 class Meta(type):
     def __or__(cls, other):
         return "own or"
@@ -209,6 +227,12 @@ def called(x):
     return x + 1, list[int]([1, 2]), dict[str, int](a=1)
 
 
+def called_of_own_classes(x):
+    made, deaf = Hears[int](2), HearsNothing[int](by=3)
+    told = made.__orig_class__ == Hears[int], hasattr(deaf, "__orig_class__")
+    return x * made.by + deaf.by, told
+
+
 def of_the_callers(x):
     both = ALIAS, UNION
     inside = dict[str, ALIAS].__args__[1] is ALIAS
@@ -216,14 +240,12 @@ def of_the_callers(x):
 
 
 @pytest.mark.parametrize(
-    "program", [annotated, asked, of_the_callers], ids=lambda p: p.__name__
+    "program",
+    [annotated, asked, called, called_of_own_classes, of_the_callers],
+    ids=lambda p: p.__name__,
 )
 def test_programs(program):
     check(program, X, fullgraph=True)
-
-
-def test_a_call_of_an_alias():
-    check(called, X)
 
 
 def test_annotations_of_a_returned_function():

@@ -139,3 +139,47 @@ def test_what_takes_no_tensor_isnt_called_while_tracing(program):
         LOG.clear()
         program(torch.ones(3))
         assert got == LOG
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_objects_that_are_marked(backend):
+    class Scale:
+        def __init__(self, by):
+            self.by = by
+
+        def __call__(self, x):
+            magneto.graph_break()
+            return x * self.by
+
+    scale = Scale(3)
+    torch.compiler.allow_in_graph(scale)
+    compiled = magneto.compile(
+        lambda x: scale(x + 1), backend=backend, fullgraph=True
+    )
+    assert torch.equal(compiled(torch.ones(2)), torch.full((2,), 6.0))
+    scale = Scale(4)
+    torch.compiler.allow_in_graph(scale)
+    assert torch.equal(compiled(torch.ones(2)), torch.full((2,), 8.0))
+
+
+def test_autograd_functions_that_are_marked():
+    @torch.compiler.allow_in_graph
+    class Doubled(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            magneto.graph_break()
+            ctx.rows = x.size(0)
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, gradient):
+            return gradient * ctx.rows
+
+    compiled = magneto.compile(
+        lambda x: Doubled.apply(x) + 1, backend="eager", fullgraph=True
+    )
+    x = torch.ones(3, requires_grad=True)
+    out = compiled(x)
+    assert torch.equal(out, torch.full((3,), 3.0))
+    out.sum().backward()
+    assert torch.equal(x.grad, torch.full((3,), 3.0))
