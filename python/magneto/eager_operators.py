@@ -192,6 +192,20 @@ def associative_scan(
     return generic_associative_scan(combine, xs, 0, additional)
 
 
+def invoke_subgraph(
+    body: torch.fx.GraphModule, identifier: str, *args: Any
+) -> Any:
+    """A call of the graph, which the operator itself would trace again.
+
+    Args:
+        body: the graph.
+        identifier: its name.
+        args: its inputs.
+
+    """
+    return body(*args)
+
+
 @functools.cache
 def table() -> dict[Any, Callable[..., Any]]:
     """By operator: what is called instead."""
@@ -199,6 +213,7 @@ def table() -> dict[Any, Callable[..., Any]]:
     return {
         operators.associative_scan: associative_scan,
         operators.autograd_function_apply: apply_autograd_function,
+        operators.invoke_subgraph: invoke_subgraph,
         operators.map_impl: map_slices,
         operators.scan: scan,
         operators.tag_activation_checkpoint: checkpoint,

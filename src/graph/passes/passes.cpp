@@ -6,6 +6,7 @@
 namespace magneto::graph {
 
 void clean_up(Graph& graph, bool grad_enabled) {
+  inline_single_subgraphs(graph);
   remove_cancelling_grad_modes(graph, grad_enabled);
   remove_dead_reads(graph);
   remove_unused_inputs(graph);

@@ -14,6 +14,10 @@ namespace magneto::graph {
 // `grad_enabled`: grad mode when the graph starts to run.
 void clean_up(Graph& graph, bool grad_enabled);
 
+// The graph of a region (torch.compiler.nested_compile_region) that is called
+// once takes the place of the call.
+void inline_single_subgraphs(Graph& graph);
+
 // A change of grad mode that the next call changes back is removed, both of
 // them. The mode at the start may be unknown, as it is to nested graphs.
 void remove_cancelling_grad_modes(Graph& graph,

@@ -174,15 +174,7 @@ Outcome<V> parse_conversion(Context& ctx, const Arguments& args) {
                          "move the module outside of the compiled function");
 }
 
-// A region that torch.compiler.nested_compile_region has compiled once for all
-// its calls: part of the graph like any other.
-Outcome<V> call_region(Context& ctx, const Arguments& args) {
-  return call(ctx, args.positional[0], without(args, 1));
-}
-
 constexpr Row kRows[] = {
-    {"torch._higher_order_ops.invoke_subgraph", "invoke_subgraph_placeholder",
-     call_region, 1, kAny, "*"},
     {"torch._C._nn", "_parse_to", parse_conversion, 0, kAny, "*"},
     // What is going on.
     {"torch.compiler", "is_compiling", is_compiling, 0, 0, nullptr},
