@@ -104,6 +104,25 @@ def apply_autograd_function(
     return _class_of(forward).apply(forward, backward, options, *args)
 
 
+def cond(
+    predicate: Any,
+    on_true: torch.fx.GraphModule,
+    on_false: torch.fx.GraphModule,
+    operands: tuple[Any, ...],
+) -> Any:
+    """What `torch.cond` does. The operator itself traces both branches again
+    in each call that is differentiated.
+
+    Args:
+        predicate: a bool, or a tensor of one.
+        on_true: is called if it is true.
+        on_false: is called otherwise.
+        operands: the inputs of both.
+
+    """
+    return (on_true if predicate else on_false)(*operands)
+
+
 def while_loop(
     condition: torch.fx.GraphModule,
     body: torch.fx.GraphModule,
@@ -192,6 +211,17 @@ def associative_scan(
     return generic_associative_scan(combine, xs, 0, additional)
 
 
+def wrap(body: torch.fx.GraphModule, *args: Any) -> Any:
+    """A call of the graph.
+
+    Args:
+        body: the graph.
+        args: its inputs.
+
+    """
+    return body(*args)
+
+
 def invoke_subgraph(
     body: torch.fx.GraphModule, identifier: str, *args: Any
 ) -> Any:
@@ -213,9 +243,11 @@ def table() -> dict[Any, Callable[..., Any]]:
     return {
         operators.associative_scan: associative_scan,
         operators.autograd_function_apply: apply_autograd_function,
+        operators.cond: cond,
         operators.invoke_subgraph: invoke_subgraph,
         operators.map_impl: map_slices,
         operators.scan: scan,
         operators.tag_activation_checkpoint: checkpoint,
         operators.while_loop: while_loop,
+        operators.wrap: wrap,
     }

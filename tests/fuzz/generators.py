@@ -15,7 +15,7 @@ from typing import Any
 
 PACKAGES = (
     "general", "operands", "containers", "tensors", "control", "classes",
-    "modules", "sizes", "world",
+    "modules", "sizes", "subgraphs", "world",
 )  # fmt: skip
 
 

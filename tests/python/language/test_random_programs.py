@@ -102,6 +102,7 @@ SEEDS = {
     "operands.numbers": 150,
     "operands.scalars": 150,
     "sizes.draws": 900,
+    "subgraphs.nested": 450,
     "tensors.backends": 150,
     "tensors.variants": 900,
     "tensors.views": 900,
