@@ -36,16 +36,18 @@ def _also(names: tuple[str, ...], own: type[Exception]) -> None:
 
 
 def _count(kind: str, identity: str, details: dict[str, Any]) -> None:
-    """What `torch._dynamo.utils.counters` says of graph breaks."""
+    """What `torch._dynamo.utils.counters` says of breaks and calls."""
+    counters = torch._dynamo.utils.counters
     if kind in ("graph_break", "skip"):
-        why = str(details.get("reason", kind))
-        torch._dynamo.utils.counters["graph_break"][why] += 1
+        counters["graph_break"][str(details.get("reason", kind))] += 1
+    elif kind == "call":
+        counters["stats"]["calls_captured"] += 1
 
 
 def pytest_configure(config: Any) -> None:
     """Called before any test module is imported."""
     magneto.install()
-    observers.add(_count)
+    observers.add(_count, wants_traces=True)
     torch._dynamo.optimize = _optimize
     torch._dynamo.graph_break = magneto.graph_break
     _also(

@@ -100,6 +100,18 @@ def _own(item: Any, args: tuple[Any, ...], changed: tuple[Any, ...]) -> Any:
     return item
 
 
+# Not polyfills: they run while a trace is made, on its fakes.
+def need_gradients(*tensors: torch.Tensor) -> bool:
+    """Whether one does, or what it wraps for a transform of `torch.func`."""
+    functorch = torch._C._functorch
+    for tensor in tensors:
+        while functorch.is_functorch_wrapped_tensor(tensor):
+            tensor = functorch.get_unwrapped(tensor)
+        if tensor.requires_grad:
+            return True
+    return False
+
+
 class _Differentiated(torch.autograd.Function):
     @staticmethod
     def forward(
@@ -117,8 +129,6 @@ def differentiate(
     inputs: tuple[torch.Tensor, ...],
 ) -> None:
     """Give outputs the history that a function's have, in place.
-
-    Not a polyfill: it runs while a trace is made, on its fakes.
 
     Args:
         outputs: what the function gives.

@@ -295,6 +295,47 @@ Outcome<V> apply_differentiated(Context& ctx, const Arguments& args) {
   return given.result;
 }
 
+// Whether all levels of transforms are vmap's.
+bool is_only_vmapped() {
+  const Ref levels = Ref::steal(PyObject_CallNoArgs(
+      object_at<"torch._C._functorch.get_interpreter_stack">()));
+  if (!levels || !PyList_Check(levels.get())) {
+    PyErr_Clear();
+    return false;
+  }
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(levels.get()); ++i) {
+    const Ref key = Ref::steal(
+        PyObject_CallMethod(PyList_GET_ITEM(levels.get(), i), "key", nullptr));
+    if (!key || PyObject_RichCompareBool(
+                    key, object_at<"torch._C._functorch.TransformType.Vmap">(),
+                    Py_EQ) != 1) {
+      PyErr_Clear();
+      return false;
+    }
+  }
+  return true;
+}
+
+// Whether PyTorch makes the function's batching rule of its forward, and there
+// is nothing but that to do.
+bool is_forward_in_transform(Context& ctx, V cls, const Arguments& args) {
+  const Ref generates = Ref::steal(
+      cls->object ? PyObject_GetAttrString(cls->object, "generate_vmap_rule")
+                  : nullptr);
+  PyErr_Clear();
+  if (generates.get() != Py_True || !is_only_vmapped()) return false;
+  ctx.guards.ambient(guards::Ambient::GradMode);
+  if (!tensor::grad_mode()) return true;
+  std::vector<PyObject*> tensors;
+  for (V value : args.positional) {
+    value = ctx.look_symbolic(value);
+    if (value->kind == Kind::Tensor) tensors.push_back(fake_of(value));
+  }
+  const Ref needs = call_on_fakes<"torch_autograd.need_gradients">(tensors);
+  PyErr_Clear();
+  return needs.get() == Py_False;
+}
+
 // (cls, *args)
 Outcome<V> apply(Context& ctx, const Arguments& args) {
   if (args.has_keywords())
@@ -306,9 +347,12 @@ Outcome<V> apply(Context& ctx, const Arguments& args) {
     return call_marked(ctx, ctx.keep(std::move(applied)), Mark::InGraph,
                        {.positional = args.positional.subspan(1)});
   }
-  if (tensor::is_in_transform())
+  if (tensor::is_in_transform()) {
+    if (is_forward_in_transform(ctx, cls, args))
+      return call_polyfill(ctx, "torch_autograd.function_apply", args);
     return refuse(ctx, "is applied in a transform of torch.func",
                   "write what it does with operators that torch.func knows");
+  }
   ctx.guards.ambient(guards::Ambient::ForwardLevel);
   if (tensor::forward_level_state())
     return refuse(ctx, "may be given dual tensors",

@@ -34,11 +34,15 @@ Outcome<V> call_real(Context& ctx, const Arguments& args) {
 // A call of a function of magneto.polyfills with fakes, which isn't recorded;
 // null with a Python error.
 template <Literal path>
-Ref call_on_fakes(std::initializer_list<PyObject*> args) {
+Ref call_on_fakes(std::span<PyObject* const> args) {
   PyObject* function = find_polyfill(path.text);
-  return Ref::steal(function ? PyObject_Vectorcall(function, args.begin(),
+  return Ref::steal(function ? PyObject_Vectorcall(function, args.data(),
                                                    args.size(), nullptr)
                              : nullptr);
+}
+template <Literal path>
+Ref call_on_fakes(std::initializer_list<PyObject*> args) {
+  return call_on_fakes<path>(std::span(args.begin(), args.size()));
 }
 
 // Whether the graph computes the tensor, and has used it.

@@ -583,3 +583,46 @@ def test_what_it_raises_is_caught():
         return x
 
     check_whole(program, [((X, Y), {})] * 2, "eager", backward=True)
+
+
+class Vmapped(Function):
+    """For which PyTorch makes the batching rule."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x, by):
+        return x.sin() * by
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
+    def backward(ctx, grad):
+        x, by = ctx.saved_tensors
+        return grad * x.cos() * by, None
+
+
+def vmapped(x, y):
+    return torch.func.vmap(lambda a: Vmapped.apply(a, y[0]))(x)
+
+
+def vmapped_twice(x, y):
+    inner = torch.func.vmap(Vmapped.apply, in_dims=(0, None))
+    return torch.func.vmap(inner, in_dims=(0, None))(x, y[0, 0])
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+@pytest.mark.parametrize("program", [vmapped, vmapped_twice])
+def test_within_vmap_without_gradients(program, backend):
+    x, y = X.detach(), Y.detach()
+    check_whole(program, [((x, y), {}), ((x + 1, y), {})], backend)
+
+
+def test_within_vmap_with_gradients_it_is_left_to_plain_python():
+    compiled = magneto.compile(vmapped, backend="eager")
+    a, b = (X.detach().requires_grad_() for _ in range(2))
+    compiled(a, Y.detach()).sum().backward()
+    vmapped(b, Y.detach()).sum().backward()
+    torch.testing.assert_close(a.grad, b.grad)
