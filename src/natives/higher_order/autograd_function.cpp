@@ -23,7 +23,7 @@ namespace magneto::natives {
 
 namespace {
 
-Signal refuse(Context& ctx, std::string why, const char* hint) {
+Signal refuse(Context& ctx, const std::string& why, const char* hint) {
   return ctx.graph_break("autograd-function",
                          "a torch.autograd.Function " + why, hint);
 }

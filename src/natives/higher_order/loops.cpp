@@ -294,9 +294,8 @@ graph::Arg operands(Context& ctx, std::span<const graph::NodeId> nodes,
   return container(ctx, items, is_list);
 }
 
-// PyTorch's compilers want operands that share no memory: those that do are
-// copied first. They may share it with what the
-// functions take from outside, too.
+// PyTorch's compilers want operands that share no memory with each other, nor
+// with what the functions take from outside: those that do are copied first.
 Status copy_aliases(Context& ctx, Loop& loop,
                     std::initializer_list<const Step*> steps) {
   std::vector<PyObject*> others;

@@ -57,6 +57,9 @@ SLOW = frozenset(
     guards/test_skipped_frames.py
     higher_order/test_checkpoint.py
     higher_order/test_cond.py
+    higher_order/test_flex_attention.py
+    higher_order/test_invoke_subgraph.py
+    higher_order/test_loops.py
     language/test_binary_operators.py
     language/test_bytecode.py
     language/test_context_managers.py
