@@ -68,9 +68,11 @@ Status expect_alike(Context& ctx, const Branch& first, const Branch& second) {
     const auto& [tensor, path] = first.output.leaves[i];
     const std::string differ =
         difference(ctx, tensor, second.output.leaves[i].tensor);
-    if (!differ.empty())
-      return refuse(ctx, path + " of the two branches: " + differ,
-                    "let both give tensors that are alike");
+    if (differ.empty()) continue;
+    std::string why = path;
+    why += " of the two branches: ";
+    why += differ;
+    return refuse(ctx, why, "let both give tensors that are alike");
   }
   return done;
 }

@@ -76,8 +76,11 @@ class Flattening {
       const std::string name = guards::show(key->object);
       if (!is_first) tree_.form += ", ";
       is_first = false;
-      tree_.form += name + ": ";
-      if (!add(entry->value, path + '[' + name + ']', depth + 1)) return false;
+      tree_.form += name;
+      tree_.form += ": ";
+      std::string place = path;
+      place.append("[").append(name).append("]");
+      if (!add(entry->value, place, depth + 1)) return false;
     }
     tree_.form += '}';
     return true;
