@@ -104,14 +104,31 @@ def apply_autograd_function(
     return _class_of(forward).apply(forward, backward, options, *args)
 
 
+class _Zero(torch.autograd.Function):
+    """A zero whose gradient is zeros for all that it is given."""
+
+    @staticmethod
+    def forward(ctx: Any, *tensors: torch.Tensor) -> torch.Tensor:
+        ctx.alike = [(t.size(), t.dtype, t.device) for t in tensors]
+        return tensors[0].new_zeros(())
+
+    @staticmethod
+    def backward(ctx: Any, gradient: torch.Tensor) -> Any:
+        return tuple(
+            torch.zeros(size, dtype=dtype, device=device)
+            for size, dtype, device in ctx.alike
+        )
+
+
 def cond(
     predicate: Any,
     on_true: torch.fx.GraphModule,
     on_false: torch.fx.GraphModule,
     operands: tuple[Any, ...],
 ) -> Any:
-    """What `torch.cond` does. The operator itself traces both branches again
-    in each call that is differentiated.
+    """What `torch.cond` does: each output has a gradient if an operand has, and
+    what the branch doesn't use has one of zeros. The operator itself traces
+    both branches again in each call that is differentiated.
 
     Args:
         predicate: a bool, or a tensor of one.
@@ -120,7 +137,21 @@ def cond(
         operands: the inputs of both.
 
     """
-    return (on_true if predicate else on_false)(*operands)
+    result = (on_true if predicate else on_false)(*operands)
+    given = [
+        each
+        for each in operands
+        if isinstance(each, torch.Tensor) and each.requires_grad
+    ]
+    if not given or not torch.is_grad_enabled():
+        return result
+    zero = _Zero.apply(*given)
+    return tuple(
+        each - zero.to(each)
+        if each.is_floating_point() or each.is_complex()
+        else each
+        for each in result
+    )
 
 
 def while_loop(

@@ -138,7 +138,9 @@ class Registry final : public values::NativeTable {
   }
   Outcome<V> call(Context& ctx, V callable, const Arguments& args) override;
   bool is_allowed(PyObject* callable) const override {
-    return mark_of(callable) == Mark::InGraph;
+    // Compilers call what a graph calls by its name.
+    return mark_of(callable) == Mark::InGraph &&
+           PyObject_HasAttr(callable, interned().dunder_name) == 1;
   }
   Outcome<V> next_item(Context& ctx, V iterator) override;
   Outcome<V> format(Context& ctx, V value, int conversion, V spec) override {

@@ -27,7 +27,7 @@ class NativeTable {
   virtual bool has(PyObject* callable) const = 0;
   virtual Outcome<V> call(Context& ctx, V callable, const Arguments& args) = 0;
   // Whether the program says that calls of an object go into the graph
-  // (torch.compiler.allow_in_graph).
+  // (torch.compiler.allow_in_graph), and it has a name there.
   virtual bool is_allowed(PyObject* callable) const = 0;
   // The next item of an iterator whose class has a row; null at the end.
   virtual Outcome<V> next_item(Context& ctx, V iterator) = 0;

@@ -146,6 +146,7 @@ def test_objects_that_are_marked(backend):
     class Scale:
         def __init__(self, by):
             self.by = by
+            self.__name__ = "scale"
 
         def __call__(self, x):
             magneto.graph_break()
