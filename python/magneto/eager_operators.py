@@ -267,11 +267,34 @@ def invoke_subgraph(
     return body(*args)
 
 
+_TRACERS = (
+    torch._C._TorchDispatchModeKey.FAKE,
+    torch._C._TorchDispatchModeKey.PROXY,
+    torch._C._TorchDispatchModeKey.FUNCTIONAL,
+)
+
+
+def _unless_traced(
+    operator: Any, function: Callable[..., Any]
+) -> Callable[..., Any]:
+    """`function`, but where PyTorch's compilers trace a graph by running it:
+    they are to see the operator.
+    """
+    mode_of = torch._C._get_dispatch_mode
+
+    @functools.wraps(function)
+    def call(*args: Any, **options: Any) -> Any:
+        is_traced = any(mode_of(key) is not None for key in _TRACERS)
+        return (operator if is_traced else function)(*args, **options)
+
+    return call
+
+
 @functools.cache
 def table() -> dict[Any, Callable[..., Any]]:
     """By operator: what is called instead."""
     operators = torch.ops.higher_order
-    return {
+    functions: dict[Any, Callable[..., Any]] = {
         operators.associative_scan: associative_scan,
         operators.autograd_function_apply: apply_autograd_function,
         operators.cond: cond,
@@ -281,4 +304,8 @@ def table() -> dict[Any, Callable[..., Any]]:
         operators.tag_activation_checkpoint: checkpoint,
         operators.while_loop: while_loop,
         operators.wrap: wrap,
+    }
+    return {
+        operator: _unless_traced(operator, function)
+        for operator, function in functions.items()
     }
