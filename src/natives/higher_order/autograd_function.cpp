@@ -103,7 +103,7 @@ Status read_forward(Context& ctx, const Body& body, V traced, Forward& out) {
 
 // A gradient of each output, as an input of the backward's graph; None for
 // outputs that are no tensors.
-Status make_gradients(Context& ctx, const Forward& forward,
+Status make_gradients(Context& ctx, const Forward& forward, Body& body,
                       std::vector<V>& gradients) {
   static PyObject* const empty_like = find_object("torch.empty_like");
   for (V item : forward.items) {
@@ -113,13 +113,8 @@ Status make_gradients(Context& ctx, const Forward& forward,
     }
     Ref fake = Ref::steal(PyObject_CallOneArg(empty_like, fake_of(item)));
     if (!fake) return ctx.raise_from_python();
-    const graph::NodeId input = ctx.graph().placeholder(
-        {.source = graph::kNoSource, .source_name = "grad"}, fake.share(),
-        ctx.inliner->origin());
-    ctx.symbols.remember_sizes(fake, ctx.tracer.ref(input));
-    PyTypeObject* type = Py_TYPE(fake.get());
     gradients.push_back(
-        ctx.tensor(std::move(fake), ctx.tracer.ref(input), type));
+        body.add_input(std::move(fake), "grad", /*is_written=*/true));
   }
   return done;
 }
@@ -163,7 +158,7 @@ Status trace_backward(Context& ctx, const std::string& whose, V cls,
                       const Body& forward, const Forward& given,
                       std::span<const graph::NodeId> arguments, Body& body) {
   std::vector<V> args{cls, given.context};
-  MG_DO(make_gradients(ctx, given, args));
+  MG_DO(make_gradients(ctx, given, body, args));
   const NoGradScope no_grad;
   MG_TRY(V function, polyfill(ctx, "torch_autograd.function_backward"));
   MG_TRY(V result, body.trace(function, {.positional = args}));

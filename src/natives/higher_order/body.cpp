@@ -106,14 +106,15 @@ std::vector<V> Body::tensors_in(V value) const {
   return found;
 }
 
-V Body::add_input(Ref fake, const char* name) {
+V Body::add_input(Ref fake, const char* name, bool is_written) {
   const graph::NodeRef input = ctx_.tracer.ref(
       graph_->placeholder({.source = graph::kNoSource, .source_name = name},
                           fake.share(), ctx_.inliner->origin()));
   ctx_.symbols.remember_sizes(fake, input);
   PyTypeObject* type = Py_TYPE(fake.get());
   V value = ctx_.tensor(std::move(fake), input, type);
-  inputs_.push_back({fake_of(value), tensor::version(fake_of(value))});
+  inputs_.push_back(
+      {fake_of(value), tensor::version(fake_of(value)), is_written});
   return value;
 }
 
@@ -152,7 +153,8 @@ Status Body::expect_writes_to(std::span<const V> tensors) {
                             "let it return what it computes");
   };
   for (const Input& input : inputs_)
-    if (tensor::version(input.fake) != input.version) return refuse("is given");
+    if (!input.is_written && tensor::version(input.fake) != input.version)
+      return refuse("is given");
   for (const values::TakenTensor& taken : this->taken()) {
     const bool is_written =
         tensor::version(taken.fake) != taken.version ||
@@ -161,6 +163,19 @@ Status Body::expect_writes_to(std::span<const V> tensors) {
     if (is_written && !is_allowed(taken)) return refuse("takes from outside");
   }
   return done;
+}
+
+Status Body::expect_no_effects() const {
+  const std::string write = this->write();
+  if (write.empty()) return done;
+  return ctx_.graph_break("higher-order-body", whose_ + ": " + write,
+                          "let it return what it computes");
+}
+
+bool Body::takes_gradients() const {
+  return std::ranges::any_of(taken(), [](const values::TakenTensor& taken) {
+    return tensor::requires_grad(taken.fake);
+  });
 }
 
 std::string Body::write() const {
@@ -190,15 +205,24 @@ void Body::end(graph::Arg output) {
   ctx_.tracer.end();
 }
 
+bool needs_gradient(V value) {
+  return value->kind == Kind::Tensor && tensor::requires_grad(fake_of(value));
+}
+
+graph::NodeRef item_of(Context& ctx, graph::NodeId node, size_t index,
+                       PyObject* example) {
+  static PyObject* const getitem = find_object("_operator.getitem");
+  V number = ctx.integer(static_cast<int64_t>(index));
+  return ctx.tracer.ref(ctx.graph().call_function(
+      getitem, {node, ctx.graph().constant(number->object)}, {},
+      Ref::share(example), ctx.inliner->origin()));
+}
+
 void become_items(Context& ctx, graph::NodeId node,
                   std::span<const V> tensors) {
-  static PyObject* const getitem = find_object("_operator.getitem");
   for (size_t i = 0; i < tensors.size(); ++i) {
-    V index = ctx.integer(static_cast<int64_t>(i));
     PyObject* fake = fake_of(tensors[i]);
-    const graph::NodeRef item = ctx.tracer.ref(ctx.graph().call_function(
-        getitem, {node, ctx.graph().constant(index->object)}, {},
-        Ref::share(fake), ctx.inliner->origin()));
+    const graph::NodeRef item = item_of(ctx, node, i, fake);
     ctx.heap.set_node(tensors[i]->heap, item);
     ctx.symbols.remember_sizes(fake, item);
   }

@@ -45,7 +45,8 @@ class Body {
 
   // An input of its graph that isn't taken from outside: a tensor that has no
   // history, and an integer of which nothing is known.
-  V add_input(Ref fake, const char* name = "arg");
+  // It may be written to where that is said.
+  V add_input(Ref fake, const char* name = "arg", bool is_written = false);
   V add_number();
 
   // The tensors in a value that the body has computed, in their order there:
@@ -59,7 +60,9 @@ class Body {
   // nor with its inputs, nor with one of `others`.
   bool is_new(V value, std::span<const V> others) const;
 
-  // What the call has written that was there before, as a clause: "it writes
+  // The graph breaks if the call has written anything that was there before.
+  Status expect_no_effects() const;
+  // What it has written of that, as a clause: "it writes
   // to list L['log']"; empty if nothing.
   std::string write() const;
   // The same, where it is more than objects that hold none of the tensors that
@@ -77,6 +80,8 @@ class Body {
   std::span<const values::TakenTensor> taken() const {
     return ctx_.taken_tensors.items().subspan(taken_);
   }
+  // Whether one of them needs a gradient.
+  bool takes_gradients() const;
   graph::Graph& graph() const { return *graph_; }
   // Whether the body raised: trace() has ended in a break.
   bool raised() const { return raised_; }
@@ -85,6 +90,7 @@ class Body {
   struct Input {
     PyObject* fake;
     int64_t version;
+    bool is_written;
   };
 
   Signal refuse(Signal signal);
@@ -110,6 +116,13 @@ class NoGradScope {
  private:
   bool before_;
 };
+
+// Whether it is a tensor, and needs one.
+bool needs_gradient(V value);
+
+// A node for an item of what `node` gives.
+graph::NodeRef item_of(Context& ctx, graph::NodeId node, size_t index,
+                       PyObject* example);
 
 // The tensors become items of what the node gives, which is a tuple of them.
 void become_items(Context& ctx, graph::NodeId node, std::span<const V> tensors);

@@ -136,10 +136,6 @@ Status read_call(Context& ctx, const Arguments& args, Call& call) {
   return done;
 }
 
-bool is_differentiated(V value) {
-  return value->kind == Kind::Tensor && tensor::requires_grad(fake_of(value));
-}
-
 Signal leave_reentrant(Context& ctx, const char* why) {
   return ctx.graph_break(
       "higher-order-body",
@@ -154,7 +150,7 @@ Status expect_reentrant_arguments(Context& ctx, const Call& call) {
   bool any = false;
   for (V value : call.args.positional) {
     value = ctx.look(value);
-    any = any || is_differentiated(value);
+    any = any || needs_gradient(value);
     if (value->kind != Kind::Tensor && values::contains_tensor(ctx, value))
       return leave_reentrant(ctx,
                              "gives no gradients to tensors in containers");
@@ -175,7 +171,7 @@ Status expect_reentrant_result(Context& ctx, const Body& body, V result) {
     if (item->kind == Kind::Tensor) {
       if (!body.is_own(item))
         return leave_reentrant(ctx, "gives a view of an argument");
-      if (tensor::can_require_grad(fake_of(item)) && !is_differentiated(item))
+      if (tensor::can_require_grad(fake_of(item)) && !needs_gradient(item))
         return leave_reentrant(ctx, "gives a tensor without gradient");
     } else if (values::contains_tensor(ctx, item)) {
       return leave_reentrant(ctx, "gives a container of tensors");

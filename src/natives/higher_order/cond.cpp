@@ -47,9 +47,7 @@ Status expect_own(Context& ctx, const Branch& branch) {
 Status trace_branch(Context& ctx, V function, std::span<const V> operands,
                     Branch& branch) {
   MG_TRY(branch.result, branch.body.trace(function, {.positional = operands}));
-  if (const std::string write = branch.body.write(); !write.empty())
-    return refuse(ctx, std::string(branch.whose) + ": " + write,
-                  "let the branch return what it computes");
+  MG_DO(branch.body.expect_no_effects());
   if (!flatten(ctx, branch.result, branch.output))
     return refuse(ctx, branch.output.form + " in " + branch.whose,
                   "return tensors, ints and None, in tuples, lists and dicts");

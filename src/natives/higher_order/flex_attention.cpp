@@ -53,9 +53,7 @@ Status Modification::trace(Context& ctx, V function, V query, bool has_score) {
   const ItemsBy before = ctx.items_by.exchange(ItemsBy::PositionLater);
   MG_TRY(V result, body.trace(function, {.positional = inputs}));
   ctx.items_by = before;
-  if (const std::string write = body.write(); !write.empty())
-    return refuse(ctx, std::string(whose) + ": " + write,
-                  "let it return what it computes");
+  MG_DO(body.expect_no_effects());
   result = ctx.look_symbolic(result);
   if (result->kind != Kind::Tensor || tensor::dim(fake_of(result)) != 0)
     return refuse(ctx, std::string(whose) + " gives " + ctx.describe(result),
@@ -73,13 +71,8 @@ graph::Arg taken_by(Context& ctx, const Modification& modification) {
 
 // Whether anything that goes in has gradients.
 bool is_differentiated(std::span<const V> tensors, const Modification& score) {
-  return tensor::grad_mode() &&
-         (std::ranges::any_of(
-              tensors,
-              [](V each) { return tensor::requires_grad(fake_of(each)); }) ||
-          std::ranges::any_of(score.body.taken(), [](const auto& taken) {
-            return tensor::requires_grad(taken.fake);
-          }));
+  return tensor::grad_mode() && (std::ranges::any_of(tensors, needs_gradient) ||
+                                 score.body.takes_gradients());
 }
 
 // (operator, query, key, value, score_mod, block_mask, scale, kernel_options)

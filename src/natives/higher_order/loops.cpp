@@ -14,7 +14,6 @@
 #include "natives/higher_order/body.h"
 #include "natives/higher_order/tree.h"
 #include "natives/torch/rows.h"
-#include "python/find.h"
 #include "python/sequences.h"
 #include "tensor/ambient.h"
 #include "values/torch/lowering.h"
@@ -27,9 +26,6 @@ bool is_tensor(V value) { return value->kind == Kind::Tensor; }
 bool is_integer(V value) {
   return value->type == &PyLong_Type &&
          (value->is_constant() || value->kind == Kind::Symbol);
-}
-bool needs_gradient(V value) {
-  return is_tensor(value) && tensor::requires_grad(fake_of(value));
 }
 
 Ref alike(V tensor) {
@@ -77,9 +73,7 @@ struct Step {
   // Whether what it takes from outside has gradients, which was not known.
   bool takes_gradients() const {
     return !loop.is_differentiated && tensor::grad_mode() &&
-           std::ranges::any_of(body.taken(), [](const auto& taken) {
-             return tensor::requires_grad(taken.fake);
-           });
+           body.takes_gradients();
   }
 };
 
@@ -112,9 +106,7 @@ Outcome<V> Step::trace(Context& ctx, V function) {
   std::vector<V> args = inputs;
   args.insert(args.end(), loop.given.begin(), loop.given.end());
   MG_TRY(V result, body.trace(function, {.positional = args}));
-  if (const std::string write = body.write(); !write.empty())
-    return loop.refuse(ctx, std::string(whose) + ": " + write,
-                       "let it return what it computes");
+  MG_DO(body.expect_no_effects());
   return result;
 }
 
@@ -242,20 +234,14 @@ class Results {
 
   // Records the operator, and gives a tuple of what it gives.
   V record(PyObject* operation, std::span<const graph::Arg> args) {
-    static PyObject* const getitem = find_object("_operator.getitem");
-    graph::Graph& graph = ctx_.graph();
-    const graph::Origin origin = ctx_.inliner->origin();
     Ref all = python::tuple_of(examples_);
     MG_CHECK(all, "out of memory");
-    const graph::NodeId node =
-        graph.call_function(operation, args, {}, std::move(all), origin);
+    const graph::NodeId node = ctx_.graph().call_function(
+        operation, args, {}, std::move(all), ctx_.inliner->origin());
     std::vector<V> items;
     for (size_t i = 0; i < examples_.size(); ++i) {
       PyObject* example = examples_[i];
-      V index = ctx_.integer(static_cast<int64_t>(i));
-      const graph::NodeRef item = ctx_.tracer.ref(
-          graph.call_function(getitem, {node, graph.constant(index->object)},
-                              {}, Ref::share(example), origin));
+      const graph::NodeRef item = item_of(ctx_, node, i, example);
       if (numbers_[i]) {
         ctx_.symbols.remember_node(numbers_[i], item);
         items.push_back(ctx_.symbols.value(numbers_[i]));

@@ -16,10 +16,7 @@ Outcome<V> wrap(Context& ctx, const Arguments& args) {
                               {.positional = args.positional.subspan(2),
                                .keyword_values = args.keyword_values,
                                .keyword_names = args.keyword_names}));
-  if (const std::string write = body.write(); !write.empty())
-    return ctx.graph_break("higher-order-body",
-                           std::string(kWhose) + ": " + write,
-                           "let it return what it computes");
+  MG_DO(body.expect_no_effects());
   record_wrapped(ctx, body, object_at<"torch.ops.higher_order.wrap">(), {},
                  result);
   return result;

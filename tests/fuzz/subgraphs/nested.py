@@ -20,6 +20,7 @@ from torch.autograd import Function
 from torch.utils.checkpoint import checkpoint
 
 import magneto
+from tests.fuzz.modules.gradients import Both
 
 # Of tensors of three numbers: {t} is one, {v} a new name, {f} an expression of
 # it that isn't it, {s} the same without control flow, {k} a number.
@@ -85,22 +86,6 @@ class Scaled(Function):
     def backward(ctx: Any, grad: Any) -> Any:
         """One more than it."""
         return grad * (ctx.factor + 1), None
-
-
-class Both(Function):
-    """Of two, giving two."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Any, y: Any) -> Any:
-        """Their sum and product."""
-        ctx.save_for_backward(x, y)
-        return x + y, x * y
-
-    @staticmethod
-    def backward(ctx: Any, one: Any, other: Any) -> Any:
-        """Only of the first."""
-        x, y = ctx.saved_tensors
-        return one * 2 + other * y, None
 
 
 def pair(t: Any) -> Any:

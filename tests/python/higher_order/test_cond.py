@@ -16,7 +16,7 @@ from magneto.testing.graphs import (
     magneto_graph_calls,
     torch_graph_calls,
 )
-from support.whole_graphs import check_whole, expect_break
+from support.whole_graphs import check_whole, expect_break, with_gradients
 
 X = torch.linspace(-1, 1, 6).reshape(2, 3)
 Y = torch.linspace(0.5, 2, 6).reshape(2, 3)
@@ -139,13 +139,6 @@ WHOLE = [
     containers_of_operands,
 ]
 CALLS = [((X, Y), {}), ((X + 1, Y), {}), ((X - 1, Y), {}), ((X + 3, Y), {})]
-
-
-def with_gradients(calls):
-    return [
-        (tuple(each.clone().requires_grad_() for each in given), names)
-        for given, names in calls
-    ]
 
 
 @pytest.mark.parametrize("backend", ["eager", "aot_eager"])

@@ -16,7 +16,12 @@ from magneto.testing.graphs import (
     magneto_graph_calls,
     torch_graph_calls,
 )
-from support.whole_graphs import check_whole, expect_break
+from support.whole_graphs import (
+    check_whole,
+    expect_break,
+    name_of,
+    with_gradients,
+)
 
 torch.manual_seed(0)
 Q, K, V = (torch.randn(2, 2, 32, 8) for _ in range(3))
@@ -137,10 +142,6 @@ WHOLE = [
 CALLS = [((Q, K, V), {}), ((Q + 1, K, V), {})]
 
 
-def name_of(program):
-    return getattr(program, "__name__", type(program).__name__)
-
-
 @pytest.mark.parametrize("backend", ["eager", "aot_eager"])
 @pytest.mark.parametrize("program", WHOLE, ids=name_of)
 def test_in_one_graph(program, backend):
@@ -150,10 +151,7 @@ def test_in_one_graph(program, backend):
 
 @pytest.mark.parametrize("backend", ["eager", "aot_eager"])
 def test_gradients(backend):
-    calls = [
-        (tuple(each.clone().requires_grad_() for each in given), names)
-        for given, names in CALLS
-    ]
+    calls = with_gradients(CALLS)
     check_whole(the_operator_itself, calls, backend, backward=True)
 
 

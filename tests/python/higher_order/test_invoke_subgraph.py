@@ -11,7 +11,7 @@ from magneto.testing.graphs import (
     magneto_graph_calls,
     torch_graph_calls,
 )
-from support.whole_graphs import check_whole
+from support.whole_graphs import check_whole, name_of
 
 region = torch.compiler.nested_compile_region
 X = torch.linspace(-1, 1, 6).reshape(2, 3)
@@ -80,10 +80,6 @@ SHARED = {
     Layers(): 1,  # but for the first, whose argument has no gradient
 }
 CALLS = [((X, Y), {}), ((X + 1, Y), {})]
-
-
-def name_of(program):
-    return getattr(program, "__name__", type(program).__name__)
 
 
 @pytest.mark.parametrize("backend", ["eager", "aot_eager"])

@@ -14,7 +14,12 @@ from magneto.testing.graphs import (
     magneto_graph_calls,
     torch_graph_calls,
 )
-from support.whole_graphs import check_whole, expect_break
+from support.whole_graphs import (
+    check_whole,
+    expect_break,
+    name_of,
+    with_gradients,
+)
 
 X = torch.linspace(-1, 1, 6).reshape(2, 3)
 Y = torch.linspace(0.5, 2, 6).reshape(2, 3)
@@ -208,22 +213,11 @@ WHOLE = [
 CALLS = [((X, Y), {}), ((X + 1, Y), {}), ((X - 1, Y), {})]
 
 
-def name_of(program):
-    return getattr(program, "__name__", type(program).__name__)
-
-
 @pytest.mark.parametrize("backend", ["eager", "aot_eager"])
 @pytest.mark.parametrize("program", WHOLE, ids=name_of)
 def test_in_one_graph(program, backend):
     with torch.no_grad():
         check_whole(program, CALLS, backend)
-
-
-def with_gradients(calls):
-    return [
-        (tuple(each.clone().requires_grad_() for each in given), names)
-        for given, names in calls
-    ]
 
 
 # What PyTorch's own operators don't differentiate: an int that is carried, and

@@ -12,7 +12,7 @@ from torch.utils.hooks import RemovableHandle
 
 import magneto
 from magneto.testing.graphs import magneto_graph_calls, torch_graph_calls
-from support.whole_graphs import check_whole, expect_break
+from support.whole_graphs import check_whole, expect_break, name_of
 
 X = torch.linspace(-1, 1, 6).reshape(2, 3)
 Y = torch.linspace(0.5, 2, 6).reshape(2, 3)
@@ -112,10 +112,6 @@ def calls():
         ((X.clone().requires_grad_(), Y.clone().requires_grad_()), {})
         for _ in range(2)
     ]
-
-
-def name_of(program):
-    return getattr(program, "__name__", type(program).__name__)
 
 
 @pytest.mark.parametrize("backend", ["eager", "aot_eager"])

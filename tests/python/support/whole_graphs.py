@@ -11,6 +11,19 @@ from magneto.testing import check_calls
 _ROUNDING = {"eager": 1e-6, "aot_eager": 1e-6, "inductor": 1e-5}
 
 
+def name_of(program):
+    """What a function or a module is called in a test's name."""
+    return getattr(program, "__name__", type(program).__name__)
+
+
+def with_gradients(calls):
+    """The calls with tensors of their own that need gradients."""
+    return [
+        (tuple(each.clone().requires_grad_() for each in given), names)
+        for given, names in calls
+    ]
+
+
 def check_whole(program, calls, backend, **options):
     """Each call does what it does in plain Python, and all take one graph.
 
