@@ -10,6 +10,7 @@
 #include "natives/higher_order/body.h"
 #include "natives/torch/rows.h"
 #include "tensor/transforms.h"
+#include "values/model/attribute_forever.h"
 #include "values/torch/lowering.h"
 
 namespace magneto::natives {
@@ -23,13 +24,8 @@ Signal refuse(Context& ctx, const std::string& name, const std::string& why) {
 
 // Nobody has imported its module before the first hook.
 PyObject* operation() {
-  static PyObject* const found = [] {
-    const Ref module = import_module("torch._higher_order_ops.register_hook");
-    PyObject* op =
-        module ? PyObject_GetAttrString(module, "register_hook_op") : nullptr;
-    MG_CHECK(op, "an operator of PyTorch's");
-    return op;
-  }();
+  static PyObject* const found = values::attribute_forever(
+      "torch._higher_order_ops.register_hook", "register_hook_op");
   return found;
 }
 

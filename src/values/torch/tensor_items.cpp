@@ -5,6 +5,7 @@
 
 #include "python/find.h"
 #include "python/names.h"
+#include "values/model/attribute_forever.h"
 #include "values/protocol/protocol.h"
 #include "values/protocol/symbolic.h"
 
@@ -172,12 +173,8 @@ bool has_only_positions(Context& ctx, V key) {
 // See ItemsBy.
 Outcome<V> item_by_position(Context& ctx, V tensor, V key) {
   static PyObject* const getitem = find_object("_operator.getitem");
-  static PyObject* const item = [] {
-    const Ref module = import_module("magneto.polyfills.torch_flex");
-    PyObject* found = module ? PyObject_GetAttrString(module, "item") : nullptr;
-    MG_CHECK(found, "a polyfill that is there");
-    return found;
-  }();
+  static PyObject* const item =
+      attribute_forever("magneto.polyfills.torch_flex", "item");
   V operands[] = {tensor, key};
   if (ctx.items_by == ItemsBy::PositionLater)
     return record_function_as(ctx, getitem, item, {.positional = operands});

@@ -5,6 +5,7 @@
 
 #include "python/find.h"
 #include "python/iterator_layout.h"
+#include "values/model/attribute_forever.h"
 #include "values/protocol/protocol.h"
 #include "values/types/caller_itertools.h"
 #include "values/types/construction.h"
@@ -14,15 +15,6 @@
 namespace magneto::values {
 
 namespace {
-
-// Of a module of magneto's; lives as long as the process, as that does.
-PyObject* attribute_forever(const char* module, const char* name) {
-  Ref imported = import_module(module);
-  MG_CHECK(imported, "a module of magneto's");
-  PyObject* found = PyObject_GetAttrString(imported, name);
-  MG_CHECK(found, "what is there");
-  return found;
-}
 
 PyTypeObject* state_type() {
   static PyObject* const type =
